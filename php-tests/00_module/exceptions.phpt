@@ -5,10 +5,10 @@ Userland code may extend, throw and catch the exception classes
 require __DIR__ . '/../../tools/testkit/php/check.php';
 
 $interface = new ReflectionClass('TokenBucket\Exception');
-dump($interface->isInterface(), $interface->implementsInterface('Throwable'));
+print_values($interface->isInterface(), $interface->implementsInterface('Throwable'));
 $e = new TokenBucket\StorageException('down', 5, new LogicException('why'));
-dump($e instanceof RuntimeException, $e instanceof TokenBucket\Exception);
-dump($e->getMessage(), $e->getCode(), $e->getPrevious()->getMessage(), $e->getLine(), basename($e->getFile()));
+print_values($e instanceof RuntimeException, $e instanceof TokenBucket\Exception);
+print_values($e->getMessage(), $e->getCode(), $e->getPrevious()->getMessage(), $e->getLine(), basename($e->getFile()));
 
 class Mine extends TokenBucket\StorageException
 {
@@ -24,7 +24,7 @@ foreach ([new Mine('mine'), new Other('other')] as $e) {
     try {
         fail($e);
     } catch (TokenBucket\Exception $caught) {
-        dump(get_class($caught), $caught->getMessage(), $caught === $e);
+        print_values(get_class($caught), $caught->getMessage(), $caught === $e);
     }
 }
 ?>

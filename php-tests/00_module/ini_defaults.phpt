@@ -11,7 +11,7 @@ foreach (ini_get_all('tokenbucket') as $name => $setting) {
 }
 echo "-- at run time --\n";
 foreach (ini_get_all('tokenbucket') as $name => $setting) {
-    dump(ini_set($name, '1'), ini_get($name) === $setting['global_value']);
+    print_values(ini_set($name, '1'), ini_get($name) === $setting['global_value']);
 }
 ?>
 --EXPECT--

@@ -9,7 +9,7 @@ tokenbucket.namespace=shop
 require __DIR__ . '/../../tools/testkit/php/check.php';
 
 $bucket = new TokenBucket(new TokenBucketStorageSharedMemory, 'somebody@example.org', 1, 0.001);
-dump($bucket->consume(), $bucket->consume());
+print_values($bucket->consume(), $bucket->consume());
 ob_start();
 phpinfo(INFO_MODULES);
 $info = ob_get_clean();
@@ -17,7 +17,7 @@ $section = substr($info, strpos($info, "\ntokenbucket\n"));
 foreach (array_keys(ini_get_all('tokenbucket')) as $name) {
     echo preg_match('/^' . preg_quote($name) . ' => .*$/m', $section, $line) ? $line[0] : "$name is missing", "\n";
 }
-dump(str_contains($info, phpversion('tokenbucket')), str_contains($info, 'somebody'));
+print_values(str_contains($info, phpversion('tokenbucket')), str_contains($info, 'somebody'));
 
 $redis = new TokenBucketStorageRedis('unix:///nowhere.sock', 'api', 0.1, TokenBucket\OnFailure::Local);
 for ($i = 0; $i < 3; $i++) {

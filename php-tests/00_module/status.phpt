@@ -18,12 +18,12 @@ $status = TokenBucket\status();
 shape($status);
 
 $memory = $status['shared_memory'];
-dump($status['version'] === phpversion('tokenbucket'), $memory['backing'], $memory['path'], $memory['full']);
-dump($memory['size'] >= 32 << 20 && $memory['size'] < 35 << 20);
-dump($memory['slots'] === (32 << 20) / 16);
-dump($memory['slots'] === $memory['live'] + $memory['reclaimable'] + $memory['pending'] + $memory['empty']);
-dump($memory['empty'] === $memory['slots'], $memory['age'] >= 0 && $memory['age'] < 300);
-dump($status['most_denied'], $status['stores'], array_unique(array_values($status['remote'])));
+print_values($status['version'] === phpversion('tokenbucket'), $memory['backing'], $memory['path'], $memory['full']);
+print_values($memory['size'] >= 32 << 20 && $memory['size'] < 35 << 20);
+print_values($memory['slots'] === (32 << 20) / 16);
+print_values($memory['slots'] === $memory['live'] + $memory['reclaimable'] + $memory['pending'] + $memory['empty']);
+print_values($memory['empty'] === $memory['slots'], $memory['age'] >= 0 && $memory['age'] < 300);
+print_values($status['most_denied'], $status['stores'], array_unique(array_values($status['remote'])));
 ?>
 --EXPECT--
 version: string

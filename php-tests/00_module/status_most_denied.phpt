@@ -15,9 +15,9 @@ foreach ($denials as $identifier => $count) {
     }
 }
 $most = TokenBucket\status()['most_denied'];
-dump(array_is_list($most), array_keys($most[0]));
+print_values(array_is_list($most), array_keys($most[0]));
 // Counts are lower bounds, because identifiers that share a counter reduce each other's count.
-dump($most[0]['identifier'], $most[0]['denied'] <= 400, $most[0]['denied'] >= 400 - 133);
+print_values($most[0]['identifier'], $most[0]['denied'] <= 400, $most[0]['denied'] >= 400 - 133);
 $last = INF;
 foreach ($most as ['identifier' => $identifier, 'denied' => $denied]) {
     $whole = $identifier === substr(str_repeat('long', 100), 0, strlen($identifier)) ? str_repeat('long', 100) : $identifier;

@@ -10,27 +10,27 @@ $tokens = new TokenBucket($storage, 'tokens', 5000, 50);
 echo "-- costs of their own, and the tokens of all others --\n";
 $granted = TokenBucket::attemptAll(['requests' => $requests, 'tokens' => [$tokens, 3000]]);
 show($granted);
-dump($granted->refusedBy);
+print_values($granted->refusedBy);
 show($tokens->peek());
 echo "-- refused by a key --\n";
 $refused = TokenBucket::attemptAll(['requests' => $requests, 'tokens' => [$tokens, 3000]]);
 show($refused);
-dump($refused->refusedBy, $requests->peek()->remaining);
+print_values($refused->refusedBy, $requests->peek()->remaining);
 foreach (['', "a\xff\0", '7', -3, PHP_INT_MAX] as $key) {
     $refused = TokenBucket::attemptAll(['first' => $requests, $key => [$tokens, 2000.5]]);
     check($refused->refusedBy === array_key_last([$key => 0]), json_encode(bin2hex((string) $key)));
 }
-dump(TokenBucket::attemptAll([$tokens, [$requests, 11]])->refusedBy);
+print_values(TokenBucket::attemptAll([$tokens, [$requests, 11]])->refusedBy);
 echo "-- a bucket that is listed twice --\n";
-dump(TokenBucket::attemptAll([[$requests, 4], [$requests, 4.5]])->remaining);
-dump(TokenBucket::attemptAll([[$requests, 0.25], 'second' => [$requests, 0.5]])->refusedBy);
+print_values(TokenBucket::attemptAll([[$requests, 4], [$requests, 4.5]])->remaining);
+print_values(TokenBucket::attemptAll([[$requests, 0.25], 'second' => [$requests, 0.5]])->refusedBy);
 echo "-- several quotas of one identifier --\n";
 $larger = new TokenBucket($storage, 'requests', 11, 1);
 echo thrown(fn() => TokenBucket::attemptAll([$requests, $tokens, $larger])), "\n";
 $same = new TokenBucket($storage, 'requests', 10.0, 1.0);
-dump(TokenBucket::attemptAll([[$requests, 0.25], [$same, 0.25]])->allowed);
+print_values(TokenBucket::attemptAll([[$requests, 0.25], [$same, 0.25]])->allowed);
 $elsewhere = new TokenBucket(new TokenBucketStorageMemory, 'requests', 11, 1);
-dump(TokenBucket::attemptAll([[$elsewhere, 11], [$tokens, 1]])->allowed);
+print_values(TokenBucket::attemptAll([[$elsewhere, 11], [$tokens, 1]])->allowed);
 echo "-- invalid elements take nothing --\n";
 $requests->reset();
 $bad = [[$tokens], [$tokens, 1, 2], ['bucket' => $tokens, 'cost' => 1], [1, $tokens], [$tokens, '1'], [$tokens, null], []];
@@ -40,16 +40,16 @@ foreach ($bad as $element) {
 echo thrown(fn() => TokenBucket::attemptAll([$requests, [$tokens]])), "\n";
 echo thrown(fn() => TokenBucket::attemptAll([$requests, [$tokens, -1]])), "\n";
 echo thrown(fn() => TokenBucket::attemptAll([$requests, [$tokens, NAN]])), "\n";
-dump($requests->peek()->remaining);
+print_values($requests->peek()->remaining);
 echo "-- references --\n";
 $pair = [&$requests, 3];
-dump(TokenBucket::attemptAll([&$pair])->remaining);
+print_values(TokenBucket::attemptAll([&$pair])->remaining);
 echo "-- a thousand buckets --\n";
 $many = [];
 for ($i = 0; $i < 1000; $i++) {
     $many["bucket $i"] = [new TokenBucket($storage, "bucket $i", 1000, 1), $i];
 }
-dump(TokenBucket::attemptAll($many)->remaining, TokenBucket::attemptAll($many)->refusedBy);
+print_values(TokenBucket::attemptAll($many)->remaining, TokenBucket::attemptAll($many)->refusedBy);
 ?>
 --EXPECT--
 -- costs of their own, and the tokens of all others --

@@ -67,7 +67,7 @@ class Renamed extends TokenBucket
 $storage = new TokenBucketStorageMemory;
 $pair = [(new Renamed($storage, 'y', 5, 1))->rename(), 3];
 $list = ['pair' => &$pair, 'x' => new TokenBucket($storage, 'x', 5, 1)];
-dump(array_column(TokenBucket::attemptEach($list), 'remaining'), $list);
+print_values(array_column(TokenBucket::attemptEach($list), 'remaining'), $list);
 ?>
 --EXPECT--
 -- a userland storage --

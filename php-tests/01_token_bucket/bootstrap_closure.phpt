@@ -26,8 +26,8 @@ $bucket->consume();
 $closure = $storage->closure;
 
 // A debug build of PHP reports an internal function that ignores arguments as a bug.
-dump($closure(), (clone $closure)(), PHP_DEBUG ? $closure() : $closure(1, 2), call_user_func($closure), (new ReflectionFunction($closure))->invoke());
-dump($storage->bootstrapped, (new ReflectionFunction($closure))->getNumberOfParameters());
+print_values($closure(), (clone $closure)(), PHP_DEBUG ? $closure() : $closure(1, 2), call_user_func($closure), (new ReflectionFunction($closure))->invoke());
+print_values($storage->bootstrapped, (new ReflectionFunction($closure))->getNumberOfParameters());
 ob_start();
 var_dump($closure);
 print_r($closure);
@@ -49,7 +49,7 @@ foreach ([null, new stdClass, new ArrayObject, $bucket, $other, $storage] as $th
     }
 }
 $before = $storage->bootstrapped;
-dump($closure(), $storage->bootstrapped - $before);
+print_values($closure(), $storage->bootstrapped - $before);
 ?>
 --EXPECT--
 true true true true true

@@ -29,26 +29,26 @@ class Answering extends GrantingStorage
 echo "-- _tokens_to_seconds() --\n";
 $storage = new TokenBucketStorageMemory;
 $bucket = new Doubled($storage, 'x', 10, 1);
-dump($bucket->consume(4), $bucket->attempt(7)->allowed, $bucket->attempt(6)->allowed);
+print_values($bucket->consume(4), $bucket->attempt(7)->allowed, $bucket->attempt(6)->allowed);
 echo json_encode($bucket->seconds), "\n";
 $bucket->refund(10);
-dump($bucket->consume(10));
+print_values($bucket->consume(10));
 
 echo "-- consume() --\n";
 $answering = new Answering;
 $bucket = new Doubled($answering, 'x', 10, 1);
-dump($bucket->consume(3));
+print_values($bucket->consume(3));
 $answering->answer = true;
-dump($bucket->consume(3), $bucket->attempt(3)->allowed);
+print_values($bucket->consume(3), $bucket->attempt(3)->allowed);
 
 echo "-- a bootstrap closure --\n";
 $agreed = true;
 $agree = function &() use (&$agreed) {
     return $agreed;
 };
-dump($storage->consume('first', 1, 10, $agree));
+print_values($storage->consume('first', 1, 10, $agree));
 $agreed = false;
-dump($storage->consume('second', 1, 10, $agree));
+print_values($storage->consume('second', 1, 10, $agree));
 ?>
 --EXPECT--
 -- _tokens_to_seconds() --

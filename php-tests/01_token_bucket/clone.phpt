@@ -20,12 +20,12 @@ $bucket = new Named($storage, 'x', 10, 1);
 $bucket->extra[] = 'before';
 $clone = clone $bucket;
 $clone->extra[] = 'after';
-dump(get_class($clone), $bucket->consume(3), $clone->consume(4), $bucket->peek()->remaining, $clone->peek()->remaining);
+print_values(get_class($clone), $bucket->consume(3), $clone->consume(4), $bucket->peek()->remaining, $clone->peek()->remaining);
 echo json_encode([$bucket->extra, $clone->extra]), "\n";
 $other = $bucket->named('y');
-dump($other->consume(10), $bucket->peek()->remaining);
+print_values($other->consume(10), $bucket->peek()->remaining);
 unset($bucket, $storage);
-dump($clone->consume(3), $clone->consume(1));
+print_values($clone->consume(3), $clone->consume(1));
 ?>
 --EXPECT--
 'Named' true true 3.0 3.0

@@ -6,13 +6,13 @@ require __DIR__ . '/../../tools/testkit/php/check.php';
 
 $storage = new TokenBucketStorageMemory;
 $bucket = new TokenBucket($storage, 'x', 3, 2);
-dump($bucket->consume(), $bucket->consume(1), $bucket->consume(), $bucket->consume());
+print_values($bucket->consume(), $bucket->consume(1), $bucket->consume(), $bucket->consume());
 $storage->advance(0.499999999);
-dump($bucket->consume());
+print_values($bucket->consume());
 $storage->advance(0.000000001);
-dump($bucket->consume(), $bucket->consume());
+print_values($bucket->consume(), $bucket->consume());
 $storage->advance(1000);
-dump($bucket->consume(4), $bucket->consume(3), $bucket->consume(0), $bucket->consume(0.001));
+print_values($bucket->consume(4), $bucket->consume(3), $bucket->consume(0), $bucket->consume(0.001));
 
 echo "-- other rates, many buckets --\n";
 mt_srand(2);

@@ -7,25 +7,25 @@ require __DIR__ . '/../../tools/testkit/php/check.php';
 $storage = new TokenBucketStorageMemory;
 $bucket = new TokenBucket($storage, 'x', 10, 1);
 echo "-- more than the capacity --\n";
-dump($bucket->consume(10.000001), $bucket->consume(11), $bucket->consume(PHP_INT_MAX), $bucket->consume(1e308));
-dump($bucket->peek()->remaining);
+print_values($bucket->consume(10.000001), $bucket->consume(11), $bucket->consume(PHP_INT_MAX), $bucket->consume(1e308));
+print_values($bucket->peek()->remaining);
 echo "-- zero tokens --\n";
-dump($bucket->consume(0), $bucket->consume(0.0), $bucket->consume(-0.0), $bucket->peek()->remaining);
-dump($bucket->consume(10), $bucket->consume(0));
+print_values($bucket->consume(0), $bucket->consume(0.0), $bucket->consume(-0.0), $bucket->peek()->remaining);
+print_values($bucket->consume(10), $bucket->consume(0));
 echo "-- in debt --\n";
 $storage->bootstrap('debt', $storage->now() + 5);
 $debtor = new TokenBucket($storage, 'debt', 10, 1);
-dump($debtor->consume(0), $debtor->consume(1), $debtor->peek(0)->remaining);
+print_values($debtor->consume(0), $debtor->consume(1), $debtor->peek(0)->remaining);
 $storage->advance(4);
-dump($debtor->consume(0));
+print_values($debtor->consume(0));
 $storage->advance(1.1);
-dump($debtor->consume(0), $debtor->consume(1));
+print_values($debtor->consume(0), $debtor->consume(1));
 echo "-- a smaller capacity later: grants up to the new capacity --\n";
 $large = new TokenBucket($storage, 'changed', 100, 1);
 $small = new TokenBucket($storage, 'changed', 2, 1);
-dump($large->consume(95), $small->peek()->remaining, $small->consume(2), $small->consume(1));
+print_values($large->consume(95), $small->peek()->remaining, $small->consume(2), $small->consume(1));
 echo "-- a larger capacity later: keeps the tokens left and adds none --\n";
-dump($large->peek()->remaining);
+print_values($large->peek()->remaining);
 ?>
 --EXPECT--
 -- more than the capacity --

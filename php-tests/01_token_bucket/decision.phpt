@@ -25,7 +25,7 @@ show($bucket->attempt());
 echo "-- more than the capacity --\n";
 foreach ([10.5, 11, PHP_INT_MAX, 1e308] as $tokens) {
     $decision = $bucket->attempt($tokens);
-    dump($decision->allowed, $decision->reason, $decision->retryAfter, $decision == $bucket->peek($tokens));
+    print_values($decision->allowed, $decision->reason, $decision->retryAfter, $decision == $bucket->peek($tokens));
 }
 echo "-- fractions --\n";
 $bucket = new TokenBucket($storage, 'fraction', 2.5, 0.5);
@@ -42,9 +42,9 @@ show($bucket->attempt(0.25));
 echo "-- shared memory, whose clock runs --\n";
 $bucket = new TokenBucket(new TokenBucketStorageSharedMemory, 'x', 10, 0.001);
 $decision = $bucket->attempt(3);
-dump($decision->allowed, $decision->remaining, $decision->capacity, $decision->retryAfter, round($decision->resetAfter));
+print_values($decision->allowed, $decision->remaining, $decision->capacity, $decision->retryAfter, round($decision->resetAfter));
 $decision = $bucket->attempt(8);
-dump($decision->allowed, $decision->remaining, round($decision->retryAfter, -2), round($decision->resetAfter, -2), $decision->reason);
+print_values($decision->allowed, $decision->remaining, round($decision->retryAfter, -2), round($decision->resetAfter, -2), $decision->reason);
 ?>
 --EXPECTF--
 -- full --

@@ -19,7 +19,7 @@ $never = new Decision(false, 0, 10, INF, 60, 'exceeds_capacity');
 echo json_encode($never), "\n";
 check(array_keys($never->jsonSerialize()) === array_keys((array) $never), 'the order of the properties');
 check($never->jsonSerialize()['retryAfter'] === null && $never->retryAfter === INF, 'INF is null');
-dump((new Decision(true, -0.0))->remaining, $granted instanceof JsonSerializable);
+print_values((new Decision(true, -0.0))->remaining, $granted instanceof JsonSerializable);
 
 echo "-- headers() --\n";
 foreach ([$granted, $denied, $never, new Decision(true, 10, 10), new Decision(false), new Decision(false, 0, INF, INF, INF)] as $decision) {
@@ -27,7 +27,7 @@ foreach ([$granted, $denied, $never, new Decision(true, 10, 10), new Decision(fa
     echo implode(' | ', array_map(fn($name, $value) => "$name: $value", array_keys($headers), $headers)), "\n";
 }
 $legacy = $granted->headers('a', true);
-dump(array_keys($legacy), $legacy['X-RateLimit-Reset'] - time() <= 8);
+print_values(array_keys($legacy), $legacy['X-RateLimit-Reset'] - time() <= 8);
 
 echo "-- headers() of a copy equal those of the original --\n";
 $storage = new TokenBucketStorageMemory;
@@ -55,7 +55,7 @@ echo thrown(fn() => new Decision(true, 'x')), "\n";
 echo thrown(fn() => new Decision(allowed: true, limit: 3)), "\n";
 echo thrown(fn() => $granted->__construct(false)), "\n";
 echo thrown(fn() => $storage && $original->__construct(false)), "\n";
-dump($granted->allowed, $granted->remaining);
+print_values($granted->allowed, $granted->remaining);
 echo thrown(fn() => new Decision(true, reason: new class {
     public function __toString(): string
     {

@@ -9,7 +9,7 @@ $decision = $bucket->attempt(5);
 var_dump($decision);
 print_r($decision);
 echo json_encode($decision), "\n";
-dump((new ReflectionClass($decision))->isFinal());
+print_values((new ReflectionClass($decision))->isFinal());
 
 echo "-- read-only --\n";
 foreach (['allowed' => true, 'remaining' => 1.0, 'capacity' => 1.0, 'retryAfter' => 1.0, 'resetAfter' => 1.0, 'reason' => 'x', 'fallback' => true, 'refusedBy' => 1] as $name => $value) {
@@ -29,15 +29,15 @@ echo thrown(function () use ($decision) {
 }), "\n";
 
 echo "-- not made without its constructor --\n";
-dump(thrown(fn() => (new ReflectionClass('TokenBucket\Decision'))->newInstanceWithoutConstructor()) !== 'nothing thrown');
+print_values(thrown(fn() => (new ReflectionClass('TokenBucket\Decision'))->newInstanceWithoutConstructor()) !== 'nothing thrown');
 echo thrown(fn() => serialize($decision)), "\n";
 echo thrown(fn() => unserialize('O:20:"TokenBucket\Decision":0:{}')), "\n";
 
 echo "-- copies --\n";
 $clone = clone $decision;
-dump($clone == $decision, $clone === $decision, $clone->headers() === $decision->headers());
+print_values($clone == $decision, $clone === $decision, $clone->headers() === $decision->headers());
 unset($decision, $bucket);
-dump($clone->remaining, $clone->reason);
+print_values($clone->remaining, $clone->reason);
 ?>
 --EXPECTF--
 object(TokenBucket\Decision)#%d (8) {

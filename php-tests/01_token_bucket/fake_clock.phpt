@@ -30,17 +30,17 @@ class ByInstant extends TokenBucket
 
 echo "-- now() --\n";
 $storage = new TokenBucketStorageMemory;
-dump($storage->now());
+print_values($storage->now());
 $storage->advance(0.1);
 $storage->advance(0.2);
-dump($storage->now());
+print_values($storage->now());
 usleep(2000);
-dump($storage->now());
+print_values($storage->now());
 $storage->advance(1e6);
-dump($storage->now());
+print_values($storage->now());
 $bucket = new TokenBucket($storage, 'x', 1, 0.1);
 $bucket->consume();
-dump($bucket->wait(10)->allowed, $storage->now(), (new TokenBucketStorageMemory)->now());
+print_values($bucket->wait(10)->allowed, $storage->now(), (new TokenBucketStorageMemory)->now());
 echo thrown(fn() => $storage->now(1)), "\n";
 
 $ways = [
@@ -81,7 +81,7 @@ $bucket = new TokenBucket(new TokenBucketStorageMemory, 'x', 10, 7 / TokenBucket
 for ($i = 0; $i < 10; $i++) {
     $bucket->consume(0.7);
 }
-dump($bucket->peek()->remaining, $bucket->charge(0.3)->remaining, $bucket->settle(0.3, 0)->remaining);
+print_values($bucket->peek()->remaining, $bucket->charge(0.3)->remaining, $bucket->settle(0.3, 0)->remaining);
 
 echo "-- the end of the clock --\n";
 $storage = new TokenBucketStorageMemory;
@@ -101,7 +101,7 @@ echo thrown(fn() => $storage->advance(1e300)), "\n";
 echo thrown(fn() => $storage->advance(2 * $year)), "\n";
 check(abs($storage->now() - 108 * $year) < 1e-3, 'the clock stands');
 $late = new TokenBucket($storage, 'late', 1, 1 / (3 * $year));
-dump($late->consume(), $late->reserve()->decision->reason, $late->wait(INF)->reason);
+print_values($late->consume(), $late->reserve()->decision->reason, $late->wait(INF)->reason);
 
 echo "-- a subclass that uses microtime() still works, also after the clock was advanced --\n";
 foreach ([0, 3600, 86400 * 365] as $age) {
@@ -123,8 +123,8 @@ $storage->bootstrap('now', $storage->now());
 $storage->bootstrap('future', $storage->now() + 4);
 $storage->bootstrap('start', 0);
 $storage->bootstrap('long ago', -1e18);
-dump($left('past')->remaining, $left('now')->remaining, $left('future')->retryAfter);
-dump($left('start')->remaining, $left('long ago')->remaining);
+print_values($left('past')->remaining, $left('now')->remaining, $left('future')->retryAfter);
+print_values($left('start')->remaining, $left('long ago')->remaining);
 ?>
 --EXPECT--
 -- now() --

@@ -26,7 +26,7 @@ $bucket = new TokenBucket($storage, 'x', 10, 1);
 $storage->held[] = $bucket;
 $references = [WeakReference::create($storage), WeakReference::create($bucket)];
 unset($storage, $bucket);
-dump($references[0]->get() !== null, gc_collect_cycles() > 0, $references[0]->get(), $references[1]->get());
+print_values($references[0]->get() !== null, gc_collect_cycles() > 0, $references[0]->get(), $references[1]->get());
 
 echo "-- the storage holds the closure, which holds the bucket --\n";
 $storage = new Holder;
@@ -34,8 +34,8 @@ $bucket = new TokenBucket($storage, 'x', 10, 1);
 $bucket->consume();
 $references = [WeakReference::create($storage), WeakReference::create($bucket), WeakReference::create($storage->held[0])];
 unset($storage, $bucket);
-dump($references[2]->get() !== null, gc_collect_cycles() > 0);
-dump(array_map(fn($reference) => $reference->get(), $references));
+print_values($references[2]->get() !== null, gc_collect_cycles() > 0);
+print_values(array_map(fn($reference) => $reference->get(), $references));
 
 echo "-- a subclass that holds itself --\n";
 $bucket = new Sub(new TokenBucketStorageMemory, 'x', 10, 1);
@@ -43,20 +43,20 @@ $bucket->more = [$bucket];
 $bucket->dynamic = $bucket;
 $reference = WeakReference::create($bucket);
 unset($bucket);
-dump(gc_collect_cycles() > 0, $reference->get());
+print_values(gc_collect_cycles() > 0, $reference->get());
 
 echo "-- no cycle: freed at once --\n";
 $memory = new TokenBucketStorageMemory;
 $reference = WeakReference::create($memory);
 $bucket = new TokenBucket($memory, 'x', 10, 1);
 unset($memory);
-dump($reference->get() instanceof TokenBucketStorageMemory, $bucket->consume());
+print_values($reference->get() instanceof TokenBucketStorageMemory, $bucket->consume());
 $decision = $bucket->peek();
 unset($bucket);
-dump($reference->get(), $decision->remaining);
+print_values($reference->get(), $decision->remaining);
 $reference = WeakReference::create($decision);
 unset($decision);
-dump($reference->get());
+print_values($reference->get());
 
 echo "-- memory does not grow --\n";
 $run = function () {
@@ -95,7 +95,7 @@ for ($i = 0; $i < 5; $i++) {
     $run();
 }
 gc_collect_cycles();
-dump(memory_get_usage() - $before < 1000);
+print_values(memory_get_usage() - $before < 1000);
 ?>
 --EXPECTF--
 -- bucket and storage hold each other --

@@ -9,23 +9,23 @@ echo "-- Decision::headers() returns RateLimit fields, and Retry-After on a deni
 $storage = new TokenBucketStorageMemory;
 $bucket = new TokenBucket($storage, 'x', 10, 1);
 echo "-- full, half, empty --\n";
-dump($bucket->peek()->headers());
-dump($bucket->attempt(5)->headers());
-dump($bucket->attempt(5)->headers());
+print_values($bucket->peek()->headers());
+print_values($bucket->attempt(5)->headers());
+print_values($bucket->attempt(5)->headers());
 echo "-- denied --\n";
-dump($bucket->attempt()->headers());
-dump($bucket->attempt(7)->headers());
+print_values($bucket->attempt()->headers());
+print_values($bucket->attempt(7)->headers());
 $storage->advance(3.4);
-dump($bucket->attempt(7)->headers());
+print_values($bucket->attempt(7)->headers());
 echo "-- more than the capacity: no Retry-After --\n";
-dump(array_keys($bucket->attempt(11)->headers()));
+print_values(array_keys($bucket->attempt(11)->headers()));
 echo "-- slow and fast --\n";
 $slow = new TokenBucket($storage, 'slow', 3, 0.05);
-dump($slow->attempt(3)->headers());
-dump($slow->attempt()->headers());
+print_values($slow->attempt(3)->headers());
+print_values($slow->attempt()->headers());
 $fast = new TokenBucket($storage, 'fast', 1000, 5000);
-dump($fast->attempt(1000)->headers());
-dump($fast->attempt(1)->headers());
+print_values($fast->attempt(1000)->headers());
+print_values($fast->attempt(1)->headers());
 echo "-- Retry-After is never before the end of t --\n";
 mt_srand(5);
 for ($i = 0; $i < 500; $i++) {
@@ -95,18 +95,18 @@ $before = time();
 $headers = $bucket->attempt(5)->headers(legacy: true);
 $after = time();
 echo implode(' ', array_keys($headers)), "\n";
-dump($headers['X-RateLimit-Limit'], $headers['X-RateLimit-Remaining']);
+print_values($headers['X-RateLimit-Limit'], $headers['X-RateLimit-Remaining']);
 $reset = $headers['X-RateLimit-Reset'];
 // Five tokens are refilled after 2.5 seconds.
-dump(is_string($reset), preg_match("/^\d+$/D", $reset) === 1);
-dump($reset >= $before + 2 && $reset <= $after + 4);
+print_values(is_string($reset), preg_match("/^\d+$/D", $reset) === 1);
+print_values($reset >= $before + 2 && $reset <= $after + 4);
 
 // Two seconds would be enough, but Retry-After is at least the three seconds of the RateLimit
 // field.
 $headers = $bucket->attempt(9)->headers('default', true);
 echo implode(' ', array_keys($headers)), "\n";
-dump($headers['X-RateLimit-Remaining'], $headers['Retry-After']);
-dump(array_keys($bucket->peek()->headers()));
+print_values($headers['X-RateLimit-Remaining'], $headers['Retry-After']);
+print_values(array_keys($bucket->peek()->headers()));
 ?>
 --EXPECTF--
 -- Decision::headers() returns RateLimit fields, and Retry-After on a denial --

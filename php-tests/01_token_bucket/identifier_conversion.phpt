@@ -34,8 +34,8 @@ foreach (range(2001, 2100) as $id) {
     $bucket->consume();
 }
 $left = fn(string $name): float => (new TokenBucket($storage, $name, 1000, 0.001))->peek()->remaining;
-dump($left('user:1111'));
-dump(array_unique(array_map(fn(int $id) => $left("user:$id"), range(2001, 2100))));
+print_values($left('user:1111'));
+print_values(array_unique(array_map(fn(int $id) => $left("user:$id"), range(2001, 2100))));
 
 echo "-- another name than the result --\n";
 $other = new class($bucket) {
@@ -52,7 +52,7 @@ $other = new class($bucket) {
 $bucket->name($other);
 $bucket->consume();
 $bucket->consume();
-dump($left('old'), $left('new'));
+print_values($left('old'), $left('new'));
 ?>
 --EXPECT--
 999.0

@@ -37,13 +37,13 @@ echo thrown(fn() => new TokenBucketStorage), "\n";
 echo thrown(fn() => (new ReflectionClass($memory))->newInstanceWithoutConstructor()), "\n";
 echo thrown(fn() => (new ReflectionClass($shared))->newInstanceWithoutConstructor()), "\n";
 echo "-- comparison --\n";
-dump($bucket == new TokenBucket($memory, 'x', 10, 2.5), $bucket == new TokenBucket($memory, 'y', 10, 2.5), $memory == new TokenBucketStorageMemory);
+print_values($bucket == new TokenBucket($memory, 'x', 10, 2.5), $bucket == new TokenBucket($memory, 'y', 10, 2.5), $memory == new TokenBucketStorageMemory);
 echo "-- the private member stays private --\n";
 echo thrown(fn() => $bucket->_storage), "\n";
 echo thrown(function () use ($bucket) {
     $bucket->_storage = null;
 }), "\n";
-dump($bucket->consume());
+print_values($bucket->consume());
 echo "-- writing the private member by reflection causes no crash --\n";
 $property = new ReflectionProperty('TokenBucket', '_storage');
 $property->setValue($bucket, null);
@@ -51,7 +51,7 @@ echo thrown(fn() => $bucket->consume()), "\n";
 $property->setValue($bucket, new stdClass);
 echo thrown(fn() => $bucket->consume()), "\n";
 $property->setValue($bucket, $other = new TokenBucketStorageMemory);
-dump(is_string(thrown(fn() => $bucket->consume())));
+print_values(is_string(thrown(fn() => $bucket->consume())));
 ?>
 --EXPECTF--
 -- dumps --

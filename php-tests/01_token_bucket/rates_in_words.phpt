@@ -11,9 +11,9 @@ for ($i = 0; $i < 10; $i++) {
     check($bucket->consume(), "call $i");
 }
 $denied = $bucket->attempt();
-dump($denied->retryAfter, $denied->resetAfter, $denied->headers()['Retry-After']);
+print_values($denied->retryAfter, $denied->resetAfter, $denied->headers()['Retry-After']);
 $storage->advance(6);
-dump($bucket->consume(), $bucket->consume());
+print_values($bucket->consume(), $bucket->consume());
 
 /** Counts the failures of a law, and keeps the first one as an example. */
 final class Law
@@ -83,9 +83,9 @@ foreach ([7, 999, 1000, 100000] as $n) {
     $bucket = new TokenBucket($storage, 'x', $n, $n / TokenBucket::MINUTE);
     $bucket->consume($n);
     $storage->advance(30);
-    dump($bucket->peek()->remaining === (float) intdiv($n, 2));
+    print_values($bucket->peek()->remaining === (float) intdiv($n, 2));
     $storage->advance(29.99);
-    dump($bucket->consume($n));
+    print_values($bucket->consume($n));
 }
 ?>
 --EXPECT--

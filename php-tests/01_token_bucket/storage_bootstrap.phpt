@@ -8,28 +8,28 @@ fold_equal_lines();
 alike(['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'], function (string $class) {
     $storage = new $class;
     $bucket = fn($id) => new TokenBucket($storage, $id, 10, 0.001);
-    dump($storage->bootstrap('x', microtime(true) - 2500), $bucket('x')->peek()->remaining);
+    print_values($storage->bootstrap('x', microtime(true) - 2500), $bucket('x')->peek()->remaining);
     $storage->bootstrap('x', microtime(true) - 9500);
-    dump($bucket('x')->peek()->remaining, $bucket('x')->consume(2), $bucket('x')->consume(1));
+    print_values($bucket('x')->peek()->remaining, $bucket('x')->consume(2), $bucket('x')->consume(1));
     $storage->bootstrap('x', 0);
-    dump($bucket('x')->consume(1));
+    print_values($bucket('x')->consume(1));
     echo "a time in the future is a debt\n";
     $storage->bootstrap('debt', microtime(true) + 1500);
     $decision = $bucket('debt')->peek(0);
-    dump($decision->allowed, $decision->retryAfter > 1490 && $decision->retryAfter <= 1500);
+    print_values($decision->allowed, $decision->retryAfter > 1490 && $decision->retryAfter <= 1500);
     echo "a distant past makes a full bucket, a distant future a debt\n";
     // The fake clock starts at the instant 0.
     $storage->bootstrap('epoch', $storage instanceof TokenBucketStorageMemory ? -1e6 : 0.0);
     $storage->bootstrap('before', -1e18);
     $storage->bootstrap('after', 1e18);
-    dump($bucket('epoch')->peek()->remaining, $bucket('before')->peek()->remaining, $bucket('after')->peek(0)->allowed);
+    print_values($bucket('epoch')->peek()->remaining, $bucket('before')->peek()->remaining, $bucket('after')->peek(0)->allowed);
     echo "numeric strings, as from a database\n";
     $storage->bootstrap('string', (string) (microtime(true) - 4500));
-    dump($bucket('string')->peek()->remaining);
+    print_values($bucket('string')->peek()->remaining);
     echo "reset() fills the buckets\n";
     foreach (['x', 'debt', 'after'] as $id) {
         $bucket($id)->reset();
-        dump($bucket($id)->peek()->remaining);
+        print_values($bucket($id)->peek()->remaining);
     }
 });
 
@@ -43,9 +43,9 @@ class Starter extends TokenBucket
 }
 $storage = new TokenBucketStorageMemory;
 $starter = new Starter($storage, 'x', 10, 3);
-dump($starter->start(4), $starter->peek()->remaining);
+print_values($starter->start(4), $starter->peek()->remaining);
 $starter->start(9);
-dump($starter->peek()->remaining, $starter->consume(4), $starter->consume(1));
+print_values($starter->peek()->remaining, $starter->consume(4), $starter->consume(1));
 for ($i = 0; $i <= 10; $i++) {
     $starter = new Starter($storage, "x $i", 10, 3);
     $starter->start($i);

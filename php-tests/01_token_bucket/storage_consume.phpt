@@ -15,11 +15,11 @@ alike(['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'], function (
         return true;
     };
 
-    dump($storage->prepare());
+    print_values($storage->prepare());
     echo "a missing bucket: calls the closure and charges the tokens\n";
-    dump($consume('x', 3, $true), $calls, $left('x'));
+    print_values($consume('x', 3, $true), $calls, $left('x'));
     echo "an existing bucket: does not call the closure\n";
-    dump($consume('x', 3, $true), $consume('x', 5, $true), $calls, $left('x'));
+    print_values($consume('x', 3, $true), $consume('x', 5, $true), $calls, $left('x'));
 
     echo "a falsy result: denies and writes nothing\n";
     foreach ([false, 0, null, '', '0', []] as $falsy) {
@@ -32,7 +32,7 @@ alike(['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'], function (
         check($consume("truthy $i", 1, fn() => $truthy) === true, json_encode($truthy));
     }
     echo "a falsy result after a proposal: denies and writes nothing\n";
-    dump($consume('falsy', 1, function () use ($storage) {
+    print_values($consume('falsy', 1, function () use ($storage) {
         $storage->bootstrap('falsy', microtime(true) - 2000);
         return false;
     }), $left('falsy'));
@@ -42,24 +42,24 @@ alike(['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'], function (
         $storage->bootstrap('throws', microtime(true) - 2000);
         throw new DomainException('no');
     })), "\n";
-    dump($left('throws'));
+    print_values($left('throws'));
 
     echo "bootstrap() inside the closure proposes the first state\n";
-    dump($consume('half', 1, function () use ($storage) {
+    print_values($consume('half', 1, function () use ($storage) {
         $storage->bootstrap('half', microtime(true) - 4500);
         return true;
     }), $left('half'));
 
     echo "bootstrap() of another identifier creates that bucket, and the called bucket starts full\n";
-    dump($consume('this', 1, function () use ($storage) {
+    print_values($consume('this', 1, function () use ($storage) {
         $storage->bootstrap('that', microtime(true) - 4500);
         return true;
     }), $left('this'), $left('that'));
 
     echo "any callable\n";
-    dump($consume('callable', 1, 'phpversion'), $left('callable'));
+    print_values($consume('callable', 1, 'phpversion'), $left('callable'));
     class_exists('Invokable') || eval('class Invokable { public function __invoke() { return true; } public static function yes() { return true; } }');
-    dump($consume('callable 2', 1, new Invokable), $consume('callable 3', 1, ['Invokable', 'yes']), $consume('callable 4', 1, 'Invokable::yes'));
+    print_values($consume('callable 2', 1, new Invokable), $consume('callable 3', 1, ['Invokable', 'yes']), $consume('callable 4', 1, 'Invokable::yes'));
 });
 ?>
 --EXPECT--

@@ -23,7 +23,7 @@ alike(['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'], function (
     foreach ([$b, $a, $c, $a, $c, $b] as $fiber) {
         $fiber->resume();
     }
-    dump($a->getReturn(), $b->getReturn(), $c->getReturn());
+    print_values($a->getReturn(), $b->getReturn(), $c->getReturn());
     echo $left('a'), ' ', $left('b'), ' ', $left('c'), "\n";
 
     echo "two closures for one bucket: the first to return creates the bucket, the second is charged\n";
@@ -32,22 +32,22 @@ alike(['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'], function (
     foreach ([$a, $b, $a, $b] as $fiber) {
         $fiber->resume();
     }
-    dump($a->getReturn(), $b->getReturn(), $left('same'));
+    print_values($a->getReturn(), $b->getReturn(), $left('same'));
 
     echo "a closure that never returns leaves no proposal behind\n";
     $a = $start('never', 5.5);
     unset($a, $fiber);
     gc_collect_cycles();
     $storage->bootstrap('never', microtime(true) - 3500);
-    dump($left('never'));
+    print_values($left('never'));
 
     echo "a bucket that another fiber creates meanwhile stays\n";
     $a = $start('other', 5.5);
     $storage->bootstrap('other', microtime(true) - 2500);
-    dump($left('other'));
+    print_values($left('other'));
     $a->resume();
     $a->resume();
-    dump($a->getReturn(), $left('other'));
+    print_values($a->getReturn(), $left('other'));
 });
 ?>
 --EXPECT--

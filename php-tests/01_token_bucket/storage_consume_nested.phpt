@@ -12,22 +12,22 @@ foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $clas
     $yes = fn() => true;
 
     echo "the closure takes from the same bucket: both calls are charged\n";
-    dump($consume('x', 3, fn() => $consume('x', 4, $yes)), $left('x'));
+    print_values($consume('x', 3, fn() => $consume('x', 4, $yes)), $left('x'));
     echo "the closure drains the bucket: the outer call is denied\n";
-    dump($consume('y', 3, function () use ($consume, $storage, $yes) {
-        dump($consume('y', 9, $yes));
+    print_values($consume('y', 3, function () use ($consume, $storage, $yes) {
+        print_values($consume('y', 9, $yes));
         $storage->bootstrap('y', microtime(true) - 10000);
         return true;
     }), $left('y'));
     echo "the closure proposes, then takes: the inner call does not use the proposal\n";
-    dump($consume('z', 1, function () use ($consume, $storage, $yes) {
+    print_values($consume('z', 1, function () use ($consume, $storage, $yes) {
         $storage->bootstrap('z', microtime(true) - 4500);
         $consume('z', 2, $yes);
         return true;
     }));
-    dump($left('z') <= 7.0);
+    print_values($left('z') <= 7.0);
     echo "the closure resets another bucket and uses another storage\n";
-    dump($consume('w', 1, function () use ($consume, $class) {
+    print_values($consume('w', 1, function () use ($consume, $class) {
         (new TokenBucket(new TokenBucketStorageMemory, 'w', 5, 1))->consume(2);
         (new TokenBucket(new $class, 'other', 5, 1))->reset();
         return true;
@@ -36,17 +36,17 @@ foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $clas
     $down = function ($level) use (&$down, $consume) {
         return $level === 0 ? true : $consume("level $level", 1, fn() => $down($level - 1));
     };
-    dump($down(20), $left('level 20'), $left('level 1'));
+    print_values($down(20), $left('level 20'), $left('level 1'));
     echo "the closure advances the clock\n";
     if ($storage instanceof TokenBucketStorageMemory) {
-        dump($consume('v', 1, function () use ($storage) {
+        print_values($consume('v', 1, function () use ($storage) {
             $storage->advance(5000);
             return true;
         }), $left('v'));
     }
     echo "the closure releases the storage\n";
     $lonely = $class === 'TokenBucketStorageMemory' ? new $class : new $class('lonely');
-    dump($lonely->consume('u', 1.0, 10.0, function () use (&$lonely) {
+    print_values($lonely->consume('u', 1.0, 10.0, function () use (&$lonely) {
         $lonely = null;
         return true;
     }));

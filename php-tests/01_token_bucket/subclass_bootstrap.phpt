@@ -38,13 +38,13 @@ alike(['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'], function (
     $storage = new $class;
     // The rate is so low that no token is refilled during the test.
     $bucket = new HalfFull($storage, 'half', 10, 0.001);
-    dump($bucket->consume(1), (float) $bucket->asked[0]);
-    dump($bucket->peek()->remaining, $bucket->consume(5), $bucket->consume(4), $bucket->consume(1));
-    dump(count($bucket->asked));
+    print_values($bucket->consume(1), (float) $bucket->asked[0]);
+    print_values($bucket->peek()->remaining, $bucket->consume(5), $bucket->consume(4), $bucket->consume(1));
+    print_values(count($bucket->asked));
 
     echo "without a proposal the bucket starts full\n";
     $bucket = new Silent($storage, 'silent', 10, 0.001);
-    dump($bucket->consume(4), $bucket->peek()->remaining);
+    print_values($bucket->consume(4), $bucket->peek()->remaining);
 
     echo "an exception takes nothing\n";
     $bucket = new Failing($storage, 'failing', 10, 0.001);
@@ -53,11 +53,11 @@ alike(['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'], function (
     } catch (DomainException $e) {
         echo $e->getMessage(), "\n";
     }
-    dump((new TokenBucket($storage, 'failing', 10, 0.001))->peek()->remaining);
+    print_values((new TokenBucket($storage, 'failing', 10, 0.001))->peek()->remaining);
 
     echo "a proposal above the capacity: the tokens are still charged\n";
     $bucket = new Greedy($storage, 'greedy', 10, 0.001);
-    dump($bucket->consume(4), $bucket->peek()->remaining);
+    print_values($bucket->consume(4), $bucket->peek()->remaining);
 });
 ?>
 --EXPECT--

@@ -16,7 +16,7 @@ class Logged extends TokenBucket
     }
 }
 $bucket = new Logged(new TokenBucketStorageMemory, 'x', 3, 1);
-dump($bucket->consume(2), $bucket->consume(2), $bucket->consume());
+print_values($bucket->consume(2), $bucket->consume(2), $bucket->consume());
 echo json_encode($bucket->log), "\n";
 
 class Optional extends TokenBucket
@@ -27,7 +27,7 @@ class Optional extends TokenBucket
     }
 }
 $bucket = new Optional(new TokenBucketStorageMemory, 'x', 3, 1);
-dump($bucket->consume(), $bucket->consume());
+print_values($bucket->consume(), $bucket->consume());
 ?>
 --EXPECT--
 'yes' 'no' 'yes'

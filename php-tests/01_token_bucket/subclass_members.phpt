@@ -38,12 +38,12 @@ class Sub extends TokenBucket
 }
 
 $sub = new Sub(new TokenBucketStorageMemory, 'x', 10, 2.5);
-dump($sub->members() == ['x', 10, 2.5]);
+print_values($sub->members() == ['x', 10, 2.5]);
 foreach ($sub->conversions() as $value) {
-    dump((float) $value);
+    print_values((float) $value);
 }
 echo json_encode(@$sub->more()), "\n";
-dump($sub->storage(), $sub->consume(), $sub instanceof TokenBucket);
+print_values($sub->storage(), $sub->consume(), $sub instanceof TokenBucket);
 try {
     $sub->_identifier;
 } catch (Error $e) {

@@ -35,23 +35,23 @@ $left = fn($id, $capacity = 10) => (new TokenBucket($storage, $id, $capacity, 1)
 echo "-- identifier --\n";
 $bucket = $new();
 $bucket->consume(1);
-dump($bucket->set('_identifier', 'y')->consume(2), $left('x'), $left('y'));
-dump($bucket->append('z')->consume(3), $left('y'), $left('yz'));
+print_values($bucket->set('_identifier', 'y')->consume(2), $left('x'), $left('y'));
+print_values($bucket->append('z')->consume(3), $left('y'), $left('yz'));
 for ($i = 0; $i < 100; $i++) {
     $bucket->append('.')->consume(4);
 }
-dump($left('yz'), $left('yz.'), $left('yz' . str_repeat('.', 100)));
+print_values($left('yz'), $left('yz.'), $left('yz' . str_repeat('.', 100)));
 
 echo "-- capacity --\n";
 $bucket = $new('capacity');
-dump($bucket->consume(11), $bucket->set('_bucket_capacity', 20)->consume(11), $bucket->peek()->capacity);
-dump($bucket->set('_bucket_capacity', 5)->consume(6));
+print_values($bucket->consume(11), $bucket->set('_bucket_capacity', 20)->consume(11), $bucket->peek()->capacity);
+print_values($bucket->set('_bucket_capacity', 5)->consume(6));
 
 echo "-- rate --\n";
 $bucket = $new('rate');
 $bucket->consume(10);
 $storage->advance(1);
-dump($bucket->set('_tokens_per_second', 0.5)->consume(1), $bucket->set('_tokens_per_second', 2.0)->consume(1));
+print_values($bucket->set('_tokens_per_second', 0.5)->consume(1), $bucket->set('_tokens_per_second', 2.0)->consume(1));
 
 echo "-- by reference --\n";
 $bucket = $new('reference');
@@ -61,21 +61,21 @@ $identifier = 'by reference';
 $bucket->consume(2);
 $identifier .= '!';
 $bucket->consume(3);
-dump($left('reference'), $left('by reference'), $left('by reference!'));
+print_values($left('reference'), $left('by reference'), $left('by reference!'));
 $capacity = &$bucket->reference('_bucket_capacity');
 $capacity = 3;
-dump($bucket->consume(4));
+print_values($bucket->consume(4));
 $rate = &$bucket->reference('_tokens_per_second');
 $rate = 1000000;
-dump($bucket->consume(3));
+print_values($bucket->consume(3));
 $storage->advance(0.00001);
-dump($bucket->consume(3));
+print_values($bucket->consume(3));
 
 echo "-- other types are converted as in the constructor --\n";
 $bucket = $new('types');
 $bucket->set('_identifier', 42)->set('_bucket_capacity', '7')->set('_tokens_per_second', '0.5');
 // At 0.5 tokens a second, four of seven tokens are refilled in 8 of 14 seconds.
-dump($bucket->consume(4), $left('42', 7), $bucket->consume(4));
+print_values($bucket->consume(4), $left('42', 7), $bucket->consume(4));
 ?>
 --EXPECT--
 -- identifier --

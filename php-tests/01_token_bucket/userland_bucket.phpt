@@ -62,13 +62,13 @@ foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $clas
             $granted += (int) $bucket->consume();
         }
     }
-    dump($granted);
+    print_values($granted);
 
     echo "-- both classes on one bucket --\n";
     $native = new TokenBucket($storage, "both $class", 10, 0.001);
     $userland = new UserlandTokenBucket($storage, "both $class", 10, 0.001);
-    dump($userland->consume(2), $native->consume(3), $userland->consume(4), $native->peek()->remaining);
-    dump($userland->consume(2), $native->consume(2), $userland->consume(1), $native->consume(1));
+    print_values($userland->consume(2), $native->consume(3), $userland->consume(4), $native->peek()->remaining);
+    print_values($userland->consume(2), $native->consume(2), $userland->consume(1), $native->consume(1));
 }
 
 echo "-- the native class on a userland storage with the published algorithm --\n";
@@ -84,7 +84,7 @@ for ($i = 0; $i < 300; $i++) {
     check($native->consume($tokens) === $userland->consume($tokens), "step $i: $tokens");
     $a->elapsed = $b->elapsed += mt_rand(0, 3) * 1.3;
 }
-dump($a->prepared, $b->prepared);
+print_values($a->prepared, $b->prepared);
 ?>
 --EXPECT--
 -- memory: equal decisions in random histories --

@@ -8,19 +8,19 @@ echo "-- A userland storage gets the arguments that the userland class passes --
 alike(['Recorder', 'TypedRecorder'], function (string $class) {
     $storage = new $class;
     $bucket = new TokenBucket($storage, "who\0?", 10, 2.5);
-    dump($bucket->consume(4));
+    print_values($bucket->consume(4));
     [$method, $arguments] = $storage->calls[0];
     $closure = array_pop($arguments);
-    dump(count($storage->calls), $method, $arguments === ["who\0?", 1.6, 4.0], get_class($closure));
+    print_values(count($storage->calls), $method, $arguments === ["who\0?", 1.6, 4.0], get_class($closure));
 
     echo "the closure calls bootstrap() and returns true\n";
     $before = microtime(true);
-    dump($closure());
+    print_values($closure());
     $after = microtime(true);
     [$method, [$identifier, $microtime]] = $storage->calls[1];
     // Six tokens are left. At 2.5 tokens a second, the cost of six tokens is 2.4 seconds.
-    dump($method, $identifier === "who\0?", is_float($microtime));
-    dump($microtime >= $before - 2.4001 && $microtime <= $after - 2.3999);
+    print_values($method, $identifier === "who\0?", is_float($microtime));
+    print_values($microtime >= $before - 2.4001 && $microtime <= $after - 2.3999);
 });
 
 echo "-- A call is granted if the userland storage returns a truthy value --\n";
@@ -37,14 +37,14 @@ alike(['Recorder', 'TypedRecorder'], function (string $class) {
     echo "the storage calls the closure within consume()\n";
     $storage->callTheClosure = true;
     $storage->calls = [];
-    dump($bucket->consume(), array_column($storage->calls, 0));
+    print_values($bucket->consume(), array_column($storage->calls, 0));
 
     echo "more than the capacity: the storage is not called\n";
     $storage->calls = [];
-    dump($bucket->consume(11), $bucket->consume(10.5), $storage->calls);
+    print_values($bucket->consume(11), $bucket->consume(10.5), $storage->calls);
 
     echo "the bucket never calls prepare()\n";
-    dump(in_array('prepare', array_column($storage->calls, 0)));
+    print_values(in_array('prepare', array_column($storage->calls, 0)));
 });
 ?>
 --EXPECT--

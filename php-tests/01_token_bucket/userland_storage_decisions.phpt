@@ -18,12 +18,12 @@ class YesNo extends ArrayStorage
 $storage = new YesNo;
 $bucket = new TokenBucket($storage, 'x', 10, 4.0);
 $decision = $bucket->attempt(3);
-dump($decision->allowed, $decision->reason, $decision->capacity, $decision->retryAfter);
+print_values($decision->allowed, $decision->reason, $decision->capacity, $decision->retryAfter);
 $storage->answer = false;
 show($bucket->attempt(3));
 $storage->asked = 0;
 show($bucket->attempt(11));
-dump($storage->asked);
+print_values($storage->asked);
 
 echo "-- methods that throw --\n";
 $native = new TokenBucket(new TokenBucketStorageMemory, 'x', 10, 1);
@@ -40,7 +40,7 @@ foreach ($calls as $name => $call) {
     check(strlen($thrown) > strlen('LogicException: ') + 20, "$name says why");
     check(str_contains($thrown, 'YesNo') || str_contains($thrown, 'storage'), "$name says that it is the storage: $thrown");
 }
-dump($storage->asked, $native->peek()->remaining);
+print_values($storage->asked, $native->peek()->remaining);
 
 echo "-- a userland storage that limits --\n";
 $storage = new ArrayStorage;
@@ -51,9 +51,9 @@ $granted = 0;
 for ($i = 0; $i < 20; $i++) {
     $granted += (int) $bucket->attempt()->allowed;
 }
-dump($granted);
+print_values($granted);
 $storage->elapsed += 4.01;
-dump($bucket->attempt(5)->allowed, $bucket->attempt(4)->allowed);
+print_values($bucket->attempt(5)->allowed, $bucket->attempt(4)->allowed);
 ?>
 --EXPECTF--
 true 'granted' 10.0 0.0

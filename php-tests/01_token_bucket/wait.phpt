@@ -6,18 +6,18 @@ require __DIR__ . '/../../tools/testkit/php/check.php';
 
 $bucket = new TokenBucket(new TokenBucketStorageSharedMemory, 'x', 10, 50);
 $start = hrtime(true);
-dump($bucket->wait(1, 10)->allowed);
+print_values($bucket->wait(1, 10)->allowed);
 // The ten tokens are refilled 0.2 seconds after they were taken.
 $decision = $bucket->wait(10.0, 10);
 $slept = (hrtime(true) - $start) / 1e9;
-dump($decision->allowed, $decision->reason);
+print_values($decision->allowed, $decision->reason);
 check($slept >= 0.2, "0.2 s: $slept");
 
 echo "-- timeout too short: denies at once --\n";
 $slow = new TokenBucket(new TokenBucketStorageSharedMemory, 'slow', 1, 0.001);
 $slow->consume();
 $decision = $slow->wait(800.0);
-dump($decision->allowed, $decision->reason, $decision->retryAfter > 900 && $decision->retryAfter <= 1000);
+print_values($decision->allowed, $decision->reason, $decision->retryAfter > 900 && $decision->retryAfter <= 1000);
 
 echo "-- twenty calls in a row --\n";
 $many = new TokenBucket(new TokenBucketStorageSharedMemory, 'many', 1, 100);

@@ -12,14 +12,14 @@ pcntl_signal(SIGALRM, function () use (&$handled) {
     $handled++;
 });
 $bucket = new TokenBucket(new TokenBucketStorageSharedMemory, 'x', 1, 0.001);
-dump($bucket->consume());
+print_values($bucket->consume());
 
 $signaller = signal_during_sleep('ALRM');
 $decision = $bucket->wait(1000.0);
 pcntl_waitpid($signaller, $status);
-dump($decision->allowed, $decision->reason, $handled);
-dump($decision->remaining, $decision->retryAfter > 900 && $decision->retryAfter < 1000);
-dump($decision->headers()['Retry-After'] > 900);
+print_values($decision->allowed, $decision->reason, $handled);
+print_values($decision->remaining, $decision->retryAfter > 900 && $decision->retryAfter < 1000);
+print_values($decision->headers()['Retry-After'] > 900);
 
 echo "-- a handler that throws --\n";
 pcntl_signal(SIGALRM, function () {
@@ -43,7 +43,7 @@ $signaller = signal_during_sleep('ALRM');
 $decision = $bucket->wait(10.0);
 check($bucket->peek(0)->allowed, 'wait() lasts until the token is there');
 pcntl_waitpid($signaller, $status);
-dump($decision->allowed, $decision->reason);
+print_values($decision->allowed, $decision->reason);
 ?>
 --EXPECT--
 true

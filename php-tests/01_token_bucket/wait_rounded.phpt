@@ -9,7 +9,7 @@ $storage = new TokenBucketStorageSharedMemory;
 // 21 microseconds longer.
 $bucket = new TokenBucket($storage, 'a tenth', 77_777, 777_770);
 $bucket->consume(77_777);
-dump($bucket->wait(0.1, 77_777)->allowed);
+print_values($bucket->wait(0.1, 77_777)->allowed);
 
 echo "-- a period is not longer than it is --\n";
 for ($i = 0; $i < 100; $i++) {
@@ -25,14 +25,14 @@ for ($i = 0; $i < 100; $i++) {
 echo "-- nothing else is forgiven --\n";
 $bucket = new TokenBucket($storage, 'slow', 7, 7 / TokenBucket::DAY);
 $bucket->consume(7);
-dump($bucket->wait(TokenBucket::DAY - 60, 7)->allowed);
+print_values($bucket->wait(TokenBucket::DAY - 60, 7)->allowed);
 
 echo "-- the fake clock --\n";
 $storage = new TokenBucketStorageMemory;
 foreach ([7, 10, 999, 99_999] as $n) {
     $bucket = new TokenBucket($storage, "$n", $n, $n / TokenBucket::MINUTE);
     $bucket->consume($n);
-    dump($bucket->wait(59.999, $n)->allowed, $bucket->wait(60, $n)->allowed);
+    print_values($bucket->wait(59.999, $n)->allowed, $bucket->wait(60, $n)->allowed);
 }
 ?>
 --EXPECT--

@@ -12,7 +12,7 @@ echo json_encode(in_processes(3, fn($index) => $bucket->consume($index + 1))), '
 
 echo "-- the parent uses a bucket that a child created --\n";
 in_processes(1, fn() => (new TokenBucket(new TokenBucketStorageSharedMemory, 'y', 10, 0.001))->consume(4));
-dump((new TokenBucket(new TokenBucketStorageSharedMemory, 'y', 10, 0.001))->peek()->remaining);
+print_values((new TokenBucket(new TokenBucketStorageSharedMemory, 'y', 10, 0.001))->peek()->remaining);
 
 echo "-- grandchildren share the buckets, too --\n";
 in_processes(1, function () use ($bucket) {
@@ -23,15 +23,15 @@ in_processes(1, function () use ($bucket) {
     }
     pcntl_wait($status);
 });
-dump($bucket->peek()->remaining);
+print_values($bucket->peek()->remaining);
 
 echo "-- status() counts the calls of children --\n";
 $memory = TokenBucket\status()['shared_memory'];
-dump($memory['granted'], $memory['denied'], $memory['live']);
+print_values($memory['granted'], $memory['denied'], $memory['live']);
 
 echo "-- each process has its own memory storage --\n";
 $private = new TokenBucket(new TokenBucketStorageMemory, 'x', 10, 1);
-dump(in_processes(2, fn() => $private->consume(10)), $private->peek()->remaining);
+print_values(in_processes(2, fn() => $private->consume(10)), $private->peek()->remaining);
 ?>
 --EXPECT--
 [true,true,true] 3

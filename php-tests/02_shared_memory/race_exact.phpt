@@ -34,7 +34,7 @@ for ($round = 0; $round < 10; $round++) {
 }
 $after = TokenBucket\status()['shared_memory'];
 $change = fn($name) => $after[$name] - $before[$name];
-dump($change('contended'), $change('granted'), $change('denied'), $change('inserted'));
+print_values($change('contended'), $change('granted'), $change('denied'), $change('inserted'));
 
 // Checks that processes raced. The rounds above may cause no race on a busy machine.
 $conflicts = fn() => TokenBucket\status()['shared_memory']['conflicts'];
@@ -47,7 +47,7 @@ for ($round = 0; $conflicts() === 0 && $round < 50; $round++) {
         return 0;
     });
 }
-dump($conflicts() > 0);
+print_values($conflicts() > 0);
 ?>
 --EXPECT--
 0 1000000 7000000 10

@@ -12,11 +12,11 @@ for ($i = 0; $i < 1000; $i++) {
     $allowed += (int) (new TokenBucket($storage, "id $i", 2, 0.001))->attempt()->allowed;
 }
 $memory = TokenBucket\status()['shared_memory'];
-dump($memory['full'], $allowed, $memory['refused'], $memory['denied']);
-dump($memory['evicted'] > 700, $memory['inserted'], $memory['evicted'] + $memory['live']);
+print_values($memory['full'], $allowed, $memory['refused'], $memory['denied']);
+print_values($memory['evicted'] > 700, $memory['inserted'], $memory['evicted'] + $memory['live']);
 // Each evicted bucket lacked about one token, whose cost is 1,000 s. Stored spans are rounded up.
-dump($memory['evicted_seconds'] / $memory['evicted'] > 900 && $memory['evicted_seconds'] / $memory['evicted'] <= 1001);
-dump($memory['evicted_seconds_max'] > 900 && $memory['evicted_seconds_max'] <= 1001);
+print_values($memory['evicted_seconds'] / $memory['evicted'] > 900 && $memory['evicted_seconds'] / $memory['evicted'] <= 1001);
+print_values($memory['evicted_seconds_max'] > 900 && $memory['evicted_seconds_max'] <= 1001);
 
 echo "-- full buckets are replaced first, so no token is lost --\n";
 for ($i = 0; $i < 1000; $i++) {
@@ -28,7 +28,7 @@ for ($i = 0; $i < 1000; $i++) {
     usleep(10);
 }
 $after = TokenBucket\status()['shared_memory'];
-dump($after['evicted'] - $before['evicted'], $after['reclaimed'] - $before['reclaimed'] > 700);
+print_values($after['evicted'] - $before['evicted'], $after['reclaimed'] - $before['reclaimed'] > 700);
 ?>
 --EXPECT--
 'evict' 1000 0 0

@@ -23,27 +23,27 @@ for ($i = 0; $i < 1000; $i++) {
     }
 }
 $memory = TokenBucket\status()['shared_memory'];
-dump($memory['full'], $memory['slots'], $memory['evicted']);
-dump(count($granted) + $refused, $refused > 700, $memory['refused'] === $refused, $memory['denied'] === $refused);
-dump($memory['live'] === count($granted), $memory['inserted'] === count($granted));
+print_values($memory['full'], $memory['slots'], $memory['evicted']);
+print_values(count($granted) + $refused, $refused > 700, $memory['refused'] === $refused, $memory['denied'] === $refused);
+print_values($memory['live'] === count($granted), $memory['inserted'] === count($granted));
 
 echo "-- existing buckets still grant --\n";
 $again = 0;
 foreach ($granted as $i) {
     $again += (int) (new TokenBucket($storage, "id $i", 2, 0.001))->consume();
 }
-dump($again === count($granted));
+print_values($again === count($granted));
 foreach ($granted as $i) {
     check(!(new TokenBucket($storage, "id $i", 2, 0.001))->consume(), "id $i has a third token");
 }
 
 echo "-- consume() returns false, and resets free slots --\n";
 for ($i = 1000; (new TokenBucket($storage, "id $i", 2, 0.001))->consume(); $i++);
-dump((new TokenBucket($storage, "id $i", 2, 0.001))->consume());
+print_values((new TokenBucket($storage, "id $i", 2, 0.001))->consume());
 foreach ($granted as $gone) {
     (new TokenBucket($storage, "id $gone", 2, 0.001))->reset();
 }
-dump((new TokenBucket($storage, "id $i", 2, 0.001))->consume());
+print_values((new TokenBucket($storage, "id $i", 2, 0.001))->consume());
 ?>
 --EXPECT--
 'refuse' 256 0

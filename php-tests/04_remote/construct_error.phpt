@@ -41,7 +41,7 @@ foreach (['TokenBucketStorageRedis' => 'redis://h', 'TokenBucketStorageMemcached
     new $class($server, "any bytes\0\r\n\xff" . str_repeat('x', 100000), 3600, hintMaxAge: 3600);
 }
 $status = TokenBucket\status();
-dump($status['stores'], $status['remote']['asked']);
+print_values($status['stores'], $status['remote']['asked']);
 ?>
 --EXPECT--
 -- TokenBucketStorageRedis --

@@ -23,7 +23,7 @@ foreach ([$redis(), $memcached()] as $storage) {
         echo thrown($call), "\n";
     }
     echo json_encode(array_values((array) $storage), JSON_UNESCAPED_SLASHES), "\n";
-    dump((new ReflectionClass($storage))->isFinal(), $storage == clone_of($storage));
+    print_values((new ReflectionClass($storage))->isFinal(), $storage == clone_of($storage));
 }
 
 /** Constructs a storage of the same class with the same arguments. */

@@ -81,7 +81,7 @@ for ($i = 0; $i < 2; $i++) {
         scribble();
         return true;
     });
-    dump(TokenBucket::attemptAll($buckets)->allowed, $weak->get());
+    print_values(TokenBucket::attemptAll($buckets)->allowed, $weak->get());
 }
 
 echo "-- A call throws what the error handler throws, and the bucket stays usable --\n";

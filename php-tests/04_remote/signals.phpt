@@ -84,7 +84,7 @@ $bucket->consume();
 $ring(300_000);
 $decision = $bucket->wait(2000);
 $ring(0);
-dump($decision->allowed, $decision->reason, TokenBucket\status()['remote']['failed']);
+print_values($decision->allowed, $decision->reason, TokenBucket\status()['remote']['failed']);
 ?>
 --EXPECT--
 -- a signal ends wait() without a failure --

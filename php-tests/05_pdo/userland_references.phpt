@@ -63,9 +63,9 @@ $db = new ReferencePDO('sqlite::memory:', options: [PDO::ATTR_STATEMENT_CLASS =>
 $storage = new TokenBucketStoragePDO($db, 'limits');
 $storage->prepare();
 $bucket = new TokenBucket($storage, 'x', 3, 1e-6);
-dump($bucket->consume(2), $bucket->attempt(2)->allowed, $bucket->peek()->remaining);
+print_values($bucket->consume(2), $bucket->attempt(2)->allowed, $bucket->peek()->remaining);
 $bucket->refund(1);
-dump($bucket->peek()->remaining, $storage->purge(1e-3));
+print_values($bucket->peek()->remaining, $storage->purge(1e-3));
 $db->exec('PRAGMA query_only = ON');
 echo thrown(fn () => $bucket->consume()), "\n";
 // The connection and its statements hold each other, which PHP's cycle collector does not find.

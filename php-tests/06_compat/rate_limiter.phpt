@@ -13,7 +13,7 @@ $burst = function (RateLimiter $limiter): int {
 };
 
 $limiter = new RateLimiter('key');
-dump($limiter->redis, $limiter->cacheKey, $limiter->initNum, $limiter->expire);
+print_values($limiter->redis, $limiter->cacheKey, $limiter->initNum, $limiter->expire);
 $limiter->redis = $memory = new TokenBucketStorageMemory;
 check($limiter->handler() === true, 'a bool');
 check($burst($limiter) === 29 && $limiter->handler() === false, 'thirty at once');
@@ -79,7 +79,7 @@ check($burst($limiter) === 4, 'another namespace');
 eval(PHP_VERSION_ID < 80300
     ? 'namespace app\components; class RateLimiter extends \TokenBucket\Compat\RateLimiter {}'
     : 'class_alias("TokenBucket\Compat\RateLimiter", "app\components\RateLimiter");');
-dump((new app\components\RateLimiter('alias', 1))->handler());
+print_values((new app\components\RateLimiter('alias', 1))->handler());
 echo "done\n";
 ?>
 --EXPECT--

@@ -21,7 +21,7 @@ function check(bool $holds, string $what): void
 }
 
 /** Prints values in one line, as PHP code. */
-function dump(mixed ...$values): void
+function print_values(mixed ...$values): void
 {
     $code = function (mixed $value) use (&$code): string {
         if (!is_array($value)) {
