@@ -3,9 +3,10 @@
 use crate::classes;
 use ext_php_rs::ffi::IS_NULL;
 use gcra::clock::{TICKS_PER_MICROSECOND, wall_clock};
-use gcra::{Decision, Quota, Ticks, seconds};
-use zend::object::{instantiate, instantiate_beside_memory};
-use zend::{Array, Call, Class, Number, Object, State, Thrown, Zval, throw, value};
+use gcra::{Decision, Denial, Quota, Ticks, Verdict, seconds};
+use zend::object::{instantiate_beside_memory, instantiate_with};
+use zend::system::Starting;
+use zend::{Array, Call, Class, Interned, Number, Object, State, Thrown, Zval, throw, value};
 
 /// The greatest integer that a structured HTTP field can hold (RFC 9651).
 const GREATEST_FIELD: u64 = 999_999_999_999_999;
@@ -46,19 +47,29 @@ impl State for Answer {
     }
 }
 
+/// The reasons of all verdicts, in the order of [`Verdict::ALL`].
+static REASONS: [Interned; Verdict::ALL.len()] = [const { Interned::unmade() }; Verdict::ALL.len()];
+
+/// Makes the strings of the reasons.
+pub fn make_reasons(starting: &Starting) {
+    for verdict in Verdict::ALL {
+        REASONS[verdict.number()].make(starting, verdict.reason());
+    }
+}
+
 /// The values of the properties.
-struct Properties<'a> {
+struct Properties {
     allowed: bool,
     remaining: f64,
     capacity: f64,
     retry_after: f64,
     reset_after: f64,
-    reason: &'a [u8],
+    reason: Zval,
     fallback: bool,
     refused_by: Zval,
 }
 
-impl Properties<'_> {
+impl Properties {
     fn of(quota: &Quota, decision: &Decision, refused_by: Zval) -> Self {
         let retry_after = decision.retry_after;
         Self {
@@ -67,65 +78,48 @@ impl Properties<'_> {
             capacity: quota.capacity().to_float(),
             retry_after: retry_after.map_or(f64::INFINITY, |ticks| shown(quota, ticks)),
             reset_after: shown(quota, decision.reset_after),
-            reason: decision.reason().as_bytes(),
+            reason: REASONS[decision.verdict.number()].to_zval(),
             fallback: decision.fallback,
             refused_by,
         }
     }
 
-    fn set(&self, object: &Object<Answer>) {
+    /// Returns the values in the order of their slots.
+    fn values(self) -> [Zval; PROPERTIES.len()] {
         let truth = |truth| {
             let mut value = Zval::new();
-            value.set_bool(truth);
+            value::set_bool(&mut value, truth);
             value
         };
-        let values = [
+        [
             truth(self.allowed),
             value::of_float(self.remaining),
             value::of_float(self.capacity),
             value::of_float(self.retry_after),
             value::of_float(self.reset_after),
-            value::of_text(self.reason),
+            self.reason,
             truth(self.fallback),
-            self.refused_by.shallow_clone(),
-        ];
-        for (slot, value) in values.into_iter().enumerate() {
-            object.set_property(slot, value);
-        }
+            self.refused_by,
+        ]
     }
 }
 
 /// Returns the PHP object for a decision under `quota`.
-///
-/// # Errors
-/// Fails if there is no memory for the object.
-pub fn to_object(quota: &Quota, decision: &Decision) -> Result<Zval, Thrown> {
-    refused_by(quota, decision, None)
+pub fn to_object(quota: &Quota, decision: &Decision) -> Zval {
+    refused_by(quota, decision, Zval::null())
 }
 
 /// Does the same as [`to_object`] for a caller that owns memory of the process.
-///
-/// # Errors
-/// Fails if there is no memory for the object.
-pub fn to_object_beside_memory(quota: &Quota, decision: &Decision) -> Result<Zval, Thrown> {
+pub fn to_object_beside_memory(quota: &Quota, decision: &Decision) -> Zval {
     let properties = Properties::of(quota, decision, Zval::null());
-    instantiate_beside_memory(Answer(Some((*quota, *decision))), |object| {
-        properties.set(object);
-        Ok(())
-    })
+    instantiate_beside_memory(Answer(Some((*quota, *decision))), properties.values())
 }
 
 /// Returns the PHP object for a decision under `quota` on several buckets. `key` is the array key
-/// of the bucket that refused, if one did.
-///
-/// # Errors
-/// Fails if there is no memory for the object.
-pub fn refused_by(quota: &Quota, decision: &Decision, key: Option<Zval>) -> Result<Zval, Thrown> {
-    let properties = Properties::of(quota, decision, key.unwrap_or_else(Zval::null));
-    instantiate(Answer(Some((*quota, *decision))), |object| {
-        properties.set(object);
-        Ok(())
-    })
+/// of the bucket that refused, or null.
+pub fn refused_by(quota: &Quota, decision: &Decision, key: Zval) -> Zval {
+    let properties = Properties::of(quota, decision, key);
+    instantiate_with(Answer(Some((*quota, *decision))), properties.values())
 }
 
 /// Converts a time of `ticks` to seconds. Subtracts the time that rounding the time per token has
@@ -151,8 +145,8 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
         retry_after: amount(call, 4)?,
         reset_after: amount(call, 5)?,
         reason: match call.count() {
-            0..=5 => b"",
-            _ => call.string(6)?,
+            0..=5 => Zval::null(),
+            _ => value::of_text(call.string(6)?),
         },
         fallback: call.count() >= 7 && call.bool(7)?,
         refused_by: match call.count() {
@@ -170,16 +164,18 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
         let message = format!("Cannot modify readonly property {class}::$allowed");
         return Err(throw::error(&message));
     }
-    let reason: &[u8] = match properties.reason {
-        b"" if allowed => b"granted",
-        b"" => b"insufficient_tokens",
-        reason => reason,
+    let reason = match value::bytes(&properties.reason) {
+        b"" if allowed => REASONS[Verdict::Granted.number()].to_zval(),
+        b"" => REASONS[Verdict::Denied(Denial::Insufficient).number()].to_zval(),
+        _ => properties.reason,
     };
-    Properties {
+    let properties = Properties {
         reason,
         ..properties
+    };
+    for (slot, value) in properties.values().into_iter().enumerate() {
+        object.set_property(slot, value);
     }
-    .set(object);
     Ok(())
 }
 

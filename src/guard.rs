@@ -4,9 +4,9 @@
 //! PHP code can name them.
 
 use crate::{attached, decision, ini, log};
-use gcra::batch::Taken;
+use gcra::batch::{Few, Grouped, Taken};
 use gcra::clock::TICKS_PER_SECOND;
-use gcra::{Decision, Grain, Key, KeyHasher, Quota, Step, Tokens};
+use gcra::{Decision, Grain, Key, KeyHasher, Quota, Ticket, Tokens};
 use guard::{Client, Limit, Networks};
 use segment::slots::SharedMemory;
 use segment::slots::counters::By;
@@ -138,8 +138,8 @@ fn observe<'a>(
 ) {
     for Rule { limit, hasher } in rules {
         let identifier = limit.identifier(variables, client);
-        let step = limit.quota().step_whole(1);
-        let denies = || store.refused(&[hasher.key(&identifier)], &[step]).is_some();
+        let mut ticket = [ticket(0, limit, hasher.key(&identifier))];
+        let mut denies = || store.refused(Grouped::new(&mut ticket)).is_some();
         if ptr::eq(limit, counted) || denies() {
             let name = limit.name();
             let message = format!(
@@ -164,9 +164,8 @@ fn take<'a>(
     if others.next().is_none() {
         // One limit needs no batch, which takes longer.
         let identifier = first.limit.identifier(variables, client);
-        let step = first.limit.quota().step_whole(1);
-        let outcome = store.take(first.hasher.key(&identifier), &step, None);
-        let index = 0;
+        let Ticket { index, key, step } = ticket(0, &first.limit, first.hasher.key(&identifier));
+        let outcome = store.take(key, &step, None);
         let taken = Taken {
             index,
             step,
@@ -178,16 +177,21 @@ fn take<'a>(
         .clone()
         .map(|rule| rule.limit.identifier(variables, client));
     let identifiers: Vec<Vec<u8>> = identifiers.collect();
-    let keys = rules.clone().zip(&identifiers);
-    let keys: Vec<Key<'_>> = keys
-        .map(|(rule, identifier)| rule.hasher.key(identifier))
-        .collect();
-    let steps = rules.clone().map(|rule| rule.limit.quota().step_whole(1));
-    let steps: Vec<Step> = steps.collect();
-    store.take_all(&keys, &steps).map(|_| ()).map_err(|taken| {
+    let tickets = rules.clone().zip(&identifiers).enumerate();
+    let tickets = tickets
+        .map(|(index, (rule, identifier))| ticket(index, &rule.limit, rule.hasher.key(identifier)));
+    let mut tickets: Few<_> = tickets.collect();
+    let taken = store.take_all(Grouped::new(&mut tickets));
+    taken.map(drop).map_err(|taken| {
         let refusing = rules.nth(taken.index).unwrap_or(first);
         (&refusing.limit, taken)
     })
+}
+
+/// Returns the ticket of rule number `index`, which takes a token.
+fn ticket<'k>(index: usize, limit: &Limit, key: Key<'k>) -> Ticket<'k> {
+    let step = limit.quota().step_whole(1);
+    Ticket { index, key, step }
 }
 
 fn respond(request: &Request, quota: &Quota, refused: &Taken) {

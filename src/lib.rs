@@ -50,6 +50,7 @@ extern "C" fn startup(_kind: i32, module: i32) -> i32 {
         return FAILURE;
     }
     guard::install(&starting);
+    decision::make_reasons(&starting);
     zend::class::register_functions(&declared::FUNCTIONS);
     for (class, declaration) in &declared::CLASSES {
         class.register(declaration);

@@ -2,9 +2,9 @@
 
 use super::proposals::Proposals;
 use crate::attached;
-use gcra::batch::{Batched, Taken, by_bucket, sum};
+use gcra::batch::{Batched, Grouped, Taken, sum};
 use gcra::clock::wall_clock;
-use gcra::{Grain, Key, KeyHasher, Outcome, Put, Step, Ticks, Timestamp, boot_clock};
+use gcra::{Grain, Key, KeyHasher, Outcome, Put, Step, Ticket, Ticks, Timestamp, boot_clock};
 use std::any::Any;
 use std::fmt::Debug;
 use stores::remote::time_left::TimeLeft;
@@ -114,23 +114,24 @@ pub trait Storage: Any + Debug {
         false
     }
 
-    /// Takes the tokens of all steps or of none. `self` joins the storages of all buckets, or all
-    /// steps are on one bucket. A storage that [`Storage::is_remote`] uses the time `left`. Returns
-    /// true in the second part if the failure policy decided.
+    /// Takes the tokens of all tickets or of none. `storages[ticket.index]` is the storage of a
+    /// ticket. `self` joins these storages, or all tickets are on one bucket. A storage that
+    /// [`Storage::is_remote`] uses the time `left`. Returns true in the second part if the failure
+    /// policy decided.
     ///
     /// # Errors
     /// Fails as [`Storage::take_or_fall_back`] does.
     fn take_all(
         &self,
-        buckets: &[(&dyn Storage, Key<'_>)],
-        steps: &[Step],
+        tickets: Grouped<'_, '_>,
+        storages: &[&dyn Storage],
         _left: TimeLeft,
     ) -> Result<(Batched, bool), Thrown> {
-        take_sum(buckets, steps)
+        take_sum(tickets, storages)
     }
 
-    /// Runs each step on its own, and passes each result to `decided` with the index of the step.
-    /// `self` and the storages of all buckets are of one class. A class that
+    /// Runs the step of each ticket on its own, and passes each result to `decided` with the index
+    /// of the ticket. `self` and the storages of all tickets are of one class. A class that
     /// [`Storage::is_remote`] uses the time `left` for all steps together, if there is one. Returns
     /// true in the second part of a result if the failure policy decided.
     ///
@@ -139,33 +140,32 @@ pub trait Storage: Any + Debug {
     /// or their results are unknown.
     fn take_each(
         &self,
-        buckets: &[(&dyn Storage, Key<'_>)],
-        steps: &[Step],
+        tickets: &[(&dyn Storage, Ticket<'_>)],
         _left: Option<TimeLeft>,
         decided: &mut dyn FnMut(usize, (Outcome, bool)),
     ) -> Result<(), Thrown> {
-        for (index, (&(storage, key), step)) in buckets.iter().zip(steps).enumerate() {
-            decided(index, storage.take_or_fall_back(key, step, None)?);
+        for (storage, ticket) in tickets {
+            let answer = storage.take_or_fall_back(ticket.key, &ticket.step, None)?;
+            decided(ticket.index, answer);
         }
         Ok(())
     }
 
-    /// Returns the step that would be denied, or `None`. Takes nothing. The arguments and the
+    /// Returns the take that would be denied, or `None`. Takes nothing. The arguments and the
     /// second part are those of [`Storage::take_all`].
     ///
     /// # Errors
     /// Fails as [`Storage::take_or_fall_back`] does.
     fn refused(
         &self,
-        buckets: &[(&dyn Storage, Key<'_>)],
-        steps: &[Step],
+        tickets: Grouped<'_, '_>,
+        storages: &[&dyn Storage],
     ) -> Result<(Option<Taken>, bool), Thrown> {
-        for mine in by_bucket(buckets.iter().map(|(_, key)| key.hash), |_, _| true) {
-            let (storage, key) = buckets[mine[0]];
-            let step = sum(&mine, steps).dry();
-            let (outcome, fell_back) = storage.take_or_fall_back(key, &step, None)?;
+        for mine in tickets.buckets() {
+            let (storage, step) = (storages[mine[0].index], sum(mine).dry());
+            let (outcome, fell_back) = storage.take_or_fall_back(mine[0].key, &step, None)?;
             if !outcome.granted() {
-                return Ok((Some(Taken::of(&mine, steps, outcome)), fell_back));
+                return Ok((Some(Taken::of(mine, outcome)), fell_back));
             }
         }
         Ok((None, false))
@@ -224,27 +224,15 @@ pub trait Storage: Any + Debug {
     }
 }
 
-/// Takes the tokens of all steps, which are on one bucket, as one step.
+/// Takes the tokens of all tickets, which are on one bucket, as one step.
 ///
 /// # Errors
 /// Fails as [`Storage::take_or_fall_back`] does.
 pub fn take_sum(
-    buckets: &[(&dyn Storage, Key<'_>)],
-    steps: &[Step],
+    tickets: Grouped<'_, '_>,
+    storages: &[&dyn Storage],
 ) -> Result<(Batched, bool), Thrown> {
-    let mine: Vec<_> = (0..steps.len()).collect();
-    let (storage, key) = buckets[0];
-    let (outcome, fell_back) = storage.take_or_fall_back(key, &sum(&mine, steps), None)?;
-    let taken = Taken::of(&mine, steps, outcome);
-    let batched = if outcome.granted() {
-        Ok(vec![taken])
-    } else {
-        Err(taken)
-    };
-    Ok((batched, fell_back))
-}
-
-/// Returns the keys of the buckets.
-pub fn keys<'a>(buckets: &[(&dyn Storage, Key<'a>)]) -> Vec<Key<'a>> {
-    buckets.iter().map(|&(_, key)| key).collect()
+    let (storage, key) = (storages[tickets[0].index], tickets[0].key);
+    let (outcome, fell_back) = storage.take_or_fall_back(key, &sum(&tickets), None)?;
+    Ok((Taken::all_of(&tickets, outcome), fell_back))
 }

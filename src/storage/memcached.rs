@@ -35,7 +35,7 @@ fn servers(call: &mut Call<'_>) -> Result<Vec<Server>, Thrown> {
     let list: Vec<&[u8]> = match call.string_or_array(1)? {
         Ok(text) => vec![text],
         Err(array) => {
-            let entries = value::entries(array);
+            let entries: Vec<_> = value::entries(array).collect();
             let texts = entries.iter().map(|&(_, element)| element);
             let texts = texts.map(|zval| zval.is_string().then(|| value::bytes(zval)));
             texts

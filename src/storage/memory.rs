@@ -1,10 +1,10 @@
 //! `TokenBucketStorageMemory`: buckets in one object, on a clock that only `advance()` moves.
 //! Applications use it in tests.
 
-use super::contract::{Storage, downcast, keys};
+use super::contract::{Storage, downcast};
 use super::proposals::Proposals;
 use crate::{classes, exceptions};
-use gcra::batch::Batched;
+use gcra::batch::{Batched, Grouped};
 use gcra::clock::{EPOCH, wall_clock};
 use gcra::quota::MAX_BURST;
 use gcra::{Grain, Key, KeyHasher, MemoryStore, Outcome, Put, Step, Ticks, Timestamp, seconds};
@@ -64,11 +64,11 @@ impl Storage for Object<MemoryStorage> {
 
     fn take_all(
         &self,
-        buckets: &[(&dyn Storage, Key<'_>)],
-        steps: &[Step],
+        tickets: Grouped<'_, '_>,
+        _storages: &[&dyn Storage],
         _left: TimeLeft,
     ) -> Result<(Batched, bool), Thrown> {
-        Ok((self.store.take_all(&keys(buckets), steps), false))
+        Ok((self.store.take_all(tickets), false))
     }
 
     fn now(&self) -> Timestamp {

@@ -22,7 +22,7 @@ pub use contract::Storage;
 pub use interface::{first_state, start_at};
 pub use redis_client::{Unfit, is_client, storage_of};
 pub use remote::{RemoteStorage, StorageClass, remote, tell};
-pub use shared_memory::{grants, take_here};
+pub use shared_memory::{grants, take, take_here};
 
 /// A function that returns the object as a storage, or `None` if it is of another class.
 type Recognise = fn(Obj<'_>) -> Option<&dyn Storage>;
@@ -55,9 +55,11 @@ pub fn of_client(object: Obj<'_>, unfit: Unfit<'_>) -> Result<Option<Zval>, Thro
     is_redis.then(|| storage_of(object, unfit)).transpose()
 }
 
-/// Returns the value as a storage of the extension, which the result keeps alive. Returns `None`
-/// for other values.
-pub fn held(value: &Zval) -> Option<Held<dyn Storage>> {
+/// Returns the value as a storage of the extension, which the result keeps alive.
+///
+/// # Errors
+/// Returns any other value.
+pub fn held(value: Zval) -> Result<Held<dyn Storage>, Zval> {
     Held::of(value, of)
 }
 

@@ -4,8 +4,8 @@ use super::arguments;
 use super::contract::{Storage, downcast};
 use super::proposals::Proposals;
 use crate::{attached, exceptions, ini};
-use gcra::batch::{Batched, Taken, sum};
-use gcra::{Denial, Grain, Key, KeyHasher, Outcome, Put, Step, Timestamp, Verdict};
+use gcra::batch::{Batched, Grouped, Taken, sum};
+use gcra::{Denial, Grain, Key, KeyHasher, Outcome, Put, Step, Ticket, Timestamp, Verdict};
 use segment::slots::counters::By;
 use segment::slots::namespaces::Kind;
 use std::cell::OnceCell;
@@ -98,55 +98,55 @@ impl<T: StorageClass> Storage for Object<RemoteStorage<T>> {
 
     fn take_all(
         &self,
-        buckets: &[(&dyn Storage, Key<'_>)],
-        steps: &[Step],
+        tickets: Grouped<'_, '_>,
+        storages: &[&dyn Storage],
         left: TimeLeft,
     ) -> Result<(Batched, bool), Thrown> {
-        let remotes = remotes::<T>(buckets)?;
+        let buckets = tickets.iter().map(|it| (storages[it.index], *it));
+        let mut buckets = remotes::<T, _>(buckets)?;
+        // The store runs the steps in the order of the call.
+        buckets.sort_unstable_by_key(|(_, ticket)| ticket.index);
         let remote = self.store()?;
-        if let Some(answer) = remote.take_all(&remotes, steps, left).transpose() {
+        if let Some(answer) = remote.take_all(&buckets, left).transpose() {
             return tell(remote, answer.map(Answer::with_origin), || None);
         }
-        // The store takes from one bucket at a time, so all steps are on one bucket.
-        let mine: Vec<_> = (0..steps.len()).collect();
+        // The store takes from one bucket at a time, so all tickets are on one bucket.
+        let all = Ticket {
+            step: sum(&tickets),
+            ..tickets[0]
+        };
         let mut result = None;
-        self.take_each(
-            &buckets[..1],
-            &[sum(&mine, steps)],
-            Some(left),
-            &mut |_, answer| result = Some(answer),
-        )?;
+        let decided = &mut |_, answer| result = Some(answer);
+        self.take_each(&[(storages[all.index], all)], Some(left), decided)?;
         let (outcome, fell_back) = result.ok_or(Thrown)?;
-        let taken = Taken::of(&mine, steps, outcome);
-        let batched = outcome.granted().then(|| vec![taken]).ok_or(taken);
-        Ok((batched, fell_back))
+        Ok((Taken::all_of(&tickets, outcome), fell_back))
     }
 
     fn take_each(
         &self,
-        buckets: &[(&dyn Storage, Key<'_>)],
-        steps: &[Step],
+        tickets: &[(&dyn Storage, Ticket<'_>)],
         left: Option<TimeLeft>,
         decided: &mut dyn FnMut(usize, (Outcome, bool)),
     ) -> Result<(), Thrown> {
-        let remotes = remotes::<T>(buckets)?;
+        let buckets = remotes::<T, _>(tickets.iter().copied())?;
         let mut warnings = Vec::new();
-        let result = Remote::take_each(&remotes, steps, left, |index, answer| {
+        let result = Remote::take_each(&buckets, left, |index, answer| {
             decided(index, (answer.value, answer.stood_in));
             if answer.warning.is_some() {
-                let (remote, _) = remotes[index];
-                warnings.push((remote, answer));
+                warnings.push((index, answer));
             }
         });
         // The handler of a warning may run PHP code, so all results are noted before.
-        for (remote, answer) in warnings {
+        for (index, answer) in warnings {
+            let warning = buckets.iter().find(|(_, ticket)| ticket.index == index);
+            let (remote, _) = warning.ok_or(Thrown)?;
             tell(remote, Ok(answer), || None)?;
         }
         result.map_err(|failure| exceptions::storage_failed(&failure, None))
     }
 
     fn undo_each(&self, buckets: &[(&dyn Storage, Key<'_>)], puts: &[Put]) -> Result<(), Thrown> {
-        let remotes = remotes::<T>(buckets)?;
+        let remotes = remotes::<T, _>(buckets.iter().copied())?;
         let mut answers = Vec::new();
         let result = Remote::give_back_each(&remotes, puts, |index, answer| {
             answers.push((index, answer));
@@ -271,15 +271,16 @@ impl<T: StorageClass> RemoteStorage<T> {
     }
 }
 
-/// Returns the remote stores of buckets whose storages have the transport `T`.
-fn remotes<'a, 'k, T: StorageClass>(
-    buckets: &[(&'a dyn Storage, Key<'k>)],
-) -> Result<Vec<(&'a Remote<'static, T>, Key<'k>)>, Thrown> {
-    let remote = |&(storage, key): &(&'a dyn Storage, Key<'k>)| {
+/// Returns the remote stores of buckets whose storages have the transport `T`, each with the key or
+/// the ticket of its bucket.
+fn remotes<'a, T: StorageClass, K>(
+    buckets: impl Iterator<Item = (&'a dyn Storage, K)>,
+) -> Result<Vec<(&'a Remote<'static, T>, K)>, Thrown> {
+    let remote = |(storage, key)| {
         let storage = remote::<T>(storage).ok_or(Thrown)?;
         Ok((storage.store()?, key))
     };
-    buckets.iter().map(remote).collect()
+    buckets.map(remote).collect()
 }
 
 /// Returns the value of a call on a store. If the store failed, throws an exception, or reports the

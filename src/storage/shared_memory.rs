@@ -1,10 +1,10 @@
 //! `TokenBucketStorageSharedMemory`: buckets that all workers of this host share.
 
 use super::arguments;
-use super::contract::{Storage, keys, take_sum};
+use super::contract::{Storage, take_sum};
 use super::proposals::Proposals;
 use crate::{attached, classes, ini};
-use gcra::batch::{Batched, Taken};
+use gcra::batch::{Batched, Grouped, Taken};
 use gcra::{Denial, Key, KeyHasher, Outcome, Put, Step, Timestamp, boot_clock};
 use std::cell::{OnceCell, RefCell};
 use stores::remote::time_left::TimeLeft;
@@ -65,23 +65,23 @@ impl Storage for Object<SharedMemoryStorage> {
 
     fn take_all(
         &self,
-        buckets: &[(&dyn Storage, Key<'_>)],
-        steps: &[Step],
+        tickets: Grouped<'_, '_>,
+        storages: &[&dyn Storage],
         _left: TimeLeft,
     ) -> Result<(Batched, bool), Thrown> {
         match attached::store() {
-            Some(store) => Ok((store.take_all(&keys(buckets), steps), false)),
-            None => take_sum(buckets, steps),
+            Some(store) => Ok((store.take_all(tickets), false)),
+            None => take_sum(tickets, storages),
         }
     }
 
     fn refused(
         &self,
-        buckets: &[(&dyn Storage, Key<'_>)],
-        steps: &[Step],
+        tickets: Grouped<'_, '_>,
+        _storages: &[&dyn Storage],
     ) -> Result<(Option<Taken>, bool), Thrown> {
         let store = attached::store();
-        let refused = store.and_then(|store| store.refused(&keys(buckets), steps));
+        let refused = store.and_then(|store| store.refused(tickets));
         Ok((refused, false))
     }
 
@@ -138,8 +138,9 @@ fn hasher(inner: &[u8]) -> KeyHasher {
     })
 }
 
+/// Runs one step, as [`Storage::take`] does. This is inlined and runs no PHP code.
 #[inline(always)]
-fn take(key: Key<'_>, step: &Step, first: Option<Timestamp>) -> Outcome {
+pub fn take(key: Key<'_>, step: &Step, first: Option<Timestamp>) -> Outcome {
     match attached::store() {
         Some(store) => store.take(key, step, first),
         // The segment is missing only before the module has started and after it has shut down.

@@ -1,18 +1,23 @@
 //! `attempt()` and `peek()`: the methods that return a whole decision.
 
-use super::bucket::Bucket;
+use super::bucket::{Bucket, with_plan};
 use super::question::{Home, Question};
 use super::userland;
-use crate::{decision, tokens};
-use gcra::Decision;
-use zend::{Call, Thrown, Zval};
+use crate::{decision, exceptions, storage, tokens};
+use gcra::{Decision, Quota, Step};
+use zend::{Call, Number, Object, Thrown, Zval};
 
 /// Implements `attempt(int|float $tokens = 1): TokenBucket\Decision`. Takes the tokens if the
 /// bucket holds them.
 pub fn attempt(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let number = tokens::optional(call, 0)?;
-    let question = Question::of(call.this::<Bucket>(), number, 1)?;
-    *result = decision::to_object(&question.plan.quota, &decide(&question)?)?;
+    let bucket = call.this::<Bucket>();
+    *result = if let Some((quota, decision)) = direct(bucket, number, |step| step)? {
+        decision::to_object(&quota, &decision)
+    } else {
+        let question = Question::of_latest_plan(bucket, number, 1)?;
+        decision::to_object(&question.plan.quota, &decide(&question)?)
+    };
     Ok(())
 }
 
@@ -20,12 +25,40 @@ pub fn attempt(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
 /// nothing.
 pub fn peek(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let number = tokens::optional(call, 0)?;
-    let question = Question::of(call.this::<Bucket>(), number, 1)?;
-    let storage = question.native("peek")?;
-    let key = question.plan.key();
-    let answer = storage.take_or_fall_back(key, &question.step.dry(), None)?;
-    *result = decision::to_object(&question.plan.quota, &question.decision(answer))?;
+    let bucket = call.this::<Bucket>();
+    *result = if let Some((quota, decision)) = direct(bucket, number, Step::dry)? {
+        decision::to_object(&quota, &decision)
+    } else {
+        let question = Question::of_latest_plan(bucket, number, 1)?;
+        let (storage, step) = (question.native("peek")?, question.step.dry());
+        let answer = storage.take_or_fall_back(question.plan.key(), &step, None)?;
+        decision::to_object(&question.plan.quota, &question.decision(answer))
+    };
     Ok(())
+}
+
+/// Decides a call that needs only a step in shared memory and no PHP code. `changed` returns the
+/// step that runs. Returns `None` for other calls, which need a [`Question`].
+///
+/// Returns also the quota, because PHP code may change the bucket when the decision becomes an
+/// object.
+///
+/// # Errors
+/// Fails as [`Question::of`] does.
+fn direct(
+    bucket: &Object<Bucket>,
+    number: Number,
+    changed: impl FnOnce(Step) -> Step,
+) -> Result<Option<(Quota, Decision)>, Thrown> {
+    let decided = with_plan(bucket, |plan| {
+        plan.is_direct.then(|| {
+            let step = changed(plan.step(number)?);
+            let outcome = storage::take(plan.key(), &step, None);
+            Ok((plan.quota, Decision::new(&plan.quota, &step, &outcome)))
+        })
+    })?;
+    let decided = decided.transpose();
+    decided.map_err(|error| exceptions::bad_amount(1, error))
 }
 
 /// Takes the tokens if the bucket holds them, and returns the whole decision.

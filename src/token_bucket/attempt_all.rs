@@ -4,12 +4,11 @@ use super::groups::{Group, checks, groups};
 use super::list::{elements, questions};
 use super::question::Question;
 use super::undo::Undo;
-use crate::decision;
 use crate::storage::Storage;
-use crate::tokens;
+use crate::{decision, tokens};
 use ext_php_rs::types::ZendHashTable;
-use gcra::batch::{Batch, Batched, Taken, by_bucket, sum, take_all};
-use gcra::{Decision, Key, Quota, Step, Ticks, Timestamp, boot_clock};
+use gcra::batch::{Batch, Batched, Few, Grouped, Taken, sum, take_all};
+use gcra::{Decision, Quota, Ticket, Ticks, Timestamp, boot_clock};
 use stores::remote::time_left::TimeLeft;
 use zend::{Call, Number, Thrown, Zval, throw};
 
@@ -19,14 +18,14 @@ pub fn attempt_all(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown>
     let list = call.array(1)?;
     let number = tokens::optional(call, 1)?;
     let (quota, decision, refused_by) = decide(list, number)?;
-    *result = decision::refused_by(&quota, &decision, refused_by)?;
+    *result = decision::refused_by(&quota, &decision, refused_by);
     Ok(())
 }
 
 /// Takes the tokens of all buckets or of none. Returns the quota and the decision of one bucket,
-/// and the key of a bucket that refused.
-fn decide(list: &ZendHashTable, number: Number) -> Result<(Quota, Decision, Option<Zval>), Thrown> {
-    let (keys, elements) = elements(list, number)?;
+/// and the key of a bucket that refused, or null.
+fn decide(list: &ZendHashTable, number: Number) -> Result<(Quota, Decision, Zval), Thrown> {
+    let elements = elements(list, number)?;
     let questions = questions(&elements)?;
     let (index, decision) = match &questions[..] {
         // One bucket needs no batch, which takes longer.
@@ -36,19 +35,34 @@ fn decide(list: &ZendHashTable, number: Number) -> Result<(Quota, Decision, Opti
         }
         _ => decide_batch(&questions)?,
     };
-    let quota = questions[index].plan.quota;
-    let refused_by = (!decision.allowed()).then(|| keys[index].shallow_clone());
-    Ok((quota, decision, refused_by))
+    let refused_by = if decision.allowed() {
+        Zval::null()
+    } else {
+        elements[index].key.shallow_clone()
+    };
+    Ok((questions[index].plan.quota, decision, refused_by))
 }
 
 /// Takes the tokens of all buckets or of none. Returns the index of one bucket and its decision.
 fn decide_batch(questions: &[Question<'_>]) -> Result<(usize, Decision), Thrown> {
-    let mut calls = Calls::of(questions)?;
-    let taken = if let Some(refused) = calls.too_many()? {
-        refused
-    } else {
-        let taken = take_all(&mut calls)?.unwrap_or_else(|refused| vec![refused]);
-        calls.tightest(taken).ok_or(Thrown)?
+    let storages = storages(questions)?;
+    let tickets = questions.iter().enumerate();
+    let mut tickets: Few<_> = tickets.map(|(index, it)| it.ticket(index)).collect();
+    let mut calls = Calls {
+        questions,
+        groups: groups(&mut tickets, &storages),
+        storages,
+        fell_back: Few::from_elem(false, questions.len()),
+        failed: Few::from_elem(false, questions.len()),
+        spent: 0,
+    };
+    calls.check_quotas()?;
+    let taken = match calls.too_many()? {
+        Some(refused) => refused,
+        None => match take_all(&mut calls)? {
+            Ok(taken) => calls.tightest(&taken).ok_or(Thrown)?,
+            Err(refused) => refused,
+        },
     };
     let quota = &questions[taken.index].plan.quota;
     let decision = Decision {
@@ -62,7 +76,7 @@ fn decide_batch(questions: &[Question<'_>]) -> Result<(usize, Decision), Thrown>
 ///
 /// # Errors
 /// Throws `LogicException` for a bucket that only PHP code can decide.
-fn storages<'a>(questions: &'a [Question<'_>]) -> Result<Vec<&'a dyn Storage>, Thrown> {
+fn storages<'a>(questions: &'a [Question<'_>]) -> Result<Few<&'a dyn Storage>, Thrown> {
     // An overriding `_bootstrap()` proposes a first state for tokens that are then taken. Here a
     // bucket may be left without taking tokens.
     if questions.iter().any(|it| it.plan.overrides.bootstrap) {
@@ -74,54 +88,49 @@ fn storages<'a>(questions: &'a [Question<'_>]) -> Result<Vec<&'a dyn Storage>, T
 }
 
 /// The calls on all buckets of one `attemptAll()`.
-struct Calls<'a> {
-    questions: &'a [Question<'a>],
-    storages: Vec<&'a dyn Storage>,
-    steps: Vec<Step>,
-    groups: Vec<Group>,
+struct Calls<'a, 'k> {
+    questions: &'k [Question<'k>],
+    /// The storage of each bucket.
+    storages: Few<&'k dyn Storage>,
+    groups: Few<Group<'a, 'k>>,
     /// For each bucket: true if the failure policy decided its last step instead of the store.
-    fell_back: Vec<bool>,
+    fell_back: Few<bool>,
     /// For each bucket: true if its store failed when the bucket was checked.
-    failed: Vec<bool>,
+    failed: Few<bool>,
     /// The ticks that the call has waited for remote stores.
     spent: Ticks,
 }
 
-impl<'a> Calls<'a> {
-    fn of(questions: &'a [Question<'a>]) -> Result<Self, Thrown> {
-        let storages = storages(questions)?;
-        let hashes = questions.iter().map(|question| question.plan.key().hash);
-        let is_same = |a: usize, b: usize| storages[a].is_same(storages[b]);
-        let buckets = by_bucket(hashes, is_same);
-        let quota = |index: usize| questions[index].plan.quota;
-        let differs = |mine: &Vec<usize>| mine.iter().any(|&index| quota(index) != quota(mine[0]));
-        if buckets.iter().any(differs) {
+impl<'k> Calls<'_, 'k> {
+    /// Checks that all calls on a bucket have one quota.
+    ///
+    /// # Errors
+    /// Throws `ValueError` if they have not.
+    fn check_quotas(&self) -> Result<(), Thrown> {
+        let quota = |ticket: &Ticket<'_>| self.questions[ticket.index].plan.quota;
+        let differs = |mine: &[Ticket<'_>]| match mine {
+            [first, others @ ..] => others.iter().any(|other| quota(other) != quota(first)),
+            [] => false,
+        };
+        let mut operations = self.groups.iter().flatten();
+        if operations.any(|operation| operation.buckets().any(differs)) {
             return Err(throw::argument_value(
                 1,
                 "must not contain buckets that have one storage and one identifier, but different \
                  quotas",
             ));
         }
-        let keys: Vec<_> = questions.iter().map(|it| it.plan.key()).collect();
-        Ok(Self {
-            questions,
-            groups: groups(&storages, &keys, buckets),
-            storages,
-            steps: questions.iter().map(|question| question.step).collect(),
-            fell_back: vec![false; questions.len()],
-            failed: vec![false; questions.len()],
-            spent: 0,
-        })
+        Ok(())
     }
 
     /// Finds the first bucket whose capacity is less than the tokens of the call. Runs a dry step
     /// on that bucket and returns the result. Returns `None` if there is no such bucket.
     fn too_many(&mut self) -> Result<Option<Taken>, Thrown> {
-        let Some(index) = self.steps.iter().position(Step::exceeds_capacity) else {
+        let mut questions = self.questions.iter();
+        let Some(index) = questions.position(|it| it.step.exceeds_capacity()) else {
             return Ok(None);
         };
-        let step = self.steps[index];
-        let key = self.questions[index].plan.key();
+        let Ticket { key, step, .. } = self.questions[index].ticket(index);
         let answer = self.storages[index].take_or_fall_back(key, &step.dry(), None)?;
         let (outcome, fell_back) = answer;
         self.fell_back[index] = fell_back;
@@ -132,61 +141,48 @@ impl<'a> Calls<'a> {
         }))
     }
 
-    /// Returns the storage and the key of a bucket.
-    fn bucket(&self, index: usize) -> (&'a dyn Storage, Key<'a>) {
-        (self.storages[index], self.questions[index].plan.key())
+    /// Returns the storage of the first of these tickets.
+    fn storage(&self, tickets: &[Ticket<'_>]) -> &'k dyn Storage {
+        self.storages[tickets[0].index]
     }
 
-    /// Returns the buckets and the steps of an operation.
-    fn operation(&self, indexes: &[usize]) -> (Vec<(&'a dyn Storage, Key<'a>)>, Vec<Step>) {
-        let of = |&index: &usize| (self.bucket(index), self.steps[index]);
-        indexes.iter().map(of).unzip()
-    }
-
-    /// Notes whether the failure policy decided for the buckets of an operation. Replaces the index
-    /// in a result of the operation by the index in the batch.
-    fn note(&mut self, indexes: &[usize], fell_back: bool) -> impl Fn(Taken) -> Taken {
-        let indexes = indexes.to_vec();
-        for &index in &indexes {
-            self.fell_back[index] = fell_back;
-        }
-        move |taken| Taken {
-            index: indexes[taken.index],
-            ..taken
+    /// Notes whether the failure policy decided for these tickets.
+    fn note(&mut self, tickets: &[Ticket<'_>], fell_back: bool) {
+        for ticket in tickets {
+            self.fell_back[ticket.index] = fell_back;
         }
     }
 
-    /// Runs one step on each bucket of a remote class: the sum of its steps, dry if `is_dry` is
-    /// true. All buckets are asked at once. Passes each bucket's take to `decided`.
+    /// Runs one step on each bucket of operations on one remote class: the sum of its steps, dry if
+    /// `is_dry` is true. All buckets are asked at once. Passes each bucket's take to `decided`, in
+    /// order.
     fn ask_each(
         &mut self,
-        buckets: &[Vec<usize>],
+        operations: &[Grouped<'_, 'k>],
         is_dry: bool,
         left: TimeLeft,
         mut decided: impl FnMut(&mut Self, Taken),
     ) -> Result<(), Thrown> {
-        let step = |mine: &Vec<usize>| {
-            let step = sum(mine, &self.steps);
-            if is_dry { step.dry() } else { step }
-        };
-        let steps: Vec<_> = buckets.iter().map(step).collect();
-        let places: Vec<_> = buckets.iter().map(|mine| self.bucket(mine[0])).collect();
-        let Some((storage, _)) = places.first() else {
+        let Some(storage) = operations.first().map(|tickets| self.storage(tickets)) else {
             return Ok(());
         };
+        let buckets: Vec<_> = operations.iter().flat_map(|it| it.buckets()).collect();
+        let tickets = buckets.iter().enumerate().map(|(index, mine)| {
+            let (key, step) = (mine[0].key, sum(mine));
+            let step = if is_dry { step.dry() } else { step };
+            (self.storage(mine), Ticket { index, key, step })
+        });
+        let tickets: Vec<_> = tickets.collect();
         let start = boot_clock();
         let mut answers = Vec::with_capacity(buckets.len());
-        let result = storage.take_each(&places, &steps, Some(left), &mut |place, answer| {
+        let result = storage.take_each(&tickets, Some(left), &mut |place, answer| {
             answers.push((place, answer));
         });
         self.spend(start);
         answers.sort_unstable_by_key(|&(place, _)| place);
         for (place, (outcome, fell_back)) in answers {
-            let mine = &buckets[place];
-            let (_, steps) = self.operation(mine);
-            let all: Vec<_> = (0..mine.len()).collect();
-            let taken = self.note(mine, fell_back)(Taken::of(&all, &steps, outcome));
-            decided(self, taken);
+            self.note(buckets[place], fell_back);
+            decided(self, Taken::of(buckets[place], outcome));
         }
         result
     }
@@ -196,18 +192,11 @@ impl<'a> Calls<'a> {
         self.spent += boot_clock().saturating_since(start);
     }
 
-    /// Checks buckets of one remote class. Returns the first one that would be denied.
-    fn check_each(&mut self, indexes: &[usize]) -> Result<Option<Taken>, Thrown> {
-        let hashes = indexes.iter().map(|&index| self.bucket(index).1.hash);
-        let is_same =
-            |a: usize, b: usize| self.storages[indexes[a]].is_same(self.storages[indexes[b]]);
-        let mut buckets = by_bucket(hashes, is_same);
-        for place in buckets.iter_mut().flatten() {
-            *place = indexes[*place];
-        }
+    /// Checks operations on one remote class. Returns the first bucket that would be denied.
+    fn check_each(&mut self, operations: &[Grouped<'_, 'k>]) -> Result<Option<Taken>, Thrown> {
         let mut refused = None;
         let left = TimeLeft::after(self.spent).half();
-        self.ask_each(&buckets, true, left, |calls, taken| {
+        self.ask_each(operations, true, left, |calls, taken| {
             if !taken.outcome.granted() {
                 refused.get_or_insert(taken);
             }
@@ -220,7 +209,7 @@ impl<'a> Calls<'a> {
     /// later groups on remote stores.
     fn left(&self, group: usize) -> TimeLeft {
         let left = TimeLeft::after(self.spent);
-        let is_remote = |other: &Group| self.storages[other[0][0]].is_remote();
+        let is_remote = |other: &Group<'_, '_>| self.storage(&other[0]).is_remote();
         if self.groups[group + 1..].iter().any(is_remote) {
             left.half()
         } else {
@@ -228,30 +217,34 @@ impl<'a> Calls<'a> {
         }
     }
 
-    /// Takes the tokens of one operation, which are those of all its steps or of none.
-    fn take_at_once(&mut self, indexes: &[usize], left: TimeLeft) -> Result<Batched, Thrown> {
-        let (buckets, steps) = self.operation(indexes);
-        let start = boot_clock();
-        let answer = buckets[0].0.take_all(&buckets, &steps, left);
-        if buckets[0].0.is_remote() {
+    /// Takes the tokens of one operation, which are those of all its tickets or of none.
+    fn take_at_once(
+        &mut self,
+        tickets: Grouped<'_, 'k>,
+        left: TimeLeft,
+    ) -> Result<Batched, Thrown> {
+        let storage = self.storage(&tickets);
+        let start = storage.is_remote().then(boot_clock);
+        let answer = storage.take_all(tickets, &self.storages, left);
+        if let Some(start) = start {
             self.spend(start);
         }
         let (batched, fell_back) = answer?;
-        let in_batch = self.note(indexes, fell_back);
-        let batched = batched.map(|taken| taken.into_iter().map(&in_batch).collect());
-        Ok(batched.map_err(in_batch))
+        self.note(&tickets, fell_back);
+        Ok(batched)
     }
 
-    /// Returns the result with the fewest tokens left.
-    fn tightest(&self, taken: Vec<Taken>) -> Option<Taken> {
-        taken.into_iter().min_by_key(|taken| {
+    /// Returns the take after which the fewest tokens are left, or the first of several.
+    fn tightest(&self, taken: &[Taken]) -> Option<Taken> {
+        let remaining = |taken: &&Taken| {
             let quota = &self.questions[taken.index].plan.quota;
-            Decision::new(quota, &taken.step, &taken.outcome).remaining
-        })
+            gcra::decision::remaining(quota, &taken.step, &taken.outcome)
+        };
+        taken.iter().min_by_key(remaining).copied()
     }
 }
 
-impl Batch for Calls<'_> {
+impl Batch for Calls<'_, '_> {
     type Error = Thrown;
 
     fn groups(&self) -> usize {
@@ -259,13 +252,19 @@ impl Batch for Calls<'_> {
     }
 
     fn refused(&mut self) -> Result<Option<Taken>, Thrown> {
-        for indexes in checks(&self.storages, &self.groups) {
-            let refused = if self.storages[indexes[0]].is_remote() {
-                self.check_each(&indexes)?
+        // One operation needs no check. Most batches are one, so this is a shortcut.
+        if self.groups.len() == 1 && self.groups[0].len() == 1 {
+            return Ok(None);
+        }
+        for operations in checks(&self.groups, &self.storages) {
+            let tickets = operations[0];
+            let storage = self.storage(&tickets);
+            let refused = if storage.is_remote() {
+                self.check_each(&operations)?
             } else {
-                let (buckets, steps) = self.operation(&indexes);
-                let (refused, fell_back) = buckets[0].0.refused(&buckets, &steps)?;
-                refused.map(self.note(&indexes, fell_back))
+                let (refused, fell_back) = storage.refused(tickets, &self.storages)?;
+                self.note(&tickets, fell_back);
+                refused
             };
             if refused.is_some() {
                 return Ok(refused);
@@ -274,21 +273,23 @@ impl Batch for Calls<'_> {
         Ok(None)
     }
 
-    fn take(&mut self, group: usize, taken: &mut Vec<Taken>) -> Result<Option<Taken>, Thrown> {
+    fn take(&mut self, group: usize, taken: &mut Few<Taken>) -> Result<Option<Taken>, Thrown> {
         let left = self.left(group);
-        let operations = self.groups[group].clone();
-        let has_failed = |mine: &Vec<usize>| mine.iter().any(|&index| self.failed[index]);
         // A store that has just failed is not asked again, so that the others have the time.
-        let (failed, asked): (Vec<_>, Vec<_>) = operations.into_iter().partition(has_failed);
+        let has_failed = |it: &Grouped<'_, '_>| it.iter().any(|it| self.failed[it.index]);
+        if let [tickets] = self.groups[group][..] {
+            let left = if has_failed(&tickets) {
+                TimeLeft::NONE
+            } else {
+                left
+            };
+            let batched = self.take_at_once(tickets, left)?;
+            return Ok(batched.map(|more| taken.extend(more)).err());
+        }
+        let operations = self.groups[group].iter().copied();
+        let (failed, asked): (Group<'_, '_>, Group<'_, '_>) = operations.partition(has_failed);
         let mut refused = None;
         for (operations, left) in [(failed, TimeLeft::NONE), (asked, left)] {
-            if let [indexes] = &operations[..] {
-                match self.take_at_once(indexes, left)? {
-                    Ok(more) => taken.extend(more),
-                    Err(one) => drop(refused.get_or_insert(one)),
-                }
-                continue;
-            }
             self.ask_each(&operations, false, left, |_, one| {
                 if one.outcome.granted() {
                     taken.push(one);
@@ -303,7 +304,10 @@ impl Batch for Calls<'_> {
     fn give_back(&mut self, taken: &[Taken]) -> Result<(), Thrown> {
         let mut undo = Undo::default();
         for one in taken {
-            let (storage, key) = self.bucket(one.index);
+            let (storage, key) = (
+                self.storages[one.index],
+                self.questions[one.index].plan.key(),
+            );
             undo.add(storage, key, one.give_back(), self.fell_back[one.index]);
         }
         undo.run()

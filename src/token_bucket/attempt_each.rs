@@ -6,7 +6,7 @@ use super::question::{Home, Question};
 use super::undo::Undo;
 use crate::decision;
 use crate::storage::Storage;
-use gcra::batch::Taken;
+use gcra::batch::{Few, Taken};
 use gcra::{Decision, Outcome};
 use std::any::{Any, TypeId};
 use zend::{Call, Number, Thrown, Zval, value};
@@ -14,7 +14,7 @@ use zend::{Call, Number, Thrown, Zval, value};
 /// Implements `attemptEach(array $buckets): array`. Returns the decision of each bucket under the
 /// bucket's key.
 pub fn attempt_each(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
-    let (keys, elements) = elements(call.array(1)?, Number::Int(1))?;
+    let elements = elements(call.array(1)?, Number::Int(1))?;
     let questions = questions(&elements)?;
     let mut calls = Calls {
         questions: &questions,
@@ -26,11 +26,11 @@ pub fn attempt_each(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown
         return Err(thrown);
     }
     let mut decisions = value::of_list([]).ok_or(Thrown)?;
-    for (index, key) in keys.iter().enumerate() {
+    for (index, element) in elements.iter().enumerate() {
         let decision = calls.decisions[index].ok_or(Thrown)?;
         let quota = &questions[index].plan.quota;
-        let decision = decision::to_object_beside_memory(quota, &decision)?;
-        let key = value::to_string(key).ok_or(Thrown)?;
+        let decision = decision::to_object_beside_memory(quota, &decision);
+        let key = value::to_string(&element.key).ok_or(Thrown)?;
         value::insert(&mut decisions, value::bytes(&key), decision);
     }
     *result = decisions;
@@ -61,12 +61,12 @@ impl<'a> Calls<'a> {
 
     /// Decides questions whose storages are of the same class as `storage`.
     fn take_each(&mut self, storage: &'a dyn Storage, group: &[usize]) -> Result<(), Thrown> {
-        let questions = group.iter().map(|&index| &self.questions[index]);
-        let bucket = |question: &'a Question<'a>| Some((native(question)?, question.plan.key()));
-        let buckets: Vec<_> = questions.clone().filter_map(bucket).collect();
-        let steps: Vec<_> = questions.map(|question| question.step).collect();
-        storage.take_each(&buckets, &steps, None, &mut |place, answer| {
-            self.decide(group[place], answer);
+        let questions = self.questions;
+        let ticket =
+            |&index: &usize| Some((native(&questions[index])?, questions[index].ticket(index)));
+        let tickets: Few<_> = group.iter().filter_map(ticket).collect();
+        storage.take_each(&tickets, None, &mut |index, answer| {
+            self.decide(index, answer);
         })
     }
 

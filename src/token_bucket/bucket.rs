@@ -1,7 +1,7 @@
 //! The state of a `TokenBucket` object: its four properties, and the plan derived from them.
 
 use super::plan::{
-    CAPACITY, IDENTIFIER, NAMES, Overrides, Plan, RATE, STORAGE, Source, storage_of,
+    CAPACITY, IDENTIFIER, Memo, NAMES, Overrides, Plan, RATE, STORAGE, Source, storage_of,
 };
 use crate::classes::TOKEN_BUCKET;
 use crate::exceptions::{Origin, bad_property};
@@ -13,7 +13,7 @@ use zend::{Class, Identity, Number, Object, State, Thrown, Zval, hooks, value};
 /// The state of an object, in addition to the properties.
 #[derive(Debug)]
 pub struct Bucket {
-    plan: RefCell<Plan>,
+    memo: RefCell<Memo>,
 }
 
 impl State for Bucket {
@@ -25,7 +25,7 @@ impl State for Bucket {
 
     fn born() -> Self {
         Self {
-            plan: RefCell::new(Plan::new()),
+            memo: RefCell::new(Memo::new()),
         }
     }
 
@@ -34,8 +34,8 @@ impl State for Bucket {
     }
 
     fn report(&self, mut report: impl FnMut(&Zval)) {
-        if let Ok(plan) = self.plan.try_borrow() {
-            report(plan.storage());
+        if let Ok(memo) = self.memo.try_borrow() {
+            report(memo.storage());
         }
     }
 }
@@ -84,21 +84,21 @@ fn properties(bucket: &Object<Bucket>) -> Result<[Zval; RATE + 1], Thrown> {
 /// Throws `ValueError` or `TypeError` for an invalid property.
 #[inline(always)]
 pub fn with_plan<R>(bucket: &Object<Bucket>, read: impl FnOnce(&Plan) -> R) -> Result<R, Thrown> {
-    let mut plan = bucket.plan.borrow();
+    let mut memo = bucket.memo.borrow();
     // A property that has become a PHP reference does not match here. `renew` compares the value
     // behind it.
-    if !plan.is_current(|slot, identity| bucket.slot(slot).is(identity)) {
-        drop(plan);
+    if !memo.is_current(|slot, identity| bucket.slot(slot).is(identity)) {
+        drop(memo);
         renew(bucket)?;
-        plan = bucket.plan.borrow();
+        memo = bucket.memo.borrow();
     }
-    Ok(read(&plan))
+    Ok(read(&memo.plan))
 }
 
 /// Passes the current plan to `read`, without a check of the properties. Call it right after
 /// [`with_plan`], before PHP code can run.
 pub fn with_latest_plan<R>(bucket: &Object<Bucket>, read: impl FnOnce(&Plan) -> R) -> R {
-    read(&bucket.plan.borrow())
+    read(&bucket.memo.borrow().plan)
 }
 
 /// Derives a new plan, unless the properties are unchanged behind a PHP reference.
@@ -107,7 +107,7 @@ pub fn with_latest_plan<R>(bucket: &Object<Bucket>, read: impl FnOnce(&Plan) -> 
 fn renew(bucket: &Object<Bucket>) -> Result<(), Thrown> {
     let mut source = properties(bucket)?;
     let is_same = |slot: usize, identity: Identity| identity.is_of(&source[slot]);
-    if bucket.plan.borrow().is_current(is_same) {
+    if bucket.memo.borrow().is_current(is_same) {
         return Ok(());
     }
     storage_of(&source[STORAGE])?;
@@ -134,10 +134,10 @@ fn renew(bucket: &Object<Bucket>) -> Result<(), Thrown> {
     )
 }
 
-/// Derives the bucket's plan from `source` and keeps it; see [`Plan::derive`].
+/// Derives the bucket's plan from `source` and keeps it; see [`Memo::derive`].
 ///
 /// # Errors
-/// Fails as [`Plan::derive`] does. The message states an argument or a property, depending on
+/// Fails as [`Memo::derive`] does. The message states an argument or a property, depending on
 /// `origin`.
 pub fn derive(
     bucket: &Object<Bucket>,
@@ -147,5 +147,5 @@ pub fn derive(
     origin: Origin,
 ) -> Result<(), Thrown> {
     let overrides = Overrides::of(bucket.zend(), &TOKEN_BUCKET);
-    Plan::derive(&bucket.plan, overrides, source, identifier, numbers, origin).map(drop)
+    Memo::derive(&bucket.memo, overrides, source, identifier, numbers, origin).map(drop)
 }

@@ -14,7 +14,7 @@ pub fn charge(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let mut question = Question::of(call.this::<Bucket>(), number, 1)?;
     let cost = price(&mut question, number, 1)?;
     let decision = charged(&mut question, cost, "charge", 1)?;
-    *result = decision::to_object(&question.plan.quota, &decision)?;
+    *result = decision::to_object(&question.plan.quota, &decision);
     Ok(())
 }
 
@@ -33,7 +33,7 @@ pub fn settle(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     } else {
         given_back(&question, taken - cost)?
     };
-    *result = decision::to_object(&question.plan.quota, &decision)?;
+    *result = decision::to_object(&question.plan.quota, &decision);
     Ok(())
 }
 

@@ -2,64 +2,80 @@
 //! those that are checked at the same time.
 
 use crate::storage::Storage;
-use gcra::Key;
+use gcra::Ticket;
+use gcra::batch::{Few, Grouped};
 use std::any::Any;
 
-/// Operations that take their tokens at the same time. Each one is the indexes of the steps of
-/// which a storage takes all or none at once, in order. A group of several operations is on remote
-/// storages of one class, and each operation is on one bucket.
-pub type Group = Vec<Vec<usize>>;
+/// Operations that take their tokens at the same time. Each one is the tickets of which a storage
+/// takes all or none at once. A group of several operations is on remote storages of one class, and
+/// each operation is on one bucket.
+pub type Group<'a, 'k> = Few<Grouped<'a, 'k>, 1>;
 
-/// Combines the buckets whose storages take from them in one operation, in order, and these
-/// operations into groups. Shared memory is the last group, see [`gcra::batch`].
-pub fn groups(storages: &[&dyn Storage], keys: &[Key<'_>], buckets: Vec<Vec<usize>>) -> Vec<Group> {
-    // The indexes of an operation, and true if they are on one bucket.
-    let mut operations: Vec<(Vec<usize>, bool)> = Vec::new();
-    let joins = |a: usize, b: usize| storages[a].joins(keys[a], storages[b], keys[b]);
-    for bucket in buckets {
-        match operations
-            .iter_mut()
-            .find(|(mine, _)| joins(mine[0], bucket[0]))
-        {
-            Some((mine, is_one)) => {
-                mine.extend(bucket);
-                *is_one = false;
-            }
-            None => operations.push((bucket, true)),
-        }
-    }
-    let mut groups: Vec<(Group, bool)> = Vec::new();
-    for (mut mine, is_one) in operations {
-        mine.sort_unstable();
-        let is_of_class = |(group, is_open): &&mut (Group, bool)| {
-            *is_open && is_one && have_one_class(storages[group[0][0]], storages[mine[0]])
+/// Combines the tickets whose storages take from them in one operation, and these operations into
+/// groups. Both are in order, but shared memory is the last group, see [`gcra::batch`].
+/// `storages[ticket.index]` is the storage of a ticket.
+pub fn groups<'a, 'k>(
+    mut tickets: &'a mut [Ticket<'k>],
+    storages: &[&dyn Storage],
+) -> Few<Group<'a, 'k>> {
+    let mut groups: Few<Group<'_, '_>> = Few::new();
+    while let Some(&first) = tickets.first() {
+        let storage = storages[first.index];
+        let joins = |ticket: &Ticket<'_>| {
+            let other = storages[ticket.index];
+            let is_same = || ticket.key.hash == first.key.hash && storage.is_same(other);
+            storage.joins(first.key, other, ticket.key) || is_same()
+        };
+        let end = gather(tickets, joins);
+        let (operation, rest) = tickets.split_at_mut(end);
+        let operation = Grouped::new(operation);
+        let is_of_class = |group: &&mut Group<'_, '_>| {
+            have_one_class(storages[group[0][0].index], storage)
+                && is_on_one_bucket(group[0])
+                && is_on_one_bucket(operation)
         };
         match groups.iter_mut().find(is_of_class) {
-            Some((group, _)) => group.push(mine),
-            None => groups.push((vec![mine], is_one)),
+            Some(group) => group.push(operation),
+            None => groups.push(Few::from_iter([operation])),
         }
+        tickets = rest;
     }
-    let mut groups: Vec<_> = groups.into_iter().map(|(group, _)| group).collect();
-    groups.sort_by_key(|group| storages[group[0][0]].is_direct());
+    groups.sort_by_key(|group| storages[group[0][0].index].is_direct());
     groups
 }
 
-/// Returns the indexes of the steps to check, by the storages that check them at the same time. The
-/// last group is first, because it is the fastest.
-pub fn checks(storages: &[&dyn Storage], groups: &[Group]) -> Vec<Vec<usize>> {
-    let mut checks: Vec<Vec<usize>> = Vec::new();
+/// Returns the operations to check, by the storages that check them at the same time. The last
+/// group is first, because it is the fastest.
+pub fn checks<'a, 'k>(groups: &[Group<'a, 'k>], storages: &[&dyn Storage]) -> Few<Group<'a, 'k>> {
+    let mut checks: Few<Group<'_, '_>> = Few::new();
     for (place, group) in groups.iter().enumerate().rev() {
-        let joins =
-            |mine: &&mut Vec<usize>| have_one_class(storages[mine[0]], storages[group[0][0]]);
-        let indexes = group.iter().flatten().copied();
+        let storage = |group: &Group<'_, '_>| storages[group[0][0].index];
+        let joins = |mine: &&mut Group<'_, '_>| have_one_class(storage(mine), storage(group));
         match checks.iter_mut().find(joins) {
-            Some(mine) => mine.extend(indexes),
+            Some(mine) => mine.extend_from_slice(group),
             // If the first operation denies, there is nothing to give back.
             None if place == 0 && group.len() == 1 => {}
-            None => checks.push(indexes.collect()),
+            None => checks.push(group.clone()),
         }
     }
     checks
+}
+
+/// Moves the tickets that `joins` accepts, and the first ticket, to the front. Returns their
+/// number. All tickets stay in order.
+fn gather(tickets: &mut [Ticket<'_>], joins: impl Fn(&Ticket<'_>) -> bool) -> usize {
+    let mut end = 1;
+    for at in 1..tickets.len() {
+        if joins(&tickets[at]) {
+            tickets[end..=at].rotate_right(1);
+            end += 1;
+        }
+    }
+    end
+}
+
+fn is_on_one_bucket(operation: Grouped<'_, '_>) -> bool {
+    operation.buckets().nth(1).is_none()
 }
 
 /// Reports whether both storages are remote and of one class.

@@ -60,11 +60,13 @@ pub fn protected_bootstrap(call: &mut Call<'_>, _result: &mut Zval) -> Result<()
         return Err(exceptions::bad_amount(1, AmountError::NotFinite));
     }
     // The storage is held, because PHP code that runs below may give the bucket another storage.
-    let held = bucket.copy_property(STORAGE);
-    if let Some(storage) = storage::held(&held) {
-        let identifier = plan.key().identifier;
-        return storage::start_at(&*storage, identifier, span);
-    }
+    let held = match storage::held(bucket.copy_property(STORAGE)) {
+        Ok(storage) => {
+            let identifier = plan.key().identifier;
+            return storage::start_at(&*storage, identifier, span);
+        }
+        Err(userland) => userland,
+    };
     let microtime = wall_clock().as_secs_f64() - span;
     let mut arguments = [property(bucket, IDENTIFIER)?, value::of_float(microtime)];
     let object = value::object(&held).ok_or(Thrown)?;

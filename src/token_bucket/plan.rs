@@ -32,13 +32,19 @@ pub const NAMES: [&str; RATE + 1] = [
 /// The values of the four properties by slot, from the arguments or from the object.
 pub type Source<'a> = [&'a Zval; RATE + 1];
 
-/// The values derived from the four properties.
+/// A plan and the properties that it was made from.
 #[derive(Debug)]
-pub struct Plan {
+pub struct Memo {
     made_from: [Identity; 4],
     /// The storage, if [`Storage::can_be_held`]. Null for other storages, for which each call
     /// derives a new plan.
     held: Zval,
+    pub plan: Plan,
+}
+
+/// The values derived from the four properties.
+#[derive(Debug)]
+pub struct Plan {
     /// The identifier as a string. While the plan holds the string, no other string can have its
     /// address and so its identity.
     identifier: Zval,
@@ -102,7 +108,7 @@ pub fn storage_of(storage: &Zval) -> Result<Obj<'_>, Thrown> {
     })
 }
 
-impl Plan {
+impl Memo {
     /// Returns true if the properties are still those that the plan was made from.
     #[inline]
     pub fn is_current(&self, is: impl Fn(usize, Identity) -> bool) -> bool {
@@ -115,12 +121,14 @@ impl Plan {
         Self {
             made_from: [Identity::NONE; 4],
             held: Zval::new(),
-            identifier: Zval::new(),
-            hash: [0; 2],
-            row: Row(0),
-            quota: Quota::ONE_A_SECOND,
-            overrides: Overrides::NONE,
-            is_direct: false,
+            plan: Plan {
+                identifier: Zval::new(),
+                hash: [0; 2],
+                row: Row(0),
+                quota: Quota::ONE_A_SECOND,
+                overrides: Overrides::NONE,
+                is_direct: false,
+            },
         }
     }
 
@@ -142,21 +150,22 @@ impl Plan {
     ) -> Result<Option<[Zval; 2]>, Thrown> {
         let storage = storage::of(storage_of(source[STORAGE])?);
         let grain = storage.map_or(Grain::Nanosecond, Storage::grain);
-        make_quota(numbers, grain).map_err(|error| exceptions::bad_quota(origin, error))?;
+        let quota = quota(numbers, grain).map_err(|error| exceptions::bad_quota(origin, error))?;
         let key = storage.map(|it| it.key(value::bytes(identifier)));
         let (hash, row) = key.map_or((0, Row(0)), |key| (key.hash, key.row));
         let can_be_held = storage.is_some_and(Storage::can_be_held);
         // Writes each field into the object. Moving a whole plan takes longer than deriving it.
-        let mut plan = place.borrow_mut();
-        plan.made_from = if can_be_held && !overrides.hooks && has_identity(source) {
+        let memo = &mut *place.borrow_mut();
+        memo.made_from = if can_be_held && !overrides.hooks && has_identity(source) {
             source.map(Identity::of)
         } else {
             [Identity::NONE; 4]
         };
+        let plan = &mut memo.plan;
         let is_made = value::kind(&plan.identifier) == IS_STRING;
-        let old = is_made.then(|| [mem::take(&mut plan.held), mem::take(&mut plan.identifier)]);
+        let old = is_made.then(|| [mem::take(&mut memo.held), mem::take(&mut plan.identifier)]);
         if can_be_held {
-            value::overwrite(&mut plan.held, source[STORAGE].shallow_clone());
+            value::overwrite(&mut memo.held, source[STORAGE].shallow_clone());
         }
         value::overwrite(&mut plan.identifier, identifier.shallow_clone());
         // Each cast keeps 64 bits of the hash on purpose.
@@ -165,21 +174,22 @@ impl Plan {
             plan.hash = [hash as u64, (hash >> 64) as u64];
         }
         plan.row = row;
-        plan.quota = LATEST.with_borrow(|latest| latest.quota);
+        plan.quota = quota;
         plan.overrides = overrides;
         plan.is_direct = storage.is_some_and(Storage::is_direct) && overrides == Overrides::NONE;
         Ok(old)
     }
 
-    /// Returns the storage that the plan holds, or null.
+    /// Returns the storage that the memo holds, or null.
     pub const fn storage(&self) -> &Zval {
         &self.held
     }
+}
 
-    /// Returns a copy that holds the same values.
+impl Plan {
+    /// Returns a copy that holds the same identifier.
     pub fn copy(&self) -> Self {
         Self {
-            held: self.held.shallow_clone(),
             identifier: self.identifier.shallow_clone(),
             ..*self
         }
@@ -233,8 +243,8 @@ thread_local! {
     };
 }
 
-/// Makes the quota of a capacity and a rate the latest one.
-fn make_quota(numbers: [Number; 2], grain: Grain) -> Result<(), QuotaError> {
+/// Returns the quota of a capacity and a rate.
+fn quota(numbers: [Number; 2], grain: Grain) -> Result<Quota, QuotaError> {
     LATEST.with_borrow_mut(|latest| {
         if (latest.numbers, latest.grain) != (numbers, grain) {
             let capacity = tokens::amount(numbers[0]).map_err(QuotaError::Capacity)?;
@@ -243,6 +253,6 @@ fn make_quota(numbers: [Number; 2], grain: Grain) -> Result<(), QuotaError> {
             latest.numbers = numbers;
             latest.grain = grain;
         }
-        Ok(())
+        Ok(latest.quota)
     })
 }

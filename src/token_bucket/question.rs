@@ -7,7 +7,7 @@ use crate::exceptions;
 use crate::storage::{self, Storage};
 use gcra::clock::TICKS_PER_MICROSECOND;
 use gcra::step::MAX_WAIT;
-use gcra::{Decision, Denial, Outcome, Step, Ticks, Timestamp};
+use gcra::{Decision, Denial, Outcome, Step, Ticket, Ticks, Timestamp};
 use zend::{Held, Kept, Number, Object, Thrown, Zval, throw};
 
 /// A call for a number of tokens from a bucket.
@@ -38,8 +38,8 @@ impl<'a> Question<'a> {
     /// # Errors
     /// Throws `ValueError` or `TypeError` for an invalid number or property.
     pub fn of(bucket: &'a Object<Bucket>, number: Number, argument: u32) -> Result<Self, Thrown> {
-        with_plan(bucket, |_| ())?;
-        Self::of_latest_plan(bucket, number, argument)
+        let plan = with_plan(bucket, Plan::copy)?;
+        Self::of_plan(bucket, plan, number, argument)
     }
 
     /// Derives the question from the plan that [`with_plan`] has just updated.
@@ -52,10 +52,18 @@ impl<'a> Question<'a> {
         argument: u32,
     ) -> Result<Self, Thrown> {
         let plan = with_latest_plan(bucket, Plan::copy);
-        let object = bucket.copy_property(STORAGE);
-        let home = match storage::held(&object) {
-            Some(storage) => Home::Native(storage),
-            None => Home::Userland(object.into()),
+        Self::of_plan(bucket, plan, number, argument)
+    }
+
+    fn of_plan(
+        bucket: &'a Object<Bucket>,
+        plan: Plan,
+        number: Number,
+        argument: u32,
+    ) -> Result<Self, Thrown> {
+        let home = match storage::held(bucket.copy_property(STORAGE)) {
+            Ok(storage) => Home::Native(storage),
+            Err(object) => Home::Userland(object.into()),
         };
         let step = plan.step(number);
         let mut step = step.map_err(|error| exceptions::bad_amount(argument, error))?;
@@ -85,6 +93,15 @@ impl<'a> Question<'a> {
             Home::Userland(_) => Err(throw::logic(&format!(
                 "TokenBucket::{method}() needs one of the extension's own storages"
             ))),
+        }
+    }
+
+    /// Returns the ticket of this question, which has place `index` in a batch.
+    pub fn ticket(&self, index: usize) -> Ticket<'_> {
+        Ticket {
+            index,
+            key: self.plan.key(),
+            step: self.step,
         }
     }
 

@@ -84,7 +84,7 @@ pub fn reserve(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     } else {
         f64::INFINITY
     };
-    let decision = decision::to_object(&question.plan.quota, &decision)?;
+    let decision = decision::to_object(&question.plan.quota, &decision);
     *result = instantiate(reservation, |object| {
         object.set_property(DECISION, decision);
         object.set_property(DELAY, value::of_float(shown));
@@ -151,5 +151,5 @@ fn undo(this: &Object<Reservation>) -> Result<(), Thrown> {
 
 fn storage_of(this: &Object<Reservation>) -> Result<Held<dyn Storage>, Thrown> {
     // `reserve` has set the property to a storage of the extension.
-    storage::held(&this.copy_property(STORAGE)).ok_or(Thrown)
+    storage::held(this.copy_property(STORAGE)).map_err(|_| Thrown)
 }

@@ -13,15 +13,88 @@
 //! charge. Another call may also be denied until the tokens are given back. A batch never grants
 //! too much, because a give-back returns only the part that the bucket still lacks
 //! ([`Put::worth`]).
+//!
+//! A step of a batch is a [`Ticket`], which states its place in the caller's list. So tickets can
+//! be sorted, and a denial still names the step that was denied.
 
 use crate::clock::Ticks;
 use crate::key::Key;
 use crate::quota::MAX_BURST;
 use crate::step::{Outcome, Step};
 use crate::store::Put;
+use smallvec::SmallVec;
+use std::collections::HashMap;
+use std::ops::Deref;
+
+/// A list with a value for each step of a batch. It needs no memory of the heap for the few steps
+/// that most batches have, which are at most `MOST`.
+pub type Few<T, const MOST: usize = 4> = SmallVec<[T; MOST]>;
 
 /// The result of a batch: the takes of all buckets, or the one take that was denied.
-pub type Batched = Result<Vec<Taken>, Taken>;
+pub type Batched = Result<Few<Taken>, Taken>;
+
+/// A step of a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ticket<'k> {
+    /// The index of the step in the caller's list.
+    pub index: usize,
+    /// The key of the bucket.
+    pub key: Key<'k>,
+    /// The step.
+    pub step: Step,
+}
+
+/// Tickets on buckets of one store, by bucket. The tickets on a bucket are neighbours and in order.
+/// The buckets are in the order of their first tickets.
+#[derive(Clone, Copy, Debug)]
+pub struct Grouped<'a, 'k>(&'a [Ticket<'k>]);
+
+impl<'a, 'k> Grouped<'a, 'k> {
+    /// The most tickets that are compared with each other. For more tickets, looking each bucket up
+    /// is faster.
+    const COMPARED: usize = 8;
+
+    /// Sorts the tickets by bucket. Equal hashes are the same bucket.
+    #[must_use]
+    pub fn new(tickets: &'a mut [Ticket<'k>]) -> Self {
+        if !Self::are_distinct(tickets) {
+            let mut first_of = HashMap::new();
+            let mut sorted: Vec<(usize, Ticket<'_>)> = Vec::with_capacity(tickets.len());
+            for (at, &ticket) in tickets.iter().enumerate() {
+                let first = *first_of.entry(ticket.key.hash).or_insert(at);
+                sorted.push((first, ticket));
+            }
+            sorted.sort_by_key(|&(first, _)| first);
+            for (place, (_, ticket)) in tickets.iter_mut().zip(sorted) {
+                *place = ticket;
+            }
+        }
+        Self(tickets)
+    }
+
+    /// Returns true if each ticket is on another bucket, as in most batches. Returns false if there
+    /// are too many tickets to compare.
+    fn are_distinct(tickets: &[Ticket<'_>]) -> bool {
+        let is_new = |at: usize| {
+            let mut earlier = tickets[..at].iter();
+            earlier.all(|ticket| ticket.key.hash != tickets[at].key.hash)
+        };
+        tickets.len() <= Self::COMPARED && (1..tickets.len()).all(is_new)
+    }
+
+    /// Returns the tickets on each bucket. None of these lists is empty.
+    pub fn buckets(self) -> impl Iterator<Item = &'a [Ticket<'k>]> {
+        self.0.chunk_by(|a, b| a.key.hash == b.key.hash)
+    }
+}
+
+impl<'k> Deref for Grouped<'_, 'k> {
+    type Target = [Ticket<'k>];
+
+    fn deref(&self) -> &[Ticket<'k>] {
+        self.0
+    }
+}
 
 /// The take of all tokens that a batch requests from one bucket, and its outcome.
 #[derive(Clone, Copy, Debug)]
@@ -36,21 +109,28 @@ pub struct Taken {
 }
 
 impl Taken {
-    /// Returns the take with this outcome. `mine` are the indexes of all `steps` on its bucket.
+    /// Returns the take with this outcome. `tickets` are all tickets on its bucket, at least one.
     #[must_use]
-    pub fn of(mine: &[usize], steps: &[Step], outcome: Outcome) -> Self {
-        let mut empty_at = outcome.empty_at;
-        let is_denied = |&index: &usize| {
-            let outcome = steps[index].decide(empty_at, outcome.now);
-            empty_at = outcome.empty_at;
-            !outcome.granted()
+    pub fn of(tickets: &[Ticket<'_>], outcome: Outcome) -> Self {
+        let blamed = match tickets {
+            [first, _, ..] if !outcome.granted() => denied(tickets, outcome).unwrap_or(first),
+            _ => &tickets[0],
         };
-        let denied = mine.iter().copied().find(is_denied);
         Self {
-            index: denied.filter(|_| !outcome.granted()).unwrap_or(mine[0]),
-            step: sum(mine, steps),
+            index: blamed.index,
+            step: sum(tickets),
             outcome,
         }
+    }
+
+    /// Returns the result of a batch with these tickets, at least one. All are on one bucket.
+    ///
+    /// # Errors
+    /// Returns the take if the outcome is a denial.
+    pub fn all_of(tickets: &[Ticket<'_>], outcome: Outcome) -> Batched {
+        let taken = Self::of(tickets, outcome);
+        let all = || Few::from_elem(taken, 1);
+        outcome.granted().then(all).ok_or(taken)
     }
 
     /// Returns the change that undoes the take. The change must run on the store that ran the step.
@@ -76,7 +156,7 @@ pub trait Batch {
     ///
     /// # Errors
     /// Fails if a store fails.
-    fn take(&mut self, group: usize, taken: &mut Vec<Taken>) -> Result<Option<Taken>, Self::Error>;
+    fn take(&mut self, group: usize, taken: &mut Few<Taken>) -> Result<Option<Taken>, Self::Error>;
     /// Undoes takes of this batch with [`Taken::give_back`].
     ///
     /// # Errors
@@ -92,7 +172,7 @@ pub fn take_all<B: Batch>(batch: &mut B) -> Result<Batched, B::Error> {
     if let Some(refused) = batch.refused()? {
         return Ok(Err(refused));
     }
-    let mut taken = Vec::new();
+    let mut taken = Few::new();
     for group in 0..batch.groups() {
         match batch.take(group, &mut taken) {
             Ok(None) => {}
@@ -109,46 +189,96 @@ pub fn take_all<B: Batch>(batch: &mut B) -> Result<Batched, B::Error> {
     Ok(Ok(taken))
 }
 
-/// Returns one step that takes the tokens of all steps on one bucket. `mine` are their indexes, at
-/// least one. The steps have one quota.
+/// Returns the first ticket that is denied if the tickets run in order on a bucket that has denied
+/// their sum with this outcome.
+fn denied<'a, 'k>(tickets: &'a [Ticket<'k>], mut outcome: Outcome) -> Option<&'a Ticket<'k>> {
+    tickets.iter().find(|ticket| {
+        outcome = ticket.step.decide(outcome.empty_at, outcome.now);
+        !outcome.granted()
+    })
+}
+
+/// Returns one step that takes the tokens of all tickets on one bucket, at least one. Their steps
+/// have one quota.
 #[must_use]
-pub fn sum(mine: &[usize], steps: &[Step]) -> Step {
-    let costs = mine.iter().map(|&index| steps[index].cost);
+pub fn sum(tickets: &[Ticket<'_>]) -> Step {
+    let costs = tickets.iter().map(|ticket| ticket.step.cost);
     let cost = costs.fold(0, Ticks::saturating_add);
     Step {
         // A cost above the limit exceeds every capacity.
         cost: cost.min(MAX_BURST + 1),
-        ..steps[mine[0]]
+        ..tickets[0].step
     }
 }
 
-/// Groups the indexes of steps by their buckets. `hashes` are the hashes of the buckets' keys.
-/// `is_same` compares the stores of two indexes whose hashes are equal. Each group is in order, and
-/// so are the groups. No group is empty.
-pub fn by_bucket(
-    hashes: impl Iterator<Item = u128>,
-    is_same: impl Fn(usize, usize) -> bool,
-) -> Vec<Vec<usize>> {
-    let mut order: Vec<(u128, usize)> = hashes.zip(0..).collect();
-    order.sort_unstable();
-    let mut groups: Vec<Vec<usize>> = Vec::with_capacity(order.len());
-    for equal in order.chunk_by(|a, b| a.0 == b.0) {
-        let start = groups.len();
-        for &(_, index) in equal {
-            let mut others = groups[start..].iter_mut();
-            match others.find(|group| is_same(group[0], index)) {
-                Some(group) => group.push(index),
-                None => groups.push(vec![index]),
-            }
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Timestamp;
+    use crate::key::KeyHasher;
+    use crate::step::Denial;
+
+    /// Returns a ticket for each name of a bucket.
+    fn tickets<'k>(names: &[&'k str]) -> Vec<Ticket<'k>> {
+        let ticket = |(index, name): (usize, &&'k str)| Ticket {
+            index,
+            key: KeyHasher::new([1, 2]).key(name.as_bytes()),
+            step: Step::new(1, 10),
+        };
+        names.iter().enumerate().map(ticket).collect()
+    }
+
+    /// Returns the indexes of the tickets on each bucket.
+    fn grouped(names: &[&str]) -> Vec<Vec<usize>> {
+        let mut tickets = tickets(names);
+        let buckets = Grouped::new(&mut tickets).buckets();
+        let indexes = |bucket: &[Ticket<'_>]| bucket.iter().map(|ticket| ticket.index).collect();
+        buckets.map(indexes).collect()
+    }
+
+    #[test]
+    fn tickets_on_one_bucket_become_neighbours_in_order() {
+        assert_eq!(grouped(&[]), Vec::<Vec<usize>>::new());
+        assert_eq!(grouped(&["c", "a", "b"]), [[0], [1], [2]]);
+        assert_eq!(
+            grouped(&["c", "a", "c", "b", "a", "c"]),
+            [vec![0, 2, 5], vec![1, 4], vec![3]]
+        );
+        // More tickets than are compared with each other.
+        let many = ["b", "a", "c"].repeat(4);
+        assert_eq!(grouped(&many), [[0, 3, 6, 9], [1, 4, 7, 10], [2, 5, 8, 11]]);
+        let all: Vec<String> = (0..20).map(|number| number.to_string()).collect();
+        let all: Vec<&str> = all.iter().map(String::as_str).collect();
+        assert!(grouped(&all).into_iter().eq((0..20).map(|index| [index])));
+    }
+
+    #[test]
+    fn a_denial_names_the_first_ticket_that_the_bucket_cannot_pay() {
+        let mut tickets = tickets(&["a"; 3]);
+        for (ticket, cost) in tickets.iter_mut().zip([2, 3, 1]) {
+            ticket.step.cost = cost;
         }
+        let now = Timestamp(100);
+        for (held, index) in [(0, 0), (1, 0), (2, 1), (4, 1), (5, 2)] {
+            let outcome = sum(&tickets).decide(now - held, now);
+            assert!(!outcome.granted());
+            let taken = Taken::of(&tickets, outcome);
+            assert_eq!((taken.index, taken.step.cost), (index, 6), "{held}");
+        }
+        // A denial that does not depend on tokens.
+        let crowded = Outcome::denied(Denial::TableFull, Timestamp::ZERO, now);
+        assert_eq!(Taken::of(&tickets, crowded).index, 0);
+        let granted = sum(&tickets).decide(now - 6, now);
+        assert_eq!(Taken::of(&tickets, granted).index, 0);
     }
-    groups.sort_unstable_by_key(|group| group[0]);
-    groups
-}
 
-/// Groups the indexes of `keys` by their buckets, as [`by_bucket`] does. The buckets are in one
-/// store.
-#[must_use]
-pub fn by_key(keys: &[Key<'_>]) -> Vec<Vec<usize>> {
-    by_bucket(keys.iter().map(|key| key.hash), |_, _| true)
+    #[test]
+    fn a_sum_above_the_greatest_burst_exceeds_every_capacity() {
+        let mut tickets = tickets(&["a"; 2]);
+        for ticket in &mut tickets {
+            ticket.step = Step::new(MAX_BURST, MAX_BURST);
+        }
+        assert!(sum(&tickets).exceeds_capacity());
+        assert!(!sum(&tickets[..1]).exceeds_capacity());
+    }
 }

@@ -75,25 +75,11 @@ impl Decision {
     pub const fn allowed(&self) -> bool {
         matches!(self.verdict, Verdict::Granted)
     }
-
-    /// Returns the word for the verdict in PHP and in the documentation.
-    #[must_use]
-    pub const fn reason(&self) -> &'static str {
-        match self.verdict {
-            Verdict::Granted => "granted",
-            Verdict::Denied(denial) => match denial {
-                Denial::Insufficient => "insufficient_tokens",
-                Denial::ExceedsCapacity => "exceeds_capacity",
-                Denial::Contended => "contended",
-                Denial::TableFull => "table_full",
-                Denial::Unavailable => "unavailable",
-                Denial::Interrupted => "interrupted",
-            },
-        }
-    }
 }
 
-fn remaining(quota: &Quota, step: &Step, outcome: &Outcome) -> i64 {
+/// Returns [`Decision::remaining`] after `outcome` of `step` under `quota`.
+#[must_use]
+pub fn remaining(quota: &Quota, step: &Step, outcome: &Outcome) -> i64 {
     if outcome.verdict == Verdict::Denied(Denial::TableFull) {
         // The table has no place for the bucket, so no token can be taken.
         return 0;

@@ -20,6 +20,7 @@ pub mod step;
 pub mod store;
 pub mod tokens;
 
+pub use batch::Ticket;
 pub use clock::{TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
 pub use decision::Decision;
 pub use key::{Key, KeyHasher};

@@ -3,7 +3,7 @@
 //! Tests of code that uses buckets run on this store. Tests also compare other stores with this
 //! simple store.
 
-use crate::batch::{Batched, Taken, by_key, sum};
+use crate::batch::{Batched, Grouped, Taken, sum};
 use crate::clock::{EPOCH, Ticks, Timestamp};
 use crate::key::Key;
 use crate::step::{Outcome, Step};
@@ -104,33 +104,27 @@ impl MemoryStore {
 
     /// Returns the step that would be denied, or `None` if all would be granted. Takes nothing.
     #[must_use]
-    pub fn refused(&self, keys: &[Key<'_>], steps: &[Step]) -> Option<Taken> {
+    pub fn refused(&self, tickets: Grouped<'_, '_>) -> Option<Taken> {
         let dry = |step: Step| step.dry();
-        self.each_bucket(keys, steps, dry).err()
+        self.each_bucket(tickets, dry).err()
     }
 
     /// Takes the tokens of all steps or of none. A bucket may be listed several times.
     ///
     /// # Errors
     /// Returns the step that was denied.
-    pub fn take_all(&self, keys: &[Key<'_>], steps: &[Step]) -> Batched {
+    pub fn take_all(&self, tickets: Grouped<'_, '_>) -> Batched {
         // No other call comes between, because the store has one owner.
-        self.refused(keys, steps).map_or(Ok(()), Err)?;
-        self.each_bucket(keys, steps, |step| step)
+        self.refused(tickets).map_or(Ok(()), Err)?;
+        self.each_bucket(tickets, |step| step)
     }
 
     /// Runs the steps on each bucket as one step, which `changed` changes before. Stops at a
     /// denial.
-    fn each_bucket(
-        &self,
-        keys: &[Key<'_>],
-        steps: &[Step],
-        changed: impl Fn(Step) -> Step,
-    ) -> Batched {
-        let buckets = by_key(keys);
-        let taken = buckets.iter().map(|mine| {
-            let step = changed(sum(mine, steps));
-            let taken = Taken::of(mine, steps, self.take(keys[mine[0]], &step, None));
+    fn each_bucket(&self, tickets: Grouped<'_, '_>, changed: impl Fn(Step) -> Step) -> Batched {
+        let taken = tickets.buckets().map(|mine| {
+            let step = changed(sum(mine));
+            let taken = Taken::of(mine, self.take(mine[0].key, &step, None));
             taken.outcome.granted().then_some(taken).ok_or(taken)
         });
         taken.collect()

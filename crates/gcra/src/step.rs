@@ -74,6 +74,44 @@ pub enum Verdict {
     Denied(Denial),
 }
 
+impl Verdict {
+    /// Every verdict, in the order of [`Verdict::number`].
+    pub const ALL: [Self; 7] = [
+        Self::Granted,
+        Self::Denied(Denial::Insufficient),
+        Self::Denied(Denial::ExceedsCapacity),
+        Self::Denied(Denial::Contended),
+        Self::Denied(Denial::TableFull),
+        Self::Denied(Denial::Unavailable),
+        Self::Denied(Denial::Interrupted),
+    ];
+
+    /// Returns the place of the verdict in [`Verdict::ALL`].
+    #[must_use]
+    pub const fn number(self) -> usize {
+        match self {
+            Self::Granted => 0,
+            Self::Denied(denial) => denial as usize + 1,
+        }
+    }
+
+    /// Returns the word for the verdict in PHP and in the documentation.
+    #[must_use]
+    pub const fn reason(self) -> &'static str {
+        match self {
+            Self::Granted => "granted",
+            Self::Denied(denial) => match denial {
+                Denial::Insufficient => "insufficient_tokens",
+                Denial::ExceedsCapacity => "exceeds_capacity",
+                Denial::Contended => "contended",
+                Denial::TableFull => "table_full",
+                Denial::Unavailable => "unavailable",
+                Denial::Interrupted => "interrupted",
+            },
+        }
+    }
+}
+
 /// The reason why tokens were not taken.
 ///
 /// A denial is a whole word, like the other fields of an [`Outcome`], because a single byte is
@@ -264,6 +302,13 @@ mod tests {
     use super::*;
     const S: Ticks = crate::TICKS_PER_SECOND;
     const NOW: Timestamp = Timestamp(100);
+
+    #[test]
+    fn every_verdict_is_at_its_place_in_the_list() {
+        for (place, verdict) in Verdict::ALL.into_iter().enumerate() {
+            assert_eq!(verdict.number(), place);
+        }
+    }
 
     /// Returns the instant after `seconds`.
     const fn at(seconds: u64) -> Timestamp {

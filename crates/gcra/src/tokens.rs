@@ -105,7 +105,11 @@ impl Tokens {
     /// Returns the nearest double.
     #[must_use]
     pub fn to_float(self) -> f64 {
-        self.mantissa as f64 * 2f64.powi(self.exponent)
+        match self.exponent {
+            // Nearly every amount is a whole number, for which this is faster.
+            0.. if self.width() <= 64 => self.floor() as f64,
+            _ => self.mantissa as f64 * 2f64.powi(self.exponent),
+        }
     }
 
     /// Returns the whole tokens in the amount, or `u64::MAX` if there are more.

@@ -9,12 +9,14 @@ use super::obj::Obj;
 use super::throw::Thrown;
 use super::value::{self, Val};
 use super::{Kept, bailout, symbols};
+use ext_php_rs::alloc::emalloc;
 use ext_php_rs::ffi::{
-    HashTable, ext_php_rs_zend_object_alloc, object_properties_init, std_object_handlers,
+    HashTable, IS_OBJECT_EX, ZEND_ACC_USE_GUARDS, object_properties_init, std_object_handlers,
     zend_class_entry, zend_object, zend_object_std_dtor, zend_object_std_init,
     zend_objects_clone_members,
 };
 use ext_php_rs::types::Zval;
+use std::alloc::Layout;
 use std::cell::UnsafeCell;
 use std::ffi::c_int;
 use std::mem::offset_of;
@@ -166,14 +168,19 @@ pub struct Held<T: ?Sized> {
 }
 
 impl<T: ?Sized> Held<T> {
-    /// Finds a part in the object that `value` holds. Returns `None` if `value` is not an object,
-    /// or if `find` returns `None`.
-    pub fn of(value: &Zval, find: fn(Obj<'_>) -> Option<&T>) -> Option<Self> {
-        let part = find(value::object(value)?)?;
-        Some(Self {
-            part: part.into(),
-            object: value.shallow_clone().into(),
-        })
+    /// Finds a part in the object that `value` holds.
+    ///
+    /// # Errors
+    /// Returns `value` if it is not an object, or if `find` returns `None`.
+    pub fn of(value: Zval, find: fn(Obj<'_>) -> Option<&T>) -> Result<Self, Zval> {
+        let part = value::object(&value).and_then(find).map(ptr::NonNull::from);
+        match part {
+            Some(part) => Ok(Self {
+                part,
+                object: value.into(),
+            }),
+            None => Err(value),
+        }
     }
 
     /// Returns the object.
@@ -256,17 +263,38 @@ pub fn instantiate<T: State>(
     Ok(value)
 }
 
-/// Does the same as [`instantiate`] for a caller that owns memory of the process.
+/// Returns a new object of the state's class with this state and the values of all its properties.
+/// This is faster than [`instantiate`], because it copies no default values.
 ///
-/// # Errors
-/// Fails as [`instantiate`] does.
-pub fn instantiate_beside_memory<T: State>(
+/// # Panics
+/// Panics if the class declares other properties than the state's `SLOTS`.
+pub fn instantiate_with<T: State, const SLOTS: usize>(state: T, values: [Zval; SLOTS]) -> Zval {
+    const { assert!(SLOTS == T::SLOTS && !T::OWNS_MEMORY) };
+    let class = T::class().entry();
+    let mut value = Zval::new();
+    // SAFETY: objects are made only by methods, which run after all classes were registered. The
+    // table of properties has room for all properties that the class declares, and `values` are as
+    // many. The value holds the only reference to the new object.
+    unsafe {
+        assert_eq!(
+            (*class).default_properties_count.cast_unsigned() as usize,
+            SLOTS
+        );
+        let object = allocate(class, state);
+        let table = &raw mut (*object).properties_table;
+        table.cast::<[Zval; SLOTS]>().write(values);
+        value.value.obj = object;
+    }
+    value.u1.type_info = IS_OBJECT_EX;
+    value
+}
+
+/// Does the same as [`instantiate_with`] for a caller that owns memory of the process.
+pub fn instantiate_beside_memory<T: State, const SLOTS: usize>(
     state: T,
-    construct: impl FnOnce(&Object<T>) -> Result<(), Thrown>,
-) -> Result<Zval, Thrown> {
-    // A fatal error jumps over the state.
-    const { assert!(!T::OWNS_MEMORY) };
-    bailout::door(|| instantiate(state, construct))
+    values: [Zval; SLOTS],
+) -> Zval {
+    bailout::door(|| instantiate_with(state, values))
 }
 
 /// Implements the engine's `create_object`.
@@ -275,19 +303,28 @@ pub fn instantiate_beside_memory<T: State>(
 /// Only the engine may call this, with a class whose objects have a `T`.
 pub(super) unsafe extern "C" fn create<T: State>(class: *mut zend_class_entry) -> *mut zend_object {
     const { Object::<T>::ALIGNED };
-    allocate(class, T::born())
+    let object = allocate(class, T::born());
+    // SAFETY: the object was just allocated for the properties of its class.
+    unsafe { object_properties_init(object, class) };
+    object
 }
 
+/// Returns an object whose properties are not initialised. The engine's `zend_object_alloc` does
+/// the same, but also fills the state with zeros.
 fn allocate<T: State>(class: *mut zend_class_entry, state: T) -> *mut zend_object {
-    // SAFETY: the memory has room for the state, the engine's part and the class's properties. Each
-    // part is initialised before other code can access it.
+    // SAFETY: the class is registered. The memory has room for the state, the engine's part and the
+    // class's properties, as in the engine's `zend_object_properties_size`: the engine's part
+    // contains the first slot, and a class with guards has one more slot.
     unsafe {
-        let object =
-            ext_php_rs_zend_object_alloc(size_of::<Object<T>>(), class).cast::<Object<T>>();
+        let has_guards = (*class).ce_flags & ZEND_ACC_USE_GUARDS != 0;
+        let declared = (*class).default_properties_count.cast_unsigned() as usize;
+        let slots = declared + usize::from(has_guards);
+        let size = size_of::<Object<T>>() - size_of::<Zval>() + slots * size_of::<Zval>();
+        let layout = Layout::from_size_align_unchecked(size, align_of::<Object<T>>());
+        let object = emalloc(layout).cast::<Object<T>>();
         (&raw mut (*object).state).write(state);
         let zend = UnsafeCell::raw_get(&raw const (*object).zend);
         zend_object_std_init(zend, class);
-        object_properties_init(zend, class);
         (*zend).handlers = T::class().handlers();
         zend
     }
@@ -356,10 +393,14 @@ pub(super) unsafe extern "C" fn references<T: State>(
 pub(super) unsafe extern "C" fn clone<T: State>(old: *mut zend_object) -> *mut zend_object {
     // SAFETY: `allocate` made the object.
     let state = unsafe { Object::<T>::of_zend(old) }.cloned();
-    // SAFETY: as above. Only states that can be cloned have this handler, so `born` is never used
-    // here.
-    let new = allocate(unsafe { (*old).ce }, state.unwrap_or_else(T::born));
-    // SAFETY: both objects have the same class.
-    unsafe { zend_objects_clone_members(new, old) };
+    // SAFETY: a live object has a class.
+    let class = unsafe { (*old).ce };
+    // Only states that can be cloned have this handler, so `born` is never used here.
+    let new = allocate(class, state.unwrap_or_else(T::born));
+    // SAFETY: both objects have the same class. The engine replaces the properties of the new one.
+    unsafe {
+        object_properties_init(new, class);
+        zend_objects_clone_members(new, old);
+    }
     new
 }

@@ -286,33 +286,29 @@ impl Val<'_> {
 
 /// Returns the keys and elements of an array, in order. Each key is an integer or a string of any
 /// bytes. (The iterators of ext-php-rs panic if a key is not UTF-8.)
-#[must_use]
-pub fn entries(array: &ZendHashTable) -> Vec<(Zval, &Zval)> {
-    let mut entries = Vec::with_capacity(array.len());
+pub fn entries(array: &ZendHashTable) -> impl Iterator<Item = (Zval, &Zval)> {
     let table = ptr::from_ref(array).cast_mut();
     let mut position = 0;
-    // SAFETY: the array is live and is not changed. A key is copied with a counted reference. An
-    // element is a live value, because the position is not at the end of the array.
-    unsafe {
-        symbols::zend_hash_internal_pointer_reset_ex(table, &raw mut position);
-        while entries.len() < array.len() {
-            let mut key = Zval::new();
+    // SAFETY: the array is live and is not changed.
+    unsafe { symbols::zend_hash_internal_pointer_reset_ex(table, &raw mut position) };
+    (0..array.len()).map_while(move |_| {
+        let mut key = Zval::new();
+        // SAFETY: as above. A key is copied with a counted reference. An element is a live value,
+        // because the position is not at the end of the array.
+        unsafe {
             symbols::zend_hash_get_current_key_zval_ex(table, &raw mut key, &raw mut position);
             let element = symbols::zend_hash_get_current_data_ex(table, &raw mut position);
-            let Some(element) = element.cast_const().as_ref() else {
-                break;
-            };
-            entries.push((key, dereference(element)));
             symbols::zend_hash_move_forward_ex(table, &raw mut position);
+            let element = element.cast_const().as_ref();
+            element.map(|element| (key, dereference(element)))
         }
-    }
-    entries
+    })
 }
 
 /// Returns the elements of an array, in order. Returns no elements for any other value.
 pub fn elements(value: &Zval) -> Vec<&Zval> {
-    let entries = value.array().map_or_else(Vec::new, entries);
-    entries.into_iter().map(|(_, element)| element).collect()
+    let entries = value.array().into_iter().flat_map(entries);
+    entries.map(|(_, element)| element).collect()
 }
 
 /// Returns a PHP list of these elements, or `None` if they are more than an array can hold.

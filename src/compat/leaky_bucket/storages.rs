@@ -14,7 +14,8 @@ use zend::{Held, Object, Thrown, Zval, throw, value};
 /// Throws `Error` if no constructor has set the property.
 pub fn of(this: &Object<Bucket>) -> Result<Vec<Held<dyn Storage>>, Thrown> {
     let list = this.copy_property(STORAGES);
-    let storages = value::elements(&list).into_iter().map(storage::held);
+    let storages = value::elements(&list).into_iter();
+    let storages = storages.map(|it| storage::held(it.shallow_clone()).ok());
     let storages: Option<Vec<_>> = storages.collect();
     let storages = storages.filter(|storages| !storages.is_empty());
     storages.ok_or_else(not_constructed)

@@ -26,159 +26,182 @@ use super::protocol::{
 };
 use super::table::Neighbourhood;
 use super::word::{Span, Word};
-use gcra::batch::{Batched, Taken, by_key, sum};
+use gcra::batch::{Batched, Few, Grouped, Taken, Ticket, sum};
 use gcra::clock::Timestamp;
-use gcra::key::Key;
-use gcra::step::{Outcome, Step};
+use gcra::step::{Denial, Outcome, Step};
 
 /// The number of checks before the first swap. A batch of many busy buckets would hardly ever find
 /// all slots unchanged. It goes on after some checks, and decides changed slots one by one.
 const CHECKS: u32 = 4;
 
-/// The change of a batch to one bucket.
-struct Change {
-    /// The index of the bucket.
-    bucket: usize,
-    outcome: Outcome,
+/// A bucket of a batch, and the change to it.
+struct Change<'a, 'k, S> {
+    tickets: &'a [Ticket<'k>],
+    slots: S,
+    /// The sum of the tickets.
+    step: Step,
     /// The record for which the step was decided. A bucket without a record is full.
     found: Option<(usize, Word)>,
-    /// The record after the change.
-    after: Word,
-    /// The number of equal calls that the bucket can grant after this one.
-    further: u64,
+    outcome: Outcome,
 }
 
-impl Change {
-    fn decide(bucket: usize, step: &Step, found: Option<(usize, Word)>, now: Timestamp) -> Self {
-        let before = found.map_or(Word::EMPTY, |(_, word)| word);
-        let outcome = step.decide(before.empty_at(), now);
-        let after = if outcome.empty_at == before.empty_at() {
+impl<'a, 'k, S: Slots> Change<'a, 'k, S> {
+    /// Returns the change for the tickets on one bucket. It is not decided yet.
+    fn new(tickets: &'a [Ticket<'k>], slots: S) -> Self {
+        Self {
+            tickets,
+            slots,
+            step: sum(tickets),
+            found: None,
+            outcome: Outcome::denied(Denial::Contended, Timestamp::ZERO, Timestamp::ZERO),
+        }
+    }
+
+    fn before(&self) -> Word {
+        self.found.map_or(Word::EMPTY, |(_, word)| word)
+    }
+
+    /// Decides the step for the record that was found. Returns true if it is granted.
+    fn decide(&mut self, now: Timestamp) -> bool {
+        self.outcome = self.step.decide(self.before().empty_at(), now);
+        self.outcome.granted()
+    }
+
+    /// Returns the record after the change.
+    fn after(&self) -> Word {
+        let before = self.before();
+        if self.outcome.empty_at == before.empty_at() {
             before
         } else {
-            before.moved(outcome.empty_at, Span::covering(step.span()))
-        };
-        Self {
-            bucket,
-            outcome,
-            found,
-            after,
-            further: step.available(outcome.empty_at, now) / step.cost.max(1),
+            before.moved(self.outcome.empty_at, Span::covering(self.step.span()))
         }
     }
 
-    /// Takes the tokens. If another process has changed the record, decides the step again.
-    fn take<S: Slots>(&mut self, slots: &S, step: &Step) {
+    /// Returns the number of equal calls that the bucket can grant after this one.
+    fn further(&self) -> u64 {
+        let available = self.step.available(self.outcome.empty_at, self.outcome.now);
+        available / self.step.cost.max(1)
+    }
+
+    /// Reports whether another process has changed the record since it was found.
+    fn is_outdated(&self) -> bool {
+        self.found
+            .is_some_and(|found| !is_unchanged(&self.slots, found))
+    }
+
+    /// Takes the tokens. `after` is the record after the change. If another process has changed the
+    /// record, decides the step again. Returns true if the tokens were taken.
+    fn take(&mut self, after: Word) -> bool {
         if let Some(found) = self.found {
-            if replace(slots, found, self.after) {
-                return;
+            if replace(&self.slots, found, after) {
+                return true;
             }
-            count(slots, Event::Conflict);
+            count(&self.slots, Event::Conflict);
         }
-        (self.outcome, self.found) = take_found(slots, step);
+        (self.outcome, self.found) = take_found(&self.slots, &self.step);
+        self.outcome.granted()
     }
 
-    fn undo<S: Slots>(&self, (slots, step): &(S, Step)) {
-        undo(slots, step, &self.outcome, self.found.map(|(_, word)| word));
+    fn undo(&self) {
+        let before = self.found.map(|(_, word)| word);
+        undo(&self.slots, &self.step, &self.outcome, before);
     }
 }
 
-/// Takes the step of each bucket or none. Each bucket is listed once. Returns the outcomes of all
-/// buckets, or the index and the outcome of the bucket that denied.
-///
-/// # Errors
-/// Returns the denial.
-pub fn take_all<S: Slots>(buckets: &[(S, Step)]) -> Result<Vec<Outcome>, (usize, Outcome)> {
-    let mut changes = decide_unchanged(buckets)?;
-    for index in 0..changes.len() {
-        let change = &mut changes[index];
-        let (slots, step) = &buckets[change.bucket];
-        change.take(slots, step);
-        if !change.outcome.granted() {
-            let denial = (change.bucket, change.outcome);
-            for change in changes[..index].iter().rev() {
-                change.undo(&buckets[change.bucket]);
+/// A decided change: its place in the list of changes, and the record after it.
+type Decided = (usize, Word);
+
+/// Takes the step of each bucket or none. If a bucket denies, returns its place.
+fn take_all<S: Slots>(changes: &mut [Change<'_, '_, S>]) -> Result<(), usize> {
+    let order = decide_unchanged(changes)?;
+    for (turn, &(place, after)) in order.iter().enumerate() {
+        if !changes[place].take(after) {
+            for &(place, _) in order[..turn].iter().rev() {
+                changes[place].undo();
             }
-            return Err(denial);
+            return Err(place);
         }
     }
-    changes.sort_unstable_by_key(|change| change.bucket);
-    Ok(changes.into_iter().map(|change| change.outcome).collect())
+    Ok(())
 }
 
 /// Decides all buckets. Decides them again if another process has changed a slot meanwhile.
-/// Afterwards, the slots are in the processor's own cache.
-fn decide_unchanged<S: Slots>(buckets: &[(S, Step)]) -> Result<Vec<Change>, (usize, Outcome)> {
-    let mut changes = decide(buckets)?;
+/// Afterwards, the slots are in the processor's own cache. Returns the order in which to swap.
+fn decide_unchanged<S: Slots>(changes: &mut [Change<'_, '_, S>]) -> Result<Few<Decided>, usize> {
+    decide(changes)?;
+    let mut order = order(changes);
     for tries in 0..CHECKS {
-        let changed = changes.iter().find(|change| {
-            let (slots, _) = &buckets[change.bucket];
-            let is_changed = |found| !is_unchanged(slots, found);
-            change.found.is_some_and(is_changed)
-        });
-        let Some(changed) = changed else {
+        let mut places = order.iter().map(|&(place, _)| place);
+        let Some(outdated) = places.find(|&place| changes[place].is_outdated()) else {
             break;
         };
-        let (slots, _) = &buckets[changed.bucket];
+        let slots = &changes[outdated].slots;
         count(slots, Event::Conflict);
         slots.pause(tries);
-        changes = decide(buckets)?;
+        decide(changes)?;
+        order = self::order(changes);
     }
-    Ok(changes)
+    Ok(order)
 }
 
-/// Loads all slots, reads the clock and decides all buckets. The bucket that can grant the fewest
-/// further calls comes first.
-fn decide<S: Slots>(buckets: &[(S, Step)]) -> Result<Vec<Change>, (usize, Outcome)> {
-    let found: Vec<_> = buckets.iter().map(|(slots, _)| find(slots)).collect();
+/// Loads all slots, reads the clock and decides all buckets. If a bucket denies, returns its place.
+fn decide<S: Slots>(changes: &mut [Change<'_, '_, S>]) -> Result<(), usize> {
+    for change in &mut *changes {
+        change.found = find(&change.slots);
+    }
     S::Variant::reached(Point::Loaded);
     // The clock is read after all slots, so that a denial is true at the instant that it states.
-    let now = buckets
+    let now = changes
         .first()
-        .map_or(Timestamp::ZERO, |(slots, _)| slots.now());
-    let decide = |(index, (_, step)): (usize, &(S, Step))| {
-        let change = Change::decide(index, step, found[index], now);
-        let denial = (index, change.outcome);
-        change.outcome.granted().then_some(change).ok_or(denial)
-    };
-    let changes = buckets.iter().enumerate().map(decide);
-    let mut changes = changes.collect::<Result<Vec<_>, _>>()?;
-    changes.sort_by_key(|change| change.further);
-    Ok(changes)
+        .map_or(Timestamp::ZERO, |change| change.slots.now());
+    let denied = changes.iter_mut().position(|change| !change.decide(now));
+    denied.map_or(Ok(()), Err)
+}
+
+/// Returns the order in which to swap. The bucket that can grant the fewest further calls comes
+/// first.
+fn order<S: Slots>(changes: &[Change<'_, '_, S>]) -> Few<Decided> {
+    let mut order: Few<Decided> = changes.iter().map(Change::after).enumerate().collect();
+    order.sort_by_key(|&(place, _)| changes[place].further());
+    order
 }
 
 impl<V: Variant> SharedMemory<V> {
-    /// Takes the tokens of all steps or of none. A bucket may be listed several times.
+    /// Takes the tokens of all tickets or of none.
     ///
     /// # Errors
-    /// Returns the step that was denied.
-    pub fn take_all(&self, keys: &[Key<'_>], steps: &[Step]) -> Batched {
-        self.batch(keys, steps, take_all)
+    /// Returns the take that was denied.
+    pub fn take_all(&self, tickets: Grouped<'_, '_>) -> Batched {
+        let mut changes = self.changes(tickets);
+        match take_all(&mut changes) {
+            Ok(()) => Ok(changes.iter().map(|change| self.taken(change)).collect()),
+            Err(denied) => Err(self.taken(&changes[denied])),
+        }
     }
 
-    /// Returns the step that would be denied, or `None` if all would be granted. Takes nothing. A
+    /// Returns the take that would be denied, or `None` if all would be granted. Takes nothing. A
     /// denial is counted.
     #[must_use]
-    pub fn refused(&self, keys: &[Key<'_>], steps: &[Step]) -> Option<Taken> {
-        let check = |buckets: &[_]| decide(buckets).map(|_| Vec::new());
-        self.batch(keys, steps, check).err()
+    pub fn refused(&self, tickets: Grouped<'_, '_>) -> Option<Taken> {
+        let mut changes = self.changes(tickets);
+        let denied = decide(&mut changes).err()?;
+        Some(self.taken(&changes[denied]))
     }
 
-    /// Calls `run` with each bucket and its tokens. Counts the outcomes that it returns.
-    fn batch<'a>(
+    /// Returns the change to each bucket, in order.
+    fn changes<'a, 'k>(
         &'a self,
-        keys: &[Key<'_>],
-        steps: &[Step],
-        run: impl FnOnce(&[(Neighbourhood<'a, V>, Step)]) -> Result<Vec<Outcome>, (usize, Outcome)>,
-    ) -> Batched {
-        let mine = by_key(keys);
-        let bucket = |mine: &Vec<usize>| (self.slots(keys[mine[0]].hash), sum(mine, steps));
-        let buckets: Vec<_> = mine.iter().map(bucket).collect();
-        let taken = |(bucket, outcome): (usize, Outcome)| {
-            let taken = Taken::of(&mine[bucket], steps, outcome);
-            self.tally(keys[taken.index], &outcome);
-            taken
-        };
-        let outcomes = run(&buckets).map_err(taken)?;
-        Ok(outcomes.into_iter().enumerate().map(taken).collect())
+        tickets: Grouped<'a, 'k>,
+    ) -> Few<Change<'a, 'k, Neighbourhood<'a, V>>> {
+        let change = |mine: &'a [Ticket<'k>]| Change::new(mine, self.slots(mine[0].key.hash));
+        tickets.buckets().map(change).collect()
+    }
+
+    /// Returns the take of a bucket, and counts it.
+    fn taken(&self, change: &Change<'_, '_, Neighbourhood<'_, V>>) -> Taken {
+        let taken = Taken::of(change.tickets, change.outcome);
+        // All tickets on the bucket have one key.
+        self.tally(change.tickets[0].key, &taken.outcome);
+        taken
     }
 }

@@ -2,13 +2,12 @@
 
 use super::time_left::TimeLeft;
 use super::{Answer, Ask, Failure, OnFailure, Remote, Reply, Transport, sure};
-use gcra::batch::{Batched, Taken, by_bucket, by_key, sum};
+use gcra::batch::{Batched, Few, Grouped, Taken, Ticket, sum};
 use gcra::clock::boot_clock;
-use gcra::key::Key;
-use gcra::step::{Outcome, Step};
+use gcra::step::Outcome;
 use segment::host::Host;
 use segment::slots::counters::By;
-use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+use std::collections::HashMap;
 
 impl<T: Transport> Remote<'_, T> {
     /// Takes the tokens of all steps or of none, in one operation. Some of the buckets may be in
@@ -20,25 +19,23 @@ impl<T: Transport> Remote<'_, T> {
     /// Fails like [`Remote::take`].
     pub fn take_all(
         &self,
-        buckets: &[(&Self, Key<'_>)],
-        steps: &[Step],
+        buckets: &[(&Self, Ticket<'_>)],
         left: TimeLeft,
     ) -> Result<Option<Answer<Batched>>, Failure> {
-        let Some(&(_, first)) = buckets.first() else {
+        let Some((_, first)) = buckets.first() else {
             return Ok(None);
         };
-        let joins = |&(store, key): &(&Self, Key<'_>)| {
-            let (mine, its) = (first.identifier, key.identifier);
+        let joins = |(store, ticket): &(&Self, Ticket<'_>)| {
+            let (mine, its) = (first.key.identifier, ticket.key.identifier);
             self.transport.joins(mine, &store.transport, its)
         };
         if !buckets.iter().all(joins) {
             return Ok(None);
         }
         let now = boot_clock();
-        let prepared = buckets.iter().zip(steps).enumerate();
-        let prepared = prepared.map(|(index, (&(store, key), &step))| {
-            let prepared = store.prepare(key, &step, now);
-            prepared.map_err(|outcome| taken(index, step, outcome))
+        let prepared = buckets.iter().map(|(store, ticket)| {
+            let prepared = store.prepare(ticket.key, &ticket.step, now);
+            prepared.map_err(|outcome| taken(ticket, outcome))
         });
         let (mut asks, hints): (Vec<_>, Vec<_>) = match prepared.collect() {
             Ok(prepared) => prepared,
@@ -49,103 +46,124 @@ impl<T: Transport> Remote<'_, T> {
         for (ask, hint) in asks.iter_mut().zip(&hints) {
             self.set_seen(ask, hint.as_ref(), now);
         }
-        let keys: Vec<_> = buckets.iter().map(|&(_, key)| key).collect();
         let ask = |transport: &T, deadline| {
             let mut replies = transport.take_all(&asks, deadline)?;
             let granted = replies.iter().all(|reply| reply.outcome.granted());
             for (index, reply) in replies.iter_mut().enumerate() {
-                let ((store, key), step) = (buckets[index], &steps[index]);
+                let (store, Ticket { key, step, .. }) = buckets[index];
                 if !granted {
                     // The batch took nothing. Decide each step on its own from the state that the
                     // store returned.
                     reply.outcome = step.dry().decide(reply.outcome.empty_at, reply.outcome.now);
                 }
-                store.learn(key, step, reply, hints[index].as_ref(), now);
+                store.learn(key, &step, reply, hints[index].as_ref(), now);
                 store.note_clock(reply);
             }
-            let batched = read(&asks, steps, granted, &replies);
-            count(self.host, &keys, &batched);
+            let batched = read(&asks, buckets, granted, &replies);
+            count(self.host, buckets, &batched);
             Ok(batched)
         };
-        let stand_in = |policy, _: &_| stand_in(policy, buckets, &keys, steps);
+        let stand_in = |policy, _: &_| stand_in(policy, buckets);
         let deadline = now + left.of(self.settings.timeout);
         let answer = self.ask_until(deadline, &asks[0].name, ask, stand_in);
         answer.map(Some)
     }
 }
 
-const fn taken(index: usize, step: Step, outcome: Outcome) -> Taken {
+const fn taken(ticket: &Ticket<'_>, outcome: Outcome) -> Taken {
     Taken {
-        index,
-        step,
+        index: ticket.index,
+        step: ticket.step,
         outcome,
     }
 }
 
+fn tickets<'k, S>(buckets: &[(S, Ticket<'k>)]) -> Few<Ticket<'k>> {
+    buckets.iter().map(|&(_, ticket)| ticket).collect()
+}
+
 /// Counts the grant of each bucket, or the one denial of the bucket that refused.
-fn count(host: &Host, keys: &[Key<'_>], batched: &Batched) {
-    let count = |index: usize, granted| host.slots().count_for(keys[index], By::Store, granted);
+fn count<S>(host: &Host, buckets: &[(S, Ticket<'_>)], batched: &Batched) {
+    let count = |key, granted| host.slots().count_for(key, By::Store, granted);
+    let mut tickets = tickets(buckets);
     match batched {
-        Ok(_) => by_key(keys).iter().for_each(|mine| count(mine[0], true)),
-        Err(refused) => count(refused.index, false),
+        Ok(_) => {
+            let buckets = Grouped::new(&mut tickets).buckets();
+            buckets.for_each(|mine| count(mine[0].key, true));
+        }
+        Err(refused) => {
+            let refusing = tickets.iter().filter(|it| it.index == refused.index);
+            refusing.for_each(|ticket| count(ticket.key, false));
+        }
     }
 }
 
 /// Converts the replies to the outcomes of all steps, or to the first denied step.
-fn read(asks: &[Ask], steps: &[Step], granted: bool, replies: &[Reply]) -> Batched {
+fn read<S>(asks: &[Ask], buckets: &[(S, Ticket<'_>)], granted: bool, replies: &[Reply]) -> Batched {
     if granted {
-        let outcomes = replies.iter().map(|reply| reply.outcome).enumerate();
-        let all = outcomes.map(|(index, outcome)| taken(index, steps[index], outcome));
+        let all = buckets.iter().zip(replies);
+        let all = all.map(|((_, ticket), reply)| taken(ticket, reply.outcome));
         return Ok(all.collect());
     }
-    let records = by_record(asks).into_iter();
-    let refused = records.filter_map(|mine| refusal(&mine, steps, replies[mine[0]].outcome));
+    let records = by_record(asks, buckets, replies).into_iter();
+    let refused = records.filter_map(|(seen, mine)| refusal(&mine, seen));
     // The store uses the same arithmetic, so one of the buckets denies here, too.
     refused
         .min_by_key(|refused| refused.index)
-        .map_or_else(|| Ok(Vec::new()), Err)
+        .map_or_else(|| Ok(Few::new()), Err)
 }
 
-/// Groups the indexes of `asks` by their records. One record may have several keys, because its
-/// name is a prefix and an identifier, which are joined without a boundary.
-fn by_record(asks: &[Ask]) -> Vec<Vec<usize>> {
-    let hash =
-        |ask: &Ask| u128::from(BuildHasherDefault::<DefaultHasher>::default().hash_one(&ask.name));
-    by_bucket(asks.iter().map(hash), |a, b| asks[a].name == asks[b].name)
+/// Groups the tickets by their records, and returns each with the outcome of its first reply. One
+/// record may have several keys, because its name is a prefix and an identifier, which are joined
+/// without a boundary.
+fn by_record<'k, S>(
+    asks: &[Ask],
+    buckets: &[(S, Ticket<'k>)],
+    replies: &[Reply],
+) -> Vec<(Outcome, Vec<Ticket<'k>>)> {
+    let (mut records, mut places) = (Vec::new(), HashMap::new());
+    for ((ask, &(_, ticket)), reply) in asks.iter().zip(buckets).zip(replies) {
+        let place = *places.entry(&ask.name).or_insert(records.len());
+        if place == records.len() {
+            records.push((reply.outcome, Vec::new()));
+        }
+        records[place].1.push(ticket);
+    }
+    records
 }
 
-/// Returns the denial of the steps `mine`, which are on one record in the state `seen`, or `None`
+/// Returns the denial of the tickets `mine`, which are on one record in the state `seen`, or `None`
 /// if they would be granted.
-fn refusal(mine: &[usize], steps: &[Step], seen: Outcome) -> Option<Taken> {
-    let outcome = sum(mine, steps).dry().decide(seen.empty_at, seen.now);
+fn refusal(mine: &[Ticket<'_>], seen: Outcome) -> Option<Taken> {
+    let outcome = sum(mine).dry().decide(seen.empty_at, seen.now);
     if !outcome.granted() {
-        return Some(Taken::of(mine, steps, outcome));
+        return Some(Taken::of(mine, outcome));
     }
     // Under several prefixes, the steps may have different quotas. The store runs them in order.
     let mut empty_at = seen.empty_at;
-    mine.iter().find_map(|&index| {
-        let outcome = steps[index].decide(empty_at, seen.now);
+    mine.iter().find_map(|ticket| {
+        let outcome = ticket.step.decide(empty_at, seen.now);
         empty_at = outcome.empty_at;
-        (!outcome.granted()).then(|| taken(index, steps[index], outcome))
+        (!outcome.granted()).then(|| taken(ticket, outcome))
     })
 }
 
 /// Decides a batch by the failure policy.
-fn stand_in<T: Transport>(
-    policy: OnFailure,
-    buckets: &[(&Remote<'_, T>, Key<'_>)],
-    keys: &[Key<'_>],
-    steps: &[Step],
-) -> Batched {
+fn stand_in<T: Transport>(policy: OnFailure, buckets: &[(&Remote<'_, T>, Ticket<'_>)]) -> Batched {
     if let (OnFailure::Local, Some((store, _))) = (policy, buckets.first()) {
-        for (store, key) in buckets {
-            store.inherit(*key, store.find(*key, boot_clock()));
+        for (store, ticket) in buckets {
+            store.inherit(ticket.key, store.find(ticket.key, boot_clock()));
         }
-        return store.host.slots().take_all(keys, steps);
+        return store
+            .host
+            .slots()
+            .take_all(Grouped::new(&mut tickets(buckets)));
     }
-    let answers = buckets.iter().zip(steps).enumerate();
-    let answers = answers.map(|(index, (&(store, key), &step))| {
-        let taken = taken(index, step, store.stand_in(policy, key, &step, None));
+    let answers = buckets.iter().map(|(store, ticket)| {
+        let taken = taken(
+            ticket,
+            store.stand_in(policy, ticket.key, &ticket.step, None),
+        );
         taken.outcome.granted().then_some(taken).ok_or(taken)
     });
     answers.collect()

@@ -10,9 +10,9 @@ use super::{
     Answer, Ask, Blame, Cause, Failed, Failure, Flown, OnFailure, Remote, Reply, Server, Transport,
     sure,
 };
+use gcra::batch::Ticket;
 use gcra::clock::{Ticks, Timestamp, boot_clock};
-use gcra::key::Key;
-use gcra::step::{Outcome, Step};
+use gcra::step::Outcome;
 use rustix::event::PollFd;
 use segment::slots::counters::{By, Event};
 use std::collections::HashSet;
@@ -41,8 +41,7 @@ type Begun<'r> = (Arc<Server>, Passage, Box<dyn Task<Output = Flown> + 'r>);
 
 /// The input of [`Remote::take_each`].
 struct Each<'a, 'h, T> {
-    buckets: &'a [(&'a Remote<'h, T>, Key<'a>)],
-    steps: &'a [Step],
+    buckets: &'a [(&'a Remote<'h, T>, Ticket<'a>)],
     /// The time of all pipelines together, or `None` if servers that reply may take longer.
     left: Option<TimeLeft>,
 }
@@ -57,16 +56,12 @@ impl<T: Transport> Remote<'_, T> {
     /// Fails if a store fails and its policy is [`OnFailure::Throw`]. Steps without a result were
     /// then not decided, or their results are unknown.
     pub fn take_each(
-        buckets: &[(&Self, Key<'_>)],
-        steps: &[Step],
+        buckets: &[(&Self, Ticket<'_>)],
         left: Option<TimeLeft>,
         mut decided: impl FnMut(usize, Answer<Outcome>),
     ) -> Result<(), Failure> {
-        let each = Each {
-            buckets,
-            steps,
-            left,
-        };
+        let mut decided = |index: usize, answer| decided(buckets[index].1.index, answer);
+        let each = Each { buckets, left };
         let pipelines = each.pipelines().into_iter();
         let prepared = pipelines.map(|(server, indexes)| {
             let requests = each.prepare(&indexes, &mut decided);
@@ -98,8 +93,8 @@ impl<T: Transport> Each<'_, '_, T> {
     /// Returns the servers and the indexes of the steps of each pipeline, in order.
     fn pipelines(&self) -> Vec<(Arc<Server>, Vec<usize>)> {
         let mut pipelines: Vec<(Arc<Server>, Vec<usize>)> = Vec::new();
-        for (index, &(store, key)) in self.buckets.iter().enumerate() {
-            let name = store.transport.name(key.identifier);
+        for (index, (store, ticket)) in self.buckets.iter().enumerate() {
+            let name = store.transport.name(ticket.key.identifier);
             let server = store.transport.server(&name);
             // A server that is not known yet keeps all records of its pipeline.
             let server = server.unwrap_or_else(|guides| guides);
@@ -211,13 +206,13 @@ impl<T: Transport> Each<'_, '_, T> {
         let now = boot_clock();
         let mut requests = Vec::with_capacity(indexes.len());
         for &index in indexes {
-            let ((store, key), step) = (self.buckets[index], &self.steps[index]);
+            let (store, Ticket { key, step, .. }) = self.buckets[index];
             let prepared = if step.exceeds_capacity() {
                 store
-                    .prepare_exceeding(key, step, now)
+                    .prepare_exceeding(key, &step, now)
                     .map(|ask| (ask, None))
             } else {
-                store.prepare(key, step, now)
+                store.prepare(key, &step, now)
             };
             match prepared {
                 Ok((ask, hint)) => requests.push(Request { index, ask, hint }),
@@ -286,7 +281,7 @@ impl<T: Transport> Each<'_, '_, T> {
     fn fail(&self, mut open: Vec<&Request>, failed: Failed, failures: &mut Vec<Undecided>) {
         open.sort_by_key(|&&Request { index, .. }| {
             let throws = self.policy(index) == OnFailure::Throw;
-            (self.steps[index].exceeds_capacity(), !throws)
+            (self.buckets[index].1.step.exceeds_capacity(), !throws)
         });
         let causes = once(Some(failed)).chain(repeat_with(|| None));
         failures.extend(open.into_iter().map(|request| request.index).zip(causes));
@@ -319,27 +314,25 @@ impl<T: Transport> Each<'_, '_, T> {
 
     /// Records and counts the reply to a request that was sent at `sent`.
     fn learn(&self, request: &Request, reply: &Reply, sent: Timestamp) -> Answer<Outcome> {
-        let (store, key) = self.buckets[request.index];
-        let step = &self.steps[request.index];
+        let (store, Ticket { key, step, .. }) = self.buckets[request.index];
         if step.exceeds_capacity() {
             return sure(exceeds(reply.outcome.empty_at, reply.outcome.now));
         }
-        store.learn(key, step, reply, request.hint.as_ref(), sent);
+        store.learn(key, &step, reply, request.hint.as_ref(), sent);
         store.note_clock(reply);
-        store.count(key, step, By::Store, reply.outcome.granted());
+        store.count(key, &step, By::Store, reply.outcome.granted());
         sure(reply.outcome)
     }
 
     /// Decides a step by its failure policy. `failed` is `None` if another step reports the
     /// failure.
     fn fall_back(&self, index: usize, failed: Option<Failed>) -> Result<Answer<Outcome>, Failure> {
-        let (store, key) = self.buckets[index];
-        let step = &self.steps[index];
+        let (store, Ticket { key, step, .. }) = self.buckets[index];
         if step.exceeds_capacity() {
             let now = boot_clock();
             return Ok(sure(exceeds(now, now)));
         }
-        let stand_in = |policy| store.stand_in(policy, key, step, None);
+        let stand_in = |policy| store.stand_in(policy, key, &step, None);
         if let Some((server, cause)) = failed {
             return store.fall_back(&server, cause, |policy, _| stand_in(policy));
         }

@@ -4,6 +4,7 @@
 use super::*;
 use crate::remote::denial_cache::Entry;
 use crate::remote::time_left::TimeLeft;
+use gcra::batch::Ticket;
 use gcra::clock::{EPOCH, TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
 use gcra::key::Row;
 use gcra::step::{Denial, Verdict};
@@ -127,6 +128,11 @@ fn key() -> Key<'static> {
         hash: 77,
         row: Row::default(),
     }
+}
+
+const fn ticket(key: Key<'_>, step: Step) -> Ticket<'_> {
+    let index = 0;
+    Ticket { index, key, step }
 }
 
 /// Returns the cached denial of a step at `NOW`, or `None` if the store must be contacted. The
@@ -514,7 +520,7 @@ fn naming_a_record_is_no_part_of_the_timeout() {
     assert!(remote.take(key, &step, None).is_ok());
     assert!(is_covered());
     record();
-    assert!(Remote::take_each(&[(&remote, key)], &[step], None, |_, _| {}).is_ok());
+    assert!(Remote::take_each(&[(&remote, ticket(key, step))], None, |_, _| {}).is_ok());
     assert!(is_covered());
     record();
     let refund = Put::refund(1, burst);
@@ -566,11 +572,11 @@ fn the_fallback_starts_from_the_last_known_state() {
         assert!(!forgets_a_debt(had_an_outage, |remote, step| {
             let mut granted = false;
             let decided = |_, answer: Answer<Outcome>| granted = answer.value.granted();
-            assert!(Remote::take_each(&[(remote, key())], &[*step], None, decided).is_ok());
+            assert!(Remote::take_each(&[(remote, ticket(key(), *step))], None, decided).is_ok());
             granted
         }));
         assert!(!forgets_a_debt(had_an_outage, |remote, step| {
-            let batched = remote.take_all(&[(remote, key())], &[*step], TimeLeft::ALL);
+            let batched = remote.take_all(&[(remote, ticket(key(), *step))], TimeLeft::ALL);
             let answer = batched.expect("it does not throw").expect("it joins");
             answer.value.is_ok()
         }));

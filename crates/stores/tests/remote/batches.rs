@@ -2,8 +2,8 @@
 //! none, in one round trip.
 
 use crate::caller::{CAPACITY, HASTY, HOUR, PLAIN, PREFIX, hinted, host, take, under};
-use gcra::batch::Batched;
-use gcra::{Denial, Key, Step, Verdict};
+use gcra::batch::{Batched, Ticket};
+use gcra::{Denial, Step, Verdict};
 use segment::host::Host;
 use segment::slots::counters::{By, Event};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -29,13 +29,14 @@ fn take_all<T: Transport>(
     buckets: &[(&str, Step)],
 ) -> Result<Option<Answer<Batched>>, Failure> {
     let hasher = remote.hasher();
-    let keys: Vec<_> = buckets
-        .iter()
-        .map(|(name, _)| hasher.key(name.as_bytes()))
-        .collect();
-    let steps: Vec<_> = buckets.iter().map(|&(_, step)| step).collect();
-    let stores: Vec<(&Remote<T>, Key<'_>)> = keys.iter().map(|&key| (remote, key)).collect();
-    remote.take_all(&stores, &steps, TimeLeft::ALL)
+    let ticket = |(index, bucket)| {
+        let (name, step): &(&str, Step) = bucket;
+        let key = hasher.key(name.as_bytes());
+        let step = *step;
+        (remote, Ticket { index, key, step })
+    };
+    let tickets: Vec<_> = buckets.iter().enumerate().map(ticket).collect();
+    remote.take_all(&tickets, TimeLeft::ALL)
 }
 
 /// Runs a batch on one store. Panics if the store fails.
@@ -156,18 +157,20 @@ fn only_buckets_of_one_redis_are_taken_at_once() {
     let port = server.port();
     let host = host();
     let remotes = ["x:", "y:"].map(|prefix| remote(host, port, prefix, PLAIN));
-    let key = |remote: &OnRedis| remote.hasher().key(b"a");
-    let buckets = [
-        (&remotes[0], key(&remotes[0])),
-        (&remotes[1], key(&remotes[1])),
-    ];
-    let answer = remotes[0].take_all(&buckets, &[take(2), take(3)], TimeLeft::ALL);
+    let ticket = |remote: &OnRedis, index: usize, tokens| Ticket {
+        index,
+        key: remote.hasher().key(b"a"),
+        step: take(tokens),
+    };
+    let first = (&remotes[0], ticket(&remotes[0], 0, 2));
+    let buckets = [first, (&remotes[1], ticket(&remotes[1], 1, 3))];
+    let answer = remotes[0].take_all(&buckets, TimeLeft::ALL);
     assert!(answer.unwrap().unwrap().value.is_ok());
     assert_eq!(left(&remotes[0], "a"), 3);
     assert_eq!(left(&remotes[1], "a"), 2);
     let elsewhere = remote(host, Redis::start(&[]).port(), "x:", PLAIN);
-    let buckets = [buckets[0], (&elsewhere, key(&elsewhere))];
-    let answer = remotes[0].take_all(&buckets, &[take(1), take(1)], TimeLeft::ALL);
+    let buckets = [first, (&elsewhere, ticket(&elsewhere, 1, 1))];
+    let answer = remotes[0].take_all(&buckets, TimeLeft::ALL);
     assert!(answer.unwrap().is_none());
     let server = Memcached::start_tcp(&[]);
     let list = parse_servers([format!("127.0.0.1:{}", server.port())]).unwrap();

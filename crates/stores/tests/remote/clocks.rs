@@ -4,7 +4,7 @@
 //! cannot tell the difference.
 
 use crate::caller::{CAPACITY, Caller, HOUR, MILLISECOND, PLAIN, RESET, Server, refund, take};
-use gcra::{Put, Step, Ticks, Timestamp};
+use gcra::{Put, Step, Ticket, Ticks, Timestamp};
 use segment::slots::counters::Event;
 use stores::remote::Remote;
 use stores::remote::redis::Redis as Client;
@@ -118,20 +118,25 @@ fn a_denied_batch_writes_the_moved_state() {
     let dsn = Dsn::parse(&format!("unix://{}", redis.socket().display())).unwrap();
     let remote = Remote::new(Client::new(dsn, b"t:"), PLAIN, caller.host);
     let hasher = remote.hasher();
-    let buckets = [b"a", b"b"].map(|identifier| (&remote, hasher.key(identifier)));
+    let buckets = |step| {
+        [(0, b"a"), (1, b"b")].map(|(index, identifier)| {
+            let key = hasher.key(identifier);
+            (&remote, Ticket { index, key, step })
+        })
+    };
     let mut states = Vec::new();
     for _ in 0..2 {
-        let answer = remote.take_all(&buckets, &[take(1), take(1)], TimeLeft::ALL);
+        let answer = remote.take_all(&buckets(take(1)), TimeLeft::ALL);
         let refused = answer.unwrap().unwrap().value.unwrap_err();
         states.push(refused.outcome.empty_at);
         assert!(refused.outcome.empty_at <= refused.outcome.now);
     }
     assert_eq!(states[0], states[1]);
     assert_eq!(caller.count(Event::SetBack), 2, "once each");
-    let tiny = [Step::new(MICROSECOND, CAPACITY * HOUR); 2];
+    let tiny = Step::new(MICROSECOND, CAPACITY * HOUR);
     assert!(
         remote
-            .take_all(&buckets, &tiny, TimeLeft::ALL)
+            .take_all(&buckets(tiny), TimeLeft::ALL)
             .unwrap()
             .unwrap()
             .value

@@ -3,6 +3,7 @@
 use crate::caller::{
     CAPACITY, Caller, HANG, HASTY, MILLISECOND, PLAIN, follows, host, take, within,
 };
+use gcra::Ticket;
 use segment::slots::counters::Event;
 use std::collections::BTreeSet;
 use std::thread::sleep;
@@ -261,10 +262,13 @@ fn only_buckets_of_one_slot_are_charged_together() {
         Remote::new(Redis::new(dsn, prefix), PLAIN, host())
     };
     let take_all = |remote: &Remote<'static, Redis>, names: [&str; 2]| {
-        let keys = names.map(|name| (remote, remote.hasher().key(name.as_bytes())));
-        remote
-            .take_all(&keys, &[take(1), take(1)], TimeLeft::ALL)
-            .unwrap()
+        let ticket = |index: usize| Ticket {
+            index,
+            key: remote.hasher().key(names[index].as_bytes()),
+            step: take(1),
+        };
+        let tickets = [0, 1].map(|index| (remote, ticket(index)));
+        remote.take_all(&tickets, TimeLeft::ALL).unwrap()
     };
     let together = store(b"t{app}:");
     let answer = take_all(&together, ["a", "b"]).unwrap();

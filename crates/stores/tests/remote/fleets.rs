@@ -2,7 +2,7 @@
 //! wrong answers, late answers or none. The others decide.
 
 use crate::caller::{CAPACITY, Caller, HOUR, MILLISECOND, PLAIN, host, take, within};
-use gcra::TICKS_PER_SECOND;
+use gcra::{TICKS_PER_SECOND, Ticket};
 use segment::slots::counters::Event;
 use std::fs::remove_file;
 use std::sync::Barrier;
@@ -293,14 +293,15 @@ fn all_are_asked_at_once<T: Transport + Sync>(
     let all = |mode| proxies.iter().for_each(|proxy| proxy.set(mode));
     let ports = proxies.iter().map(Proxy::port).chain([port]);
     let stores: Vec<_> = ports.map(store).collect();
-    let steps = vec![take(1); stores.len()];
     let call = || {
-        let keys = stores
-            .iter()
-            .map(|store| (store, store.hasher().key(b"id")));
-        let (keys, mut decided): (Vec<_>, _) = (keys.collect(), vec![None; stores.len()]);
+        let tickets = stores.iter().enumerate().map(|(index, store)| {
+            let (key, step) = (store.hasher().key(b"id"), take(1));
+            (store, Ticket { index, key, step })
+        });
+        let buckets: Vec<_> = tickets.collect();
+        let mut decided = vec![None; stores.len()];
         let done = |index: usize, answer: Answer<_>| decided[index] = Some(answer.stood_in);
-        Remote::take_each(&keys, &steps, None, done).unwrap();
+        Remote::take_each(&buckets, None, done).unwrap();
         decided
     };
     assert_eq!(call(), vec![Some(false); stores.len()]);
@@ -364,12 +365,13 @@ fn steps_of_a_moved_slot_are_decided_by_the_other_server() {
         .flat_map(|index| identifiers(&cluster, index, 10))
         .collect();
     let call = || {
-        let keys: Vec<_> = names
-            .iter()
-            .map(|name| (&store, store.hasher().key(name.as_bytes())))
-            .collect();
+        let tickets = names.iter().enumerate().map(|(index, name)| {
+            let (key, step) = (store.hasher().key(name.as_bytes()), take(1));
+            (&store, Ticket { index, key, step })
+        });
+        let buckets: Vec<_> = tickets.collect();
         let mut left = vec![0; names.len()];
-        Remote::take_each(&keys, &vec![take(1); names.len()], None, |index, answer| {
+        Remote::take_each(&buckets, None, |index, answer| {
             assert!(answer.value.granted());
             left[index] = take(0).available(answer.value.empty_at, answer.value.now) / HOUR;
         })

@@ -3,16 +3,15 @@
 
 use crate::homes::{self, Home};
 use crate::{CAPACITY, HOUR, MILLISECOND, now, singles, take};
-use gcra::batch::{Batch, Batched, Taken, by_bucket, sum, take_all};
-use gcra::quota::MAX_BURST;
+use gcra::batch::{Batch, Batched, Few, Grouped, Taken, Ticket, sum, take_all};
 use gcra::{Denial, Key, Step, Ticks, Timestamp, Verdict};
 use std::convert::Infallible;
 
 /// A batch on buckets of one store.
 struct Basket<'a> {
     home: &'a Home,
-    keys: Vec<Key<'a>>,
-    steps: Vec<Step>,
+    /// In order, so that the index of a ticket is its place here.
+    tickets: Vec<Ticket<'a>>,
     /// If set, another caller empties this bucket after all checks, before the first charge.
     rival: Option<Key<'a>>,
 }
@@ -20,11 +19,14 @@ struct Basket<'a> {
 impl<'a> Basket<'a> {
     /// Returns a batch that takes single tokens from these buckets.
     fn of(home: &'a Home, identifiers: &[&'a str]) -> Self {
-        let key = |identifier: &&'a str| home.key(identifier.as_bytes());
+        let ticket = |(index, identifier): (usize, &&'a str)| Ticket {
+            index,
+            key: home.key(identifier.as_bytes()),
+            step: take(1),
+        };
         Self {
             home,
-            keys: identifiers.iter().map(key).collect(),
-            steps: vec![take(1); identifiers.len()],
+            tickets: identifiers.iter().enumerate().map(ticket).collect(),
             rival: None,
         }
     }
@@ -32,8 +34,9 @@ impl<'a> Basket<'a> {
     /// Takes the tokens of all steps or of none. With a rival, takes from one bucket at a time on
     /// every store.
     fn take_all(&mut self) -> Batched {
+        let mut tickets = self.tickets.clone();
         if self.rival.is_none()
-            && let Some(batched) = self.home.take_all(&self.keys, &self.steps)
+            && let Some(batched) = self.home.take_all(Grouped::new(&mut tickets))
         {
             return batched;
         }
@@ -41,15 +44,15 @@ impl<'a> Basket<'a> {
         batched
     }
 
-    /// Returns the indexes of the steps on each bucket.
-    fn buckets(&self) -> Vec<Vec<usize>> {
-        by_bucket(self.keys.iter().map(|key| key.hash), |_, _| true)
+    /// Returns the tickets on each bucket.
+    fn buckets(&self) -> Vec<Vec<Ticket<'a>>> {
+        let mut tickets = self.tickets.clone();
+        let buckets = Grouped::new(&mut tickets).buckets();
+        buckets.map(<[_]>::to_vec).collect()
     }
 
-    fn take_sum(&self, mine: &[usize], step: &Step) -> Batched {
-        let outcome = self.home.take(self.keys[mine[0]], step, None);
-        let taken = Taken::of(mine, &self.steps, outcome);
-        outcome.granted().then(|| vec![taken]).ok_or(taken)
+    fn take_sum(&self, mine: &[Ticket<'_>], step: &Step) -> Batched {
+        Taken::all_of(mine, self.home.take(mine[0].key, step, None))
     }
 }
 
@@ -62,22 +65,23 @@ impl Batch for Basket<'_> {
 
     fn refused(&mut self) -> Result<Option<Taken>, Infallible> {
         let others = self.buckets().into_iter().skip(1);
-        let refused = |mine: Vec<usize>| self.take_sum(&mine, &sum(&mine, &self.steps).dry()).err();
+        let refused = |mine: Vec<Ticket<'_>>| self.take_sum(&mine, &sum(&mine).dry()).err();
         Ok(others.rev().find_map(refused))
     }
 
-    fn take(&mut self, group: usize, taken: &mut Vec<Taken>) -> Result<Option<Taken>, Infallible> {
+    fn take(&mut self, group: usize, taken: &mut Few<Taken>) -> Result<Option<Taken>, Infallible> {
         if let Some(key) = self.rival.take() {
             singles(self.home, key);
         }
         let mine = &self.buckets()[group];
-        let batched = self.take_sum(mine, &sum(mine, &self.steps));
+        let batched = self.take_sum(mine, &sum(mine));
         Ok(batched.map(|more| taken.extend(more)).err())
     }
 
     fn give_back(&mut self, taken: &[Taken]) -> Result<(), Infallible> {
         for one in taken.iter().rev() {
-            self.home.put(self.keys[one.index], &one.give_back());
+            let key = self.tickets[one.index].key;
+            self.home.put(key, &one.give_back());
         }
         Ok(())
     }
@@ -92,13 +96,13 @@ fn left(home: &Home, identifier: &str) -> u64 {
 fn a_batch_takes_from_all() {
     homes::each(|home| {
         let mut batch = Basket::of(home, &["a", "b", "c"]);
-        batch.steps[2] = take(3);
+        batch.tickets[2].step = take(3);
         let Ok(taken) = batch.take_all() else {
             panic!("refused")
         };
         assert_eq!(taken.len(), 3);
         for (index, one) in taken.iter().enumerate() {
-            assert!(one.index == index && one.step == batch.steps[index]);
+            assert!(one.index == index && one.step == batch.tickets[index].step);
             assert!(one.outcome.granted() && !one.step.dry);
         }
         let remaining = ["a", "b", "c"].map(|identifier| left(home, identifier));
@@ -127,7 +131,8 @@ fn a_refused_batch_takes_nothing() {
 fn a_batch_with_costs_is_refused_by_the_bucket_that_lacks_its_cost() {
     homes::each(|home| {
         let mut batch = Basket::of(home, &["a", "b", "c"]);
-        batch.steps = vec![take(1), take(3), take(2)];
+        batch.tickets[1].step = take(3);
+        batch.tickets[2].step = take(2);
         assert!(matches!(take_all(&mut batch), Ok(Ok(_))));
         let Ok(Err(refusal)) = take_all(&mut batch) else {
             panic!("granted")
@@ -146,7 +151,7 @@ fn a_batch_is_refused_by_a_bucket_in_debt_even_for_nothing() {
                 .granted()
         );
         let mut batch = Basket::of(home, &["a", "b"]);
-        batch.steps[1] = take(0);
+        batch.tickets[1].step = take(0);
         let Ok(Err(refusal)) = take_all(&mut batch) else {
             panic!("granted")
         };
@@ -159,7 +164,7 @@ fn a_batch_is_refused_by_a_bucket_in_debt_even_for_nothing() {
 fn a_bucket_named_twice_pays_twice() {
     homes::each(|home| {
         let mut batch = Basket::of(home, &["a", "b", "a"]);
-        batch.steps[2] = take(3);
+        batch.tickets[2].step = take(3);
         assert_eq!(batch.take_all().unwrap().len(), 2, "buckets");
         assert_eq!(left(home, "a"), CAPACITY - 4);
         let Err(refusal) = batch.take_all() else {
@@ -176,7 +181,7 @@ fn a_bucket_named_twice_pays_twice() {
 fn a_bucket_named_too_often_is_told_that_it_never_holds_that_many() {
     homes::each(|home| {
         let mut batch = Basket::of(home, &["a", "b", "a"]);
-        batch.steps[0] = take(CAPACITY);
+        batch.tickets[0].step = take(CAPACITY);
         let Err(refusal) = batch.take_all() else {
             panic!("granted")
         };
@@ -184,13 +189,6 @@ fn a_bucket_named_too_often_is_told_that_it_never_holds_that_many() {
         assert_eq!(refusal.outcome.verdict, never);
         assert_eq!(singles(home, home.key(b"a")), CAPACITY);
     });
-}
-
-#[test]
-fn a_sum_above_the_greatest_burst_exceeds_every_capacity() {
-    let greatest = Step::new(MAX_BURST, MAX_BURST);
-    assert!(sum(&[0, 1], &[greatest; 2]).exceeds_capacity());
-    assert!(!sum(&[1], &[greatest; 2]).exceeds_capacity());
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The stores that the contract tests.
 
 use crate::remotes;
-use gcra::batch::Batched;
+use gcra::batch::{Batched, Grouped};
 use gcra::{Key, KeyHasher, MemoryStore, Outcome, Put, Step, Ticks, Timestamp};
 use segment::host::{self, Host, Settings};
 use segment::memory::{Access, Layout, Segment, SegmentError};
@@ -53,7 +53,7 @@ pub trait Store {
     fn put(&self, key: Key<'_>, put: &Put);
     /// Takes the tokens of all steps or of none in one operation. Returns `None` if the store has
     /// no such operation.
-    fn take_all(&self, _keys: &[Key<'_>], _steps: &[Step]) -> Option<Batched> {
+    fn take_all(&self, _tickets: Grouped<'_, '_>) -> Option<Batched> {
         None
     }
     /// Waits until the store's clock has advanced by `ticks`.
@@ -71,8 +71,8 @@ impl Store for MemoryStore {
         self.put(key, put);
     }
 
-    fn take_all(&self, keys: &[Key<'_>], steps: &[Step]) -> Option<Batched> {
-        Some(self.take_all(keys, steps))
+    fn take_all(&self, tickets: Grouped<'_, '_>) -> Option<Batched> {
+        Some(self.take_all(tickets))
     }
 
     fn pass(&self, ticks: Ticks) {
@@ -89,8 +89,8 @@ impl Store for Host {
         self.slots().put(key, put);
     }
 
-    fn take_all(&self, keys: &[Key<'_>], steps: &[Step]) -> Option<Batched> {
-        Some(self.slots().take_all(keys, steps))
+    fn take_all(&self, tickets: Grouped<'_, '_>) -> Option<Batched> {
+        Some(self.slots().take_all(tickets))
     }
 }
 
@@ -124,8 +124,8 @@ impl Home {
         self.store.put(key, put);
     }
 
-    pub fn take_all(&self, keys: &[Key<'_>], steps: &[Step]) -> Option<Batched> {
-        self.store.take_all(keys, steps)
+    pub fn take_all(&self, tickets: Grouped<'_, '_>) -> Option<Batched> {
+        self.store.take_all(tickets)
     }
 
     pub fn pass(&self, ticks: Ticks) {

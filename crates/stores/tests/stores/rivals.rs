@@ -3,7 +3,7 @@
 
 use crate::homes::settings;
 use crate::{CAPACITY, HOUR, take};
-use gcra::batch::Batched;
+use gcra::batch::{Batched, Grouped, Ticket};
 use gcra::{Denial, Key, Step, Ticks, Verdict};
 use segment::host::{Host, Settings};
 use segment::memory::Segment;
@@ -71,18 +71,22 @@ impl Scene {
     }
 
     fn take_all(&self, buckets: &[(&str, u64)]) -> Batched {
-        let (keys, steps) = self.batch(buckets);
-        self.0.slots().take_all(&keys, &steps)
+        let tickets = &mut self.tickets(buckets);
+        self.0.slots().take_all(Grouped::new(tickets))
     }
 
     fn refused(&self, buckets: &[(&str, u64)]) -> Option<usize> {
-        let (keys, steps) = self.batch(buckets);
-        Some(self.0.slots().refused(&keys, &steps)?.index)
+        let tickets = &mut self.tickets(buckets);
+        Some(self.0.slots().refused(Grouped::new(tickets))?.index)
     }
 
-    fn batch<'a>(&self, buckets: &[(&'a str, u64)]) -> (Vec<Key<'a>>, Vec<Step>) {
-        let bucket = |&(name, tokens)| (self.key(name), take(tokens));
-        buckets.iter().map(bucket).unzip()
+    fn tickets<'a>(&self, buckets: &[(&'a str, u64)]) -> Vec<Ticket<'a>> {
+        let ticket = |(index, &(name, tokens)): (usize, &(&'a str, u64))| Ticket {
+            index,
+            key: self.key(name),
+            step: take(tokens),
+        };
+        buckets.iter().enumerate().map(ticket).collect()
     }
 
     /// Takes `tokens` from the bucket `name` when a call next reaches `at`.

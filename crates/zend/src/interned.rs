@@ -1,0 +1,46 @@
+//! Strings that are made once, while the module starts.
+
+use super::system::Starting;
+use super::value;
+use ext_php_rs::ffi::{IS_STRING, zend_string, zend_string_init_interned};
+use ext_php_rs::types::Zval;
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
+
+/// A string of PHP that lives as long as the engine and needs no reference count. It is empty until
+/// the module has started.
+#[derive(Debug)]
+pub struct Interned(AtomicPtr<zend_string>);
+
+impl Interned {
+    /// Returns a string that is not made yet.
+    #[must_use]
+    pub const fn unmade() -> Self {
+        Self(AtomicPtr::new(ptr::null_mut()))
+    }
+
+    /// Makes the string.
+    pub fn make(&self, _: &Starting, text: &str) {
+        // SAFETY: the engine sets this function pointer before it starts modules. It copies the
+        // text.
+        let string = unsafe {
+            zend_string_init_interned.map(|make| make(text.as_ptr().cast(), text.len(), true))
+        };
+        self.0.store(string.unwrap_or(ptr::null_mut()), Relaxed);
+    }
+
+    /// Returns the string as a value.
+    #[inline]
+    pub fn to_zval(&self) -> Zval {
+        // Relaxed, because the string is made before any other thread exists.
+        let string = self.0.load(Relaxed);
+        if string.is_null() {
+            return value::of_text(b"");
+        }
+        let mut value = Zval::new();
+        value.value.str_ = string;
+        // An interned string has no flag of a counted reference.
+        value.u1.type_info = IS_STRING;
+        value
+    }
+}
