@@ -220,7 +220,7 @@ fn mismatch(name: &CStr, expected: &str, value: &[u8], otherwise: &str) -> Strin
     format!("{name} must be {expected}, \"{value}\" given; {otherwise}")
 }
 
-/// Returns the beginning of a text, without double quotes, which would end the quotation.
+/// Returns the beginning of a text, without double quotes, so that it can stand in quotes.
 fn quotable(text: &str) -> String {
     const MOST: usize = 100;
     let mut quoted = text.replace('"', "'");

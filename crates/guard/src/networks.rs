@@ -13,7 +13,7 @@ pub struct Networks(Vec<Network>);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Network {
     address: IpAddr,
-    /// The number of bits that addresses outside the network may share with it at most, plus one.
+    /// The prefix length: an address is inside if at least this many of its leading bits agree.
     prefix: u32,
 }
 

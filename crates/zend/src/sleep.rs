@@ -59,8 +59,8 @@ impl Blocked {
             tv_sec: 0,
             tv_nsec: nap.subsec_nanos().into(),
         };
-        // SAFETY: no files are passed, and both values live during the call. The kernel replaces
-        // the blocked signals at the beginning of the call and restores them at its end.
+        // SAFETY: ppoll gets no descriptors, and both values live during the call. It sets the signal
+        // mask and restores it atomically.
         let result =
             unsafe { libc::ppoll(ptr::null_mut(), 0, &raw const time, &raw const self.before) };
         result != 0

@@ -14,7 +14,7 @@ const BURST: Ticks = 100;
 /// One call, some time after the previous one.
 #[derive(Clone, Copy, Debug)]
 enum Act {
-    /// Takes tokens. Waits for them at most the second number of ticks.
+    /// Takes tokens. The second number is the longest wait for them, in ticks.
     Take(Ticks, Ticks),
     /// Takes tokens even if the bucket does not hold them.
     Charge(Ticks),

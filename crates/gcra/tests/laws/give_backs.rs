@@ -10,7 +10,7 @@ const BURST: Ticks = 100;
 /// One act of the callers, some time after the previous one.
 #[derive(Clone, Copy, Debug)]
 enum Act {
-    /// Takes tokens and keeps them. Waits for them at most the second number of ticks.
+    /// Takes tokens and keeps them. The second number is the longest wait for them, in ticks.
     Take(Ticks, Ticks),
     /// Takes tokens that are given back later.
     Hold(Ticks, Ticks),

@@ -12,7 +12,7 @@
 //! and ends if the worker is killed.
 //!
 //! The cells are in memory of their own instead of the segment. Other users may write to a named
-//! segment, and could lead a password to another server.
+//! segment, and could redirect a login, with its password, to another server.
 
 use crate::memory::Region;
 use crate::worker;

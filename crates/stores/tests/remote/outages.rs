@@ -23,7 +23,7 @@ fn granted(outcomes: &[Outcome]) -> usize {
     outcomes.iter().filter(|outcome| outcome.granted()).count()
 }
 
-/// Makes calls until the store itself decides a call. Returns the warnings.
+/// Makes calls until a decision comes from the store, not from the fallback. Returns the warnings.
 fn recovers(caller: &Caller) -> Vec<Failure> {
     let (start, mut warnings) = (Instant::now(), Vec::new());
     let failed = || caller.count(Event::FellBack) + caller.count(Event::Thrown);

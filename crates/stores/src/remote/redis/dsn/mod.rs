@@ -57,7 +57,8 @@ pub struct Dsn {
     pub endpoint: Endpoint,
     /// The ACL user; `None` for the default user. A user always has a password, which may be empty.
     pub user: Option<String>,
-    /// The password; `None` if the server requires none. It is empty only if there is a user.
+    /// The password; `None` if the server requires none. It may be empty, but only together with a
+    /// user.
     pub password: Option<Secret>,
     /// The number of the database to `SELECT`, at most 2^31 - 1.
     pub database: u32,
