@@ -59,8 +59,8 @@ impl Blocked {
             tv_sec: 0,
             tv_nsec: nap.subsec_nanos().into(),
         };
-        // SAFETY: ppoll gets no descriptors, and both values live during the call. It sets the signal
-        // mask and restores it atomically.
+        // SAFETY: ppoll gets no descriptors, and both values live during the call. It sets the mask
+        // of signals and restores it atomically.
         let result =
             unsafe { libc::ppoll(ptr::null_mut(), 0, &raw const time, &raw const self.before) };
         result != 0
