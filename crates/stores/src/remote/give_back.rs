@@ -1,6 +1,6 @@
 //! Give-backs on several buckets. Those on one server share a pipeline.
 
-use super::each::MOST;
+use super::pipeline::MOST;
 use super::{Answer, Cause, Failed, Failure, Remote, Server, Transport};
 use gcra::clock::{Timestamp, boot_clock};
 use gcra::key::Key;
@@ -80,7 +80,7 @@ fn pipelines<'r, 'a, 'h, T: Transport>(
     let mut pipelines: Vec<(Arc<Server>, Vec<&Request<'a, 'h, T>>)> = Vec::new();
     for request in requests {
         let server = request.store.transport.server(&request.name);
-        let server = server.unwrap_or_else(|guides| guides);
+        let server = server.unwrap_or_else(|fleet| fleet);
         let joins = |(other, mine): &&mut (Arc<Server>, Vec<&Request<'a, 'h, T>>)| {
             let first = mine[0].store;
             mine.len() < MOST

@@ -12,12 +12,12 @@ mod batch;
 mod cached;
 mod channel;
 mod connections;
-mod each;
 pub mod endpoint;
 pub mod failure;
 mod give_back;
 pub mod key;
 pub mod memcached;
+mod pipeline;
 pub mod race;
 pub mod record;
 pub mod redis;
@@ -354,21 +354,21 @@ impl<'h, T: Transport> Remote<'h, T> {
         now: Timestamp,
         deadline: Timestamp,
     ) -> Result<Arc<Server>, Failed> {
-        let guides = match self.transport.server(name) {
+        let fleet = match self.transport.server(name) {
             // Other stores took the time. This one is not asked, so it does not fail.
             Ok(server) | Err(server) if now >= deadline => return Err((server, Cause::OutOfTime)),
-            Err(guides) => guides,
+            Err(fleet) => fleet,
             Ok(server) => {
                 let is_open = self.breaker(&server).is_open(now);
-                match self.transport.guides(name, is_open) {
-                    Some(guides) => guides,
+                match self.transport.fleet(name, is_open) {
+                    Some(fleet) => fleet,
                     None => return Ok(server),
                 }
             }
         };
         let locate = |transport: &T, _: &Arc<Server>| transport.locate(name, deadline);
-        match self.call(&guides, now, deadline, locate) {
-            Ok(server) => server.ok_or((guides, Cause::Unserved)),
+        match self.call(&fleet, now, deadline, locate) {
+            Ok(server) => server.ok_or((fleet, Cause::Unserved)),
             Err(failed) => self.transport.server(name).map_err(|_| failed),
         }
     }

@@ -139,7 +139,7 @@ pub trait Transport {
 
     /// Returns the servers to ask, if another server may keep the record `name` now. `is_open` is
     /// true if the breaker of the known server is open.
-    fn guides(&self, _name: &[u8], _is_open: bool) -> Option<Arc<Server>> {
+    fn fleet(&self, _name: &[u8], _is_open: bool) -> Option<Arc<Server>> {
         None
     }
 

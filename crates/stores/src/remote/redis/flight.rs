@@ -29,7 +29,7 @@ impl<'a> Flight<'a> {
     /// Returns an error of connecting.
     pub fn begin(redis: &'a Redis, asks: Vec<&'a Ask>, deadline: Timestamp) -> Result<Self, Cause> {
         let first = asks.first().map_or(&b""[..], |ask| &ask.name);
-        let node = redis.place.node(first).ok_or(Cause::Unserved)?;
+        let node = redis.topology.node(first).ok_or(Cause::Unserved)?;
         let command = |ask: &&Ask| invocation(&TAKE, false, &[&ask.name], &arguments(ask));
         let commands = asks.iter().map(command).collect();
         let question = survey::question(&node, &commands, deadline);

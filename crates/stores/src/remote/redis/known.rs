@@ -16,7 +16,7 @@ pub struct Known {
     /// slot outside clusters.
     pub slots: Vec<u16>,
     /// The servers to ask, in this order.
-    pub guides: Vec<Arc<Node>>,
+    pub seeds: Vec<Arc<Node>>,
     /// The instant at which the fleet was last asked.
     pub asked_at: Option<Timestamp>,
     /// The instant at which the question was sent whose answer is known.
@@ -69,23 +69,23 @@ impl Known {
     }
 
     /// Lists the servers to ask the next time: servers that keep slots, then the other seeds.
-    pub fn list_guides(&mut self, seeds: &[Dsn]) {
+    pub fn list_seeds(&mut self, configured: &[Dsn]) {
         let is_known = |seed: &&Dsn| self.nodes.iter().any(|node| *node.dsn == **seed);
-        let others = seeds.iter().filter(|seed| !is_known(seed));
+        let others = configured.iter().filter(|seed| !is_known(seed));
         let others = others.map(|dsn| Arc::new(Node::new(dsn.clone())));
-        let mut guides: Vec<_> = self.nodes.iter().cloned().chain(others).collect();
+        let mut seeds: Vec<_> = self.nodes.iter().cloned().chain(others).collect();
         // Servers that fail now are asked last.
-        guides.sort_by_key(|guide| guide.is_suspect());
-        self.guides = guides;
+        seeds.sort_by_key(|seed| seed.is_suspect());
+        self.seeds = seeds;
     }
 
     /// Asks this server after all others the next time.
-    pub fn ask_last(&mut self, guide: &Node) {
-        self.guides.sort_by_key(|other| other.dsn == guide.dsn);
+    pub fn ask_last(&mut self, seed: &Node) {
+        self.seeds.sort_by_key(|other| other.dsn == seed.dsn);
     }
 
     /// Asks this server before all others the next time.
-    pub fn ask_first(&mut self, guide: &Node) {
-        self.guides.sort_by_key(|other| other.dsn != guide.dsn);
+    pub fn ask_first(&mut self, seed: &Node) {
+        self.seeds.sort_by_key(|other| other.dsn != seed.dsn);
     }
 }

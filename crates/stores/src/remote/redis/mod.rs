@@ -1,7 +1,7 @@
 //! The client of Redis and compatible servers. Each decision is one script, on the server's clock.
 //!
 //! The `redis` crate encodes commands and parses replies. `node.rs` opens the connections itself,
-//! because the crate's connections do not keep a deadline. `place.rs` finds the server of a key.
+//! because the crate's connections do not keep a deadline. `topology.rs` finds the server of a key.
 //! This module converts steps and other changes to arguments, and replies to results.
 
 mod cluster;
@@ -9,12 +9,12 @@ pub mod dsn;
 mod flight;
 mod known;
 mod node;
-mod place;
 mod script;
 mod sentinel;
 mod survey;
 #[cfg(test)]
 mod tests;
+mod topology;
 
 use super::give_back::Change;
 use super::key::redis_key;
@@ -25,11 +25,11 @@ use flight::Flight;
 use gcra::clock::{TICKS_PER_MICROSECOND, Timestamp, boot_clock};
 use gcra::store::{Put, UNKNOWN_SPAN};
 use node::Node;
-use place::Place;
 pub use redis::Value;
 pub use script::{Argument, CLOCK, RECORD, Script};
 use std::slice;
 use std::sync::Arc;
+use topology::Topology;
 
 /// The head of scripts on buckets. It must follow [`RECORD`].
 const BUCKET: &str = include_str!("bucket.lua");
@@ -46,7 +46,7 @@ static PUT: Script = Script::new(&[RECORD, CLOCK, BUCKET, include_str!("put.lua"
 /// A client of a Redis server, of the primary that sentinels know, or of a cluster.
 #[derive(Debug)]
 pub struct Redis {
-    place: Arc<Place>,
+    topology: Arc<Topology>,
     /// The prefix that [`Redis::under`] puts before every key. `prefix` begins with these bytes.
     root: Vec<u8>,
     prefix: Vec<u8>,
@@ -69,7 +69,7 @@ impl Redis {
         Self {
             root: root.to_vec(),
             prefix: [root, prefix].concat(),
-            place: Place::of(dsn),
+            topology: Topology::of(dsn),
             hop: None,
         }
     }
@@ -77,7 +77,7 @@ impl Redis {
     /// Returns true if several servers share the keys.
     #[must_use]
     pub fn is_cluster(&self) -> bool {
-        self.place.dsn.is_cluster()
+        self.topology.dsn.is_cluster()
     }
 
     /// Returns the key of a record that is not a bucket. It consists of the root of
@@ -193,8 +193,8 @@ fn changing(put: &Put, seen: Option<i64>) -> Vec<Argument<'static>> {
 impl Transport for Redis {
     fn identity(&self) -> Vec<u8> {
         // Hash tags change the names of records.
-        let tags = u64::from(self.place.dsn.has_hash_tags());
-        let id = self.place.whole.id ^ tags;
+        let tags = u64::from(self.topology.dsn.has_hash_tags());
+        let id = self.topology.whole.id ^ tags;
         [&id.to_ne_bytes(), self.prefix.as_slice()].concat()
     }
 
@@ -202,7 +202,7 @@ impl Transport for Redis {
     /// choose identifiers. So `{}` is put before an identifier with a brace, unless the DSN
     /// allows hash tags. After an empty hash tag, the whole key selects the slot.
     fn name(&self, identifier: &[u8]) -> Vec<u8> {
-        let dsn = &self.place.dsn;
+        let dsn = &self.topology.dsn;
         let guards = dsn.is_cluster() && !dsn.has_hash_tags();
         let guard: &[u8] = if guards && identifier.contains(&b'{') {
             b"{}"
@@ -213,30 +213,33 @@ impl Transport for Redis {
     }
 
     fn server(&self, name: &[u8]) -> Result<Arc<Server>, Arc<Server>> {
-        let node = self.place.sure_node(name);
-        let node = node.ok_or_else(|| Arc::clone(&self.place.whole))?;
+        let node = self.topology.confirmed_node(name);
+        let node = node.ok_or_else(|| Arc::clone(&self.topology.whole))?;
         Ok(Arc::clone(&node.server))
     }
 
-    fn guides(&self, name: &[u8], is_open: bool) -> Option<Arc<Server>> {
-        let must_ask = self.place.must_ask(name, is_open);
-        must_ask.then(|| Arc::clone(&self.place.whole))
+    fn fleet(&self, name: &[u8], is_open: bool) -> Option<Arc<Server>> {
+        let must_ask = self.topology.must_ask(name, is_open);
+        must_ask.then(|| Arc::clone(&self.topology.whole))
     }
 
     fn locate(&self, name: &[u8], deadline: Timestamp) -> Result<Option<Arc<Server>>, Cause> {
-        self.place.ask(deadline)?;
+        self.topology.ask(deadline)?;
         if boot_clock() >= deadline {
             // The other servers were slow, and not the server of the record.
             return Err(Cause::Timeout);
         }
-        // The answer to a question of this call is never too old, so this does not use `sure_node`.
-        Ok(self.place.node(name).map(|node| Arc::clone(&node.server)))
+        // The answer to a question of this call is never too old, so any known node will do.
+        Ok(self
+            .topology
+            .node(name)
+            .map(|node| Arc::clone(&node.server)))
     }
 
     fn toward(&self, server: &Server, asks: bool) -> Option<Self> {
-        let node = self.place.node_of(server)?;
+        let node = self.topology.node_of(server)?;
         Some(Self {
-            place: Arc::clone(&self.place),
+            topology: Arc::clone(&self.topology),
             root: self.root.clone(),
             prefix: self.prefix.clone(),
             hop: Some((node, asks)),
@@ -244,7 +247,7 @@ impl Transport for Redis {
     }
 
     fn refresh(&self, deadline: Timestamp) {
-        self.place.refresh(deadline);
+        self.topology.refresh(deadline);
     }
 
     fn take(&self, ask: &Ask, deadline: Timestamp) -> Result<Reply, Cause> {
@@ -253,7 +256,7 @@ impl Transport for Redis {
     }
 
     fn pipelines(&self, other: &Self) -> bool {
-        self.place.dsn == other.place.dsn
+        self.topology.dsn == other.topology.dsn
     }
 
     fn launch<'a>(
@@ -283,7 +286,7 @@ impl Transport for Redis {
         refused: &mut dyn FnMut(usize, Cause),
     ) -> Result<(), Cause> {
         let key = changes.first().map_or(&b""[..], |(name, ..)| name);
-        let node = self.place.node(key).ok_or(Cause::Unserved)?;
+        let node = self.topology.node(key).ok_or(Cause::Unserved)?;
         let calls = changes
             .iter()
             .map(|(name, put, seen)| (slice::from_ref(name), changing(put, *seen)));
@@ -303,8 +306,8 @@ impl Transport for Redis {
     }
 
     fn joins(&self, mine: &[u8], other: &Self, its: &[u8]) -> bool {
-        let slot = |redis: &Self, identifier: &[u8]| redis.place.slot(&redis.name(identifier));
-        self.place.dsn == other.place.dsn && slot(self, mine) == slot(other, its)
+        let slot = |redis: &Self, identifier: &[u8]| redis.topology.slot(&redis.name(identifier));
+        self.topology.dsn == other.topology.dsn && slot(self, mine) == slot(other, its)
     }
 
     fn take_all(&self, asks: &[Ask], deadline: Timestamp) -> Result<Vec<Reply>, Cause> {

@@ -1,4 +1,4 @@
-//! Scripts, and the calls that run them on the servers of a place.
+//! Scripts, and the calls that run them on the servers of a topology.
 //!
 //! A script is called by its hash. Its text is sent only after the reply that the hash is unknown.
 //! A command is repeated only after a reply that refuses it. If that reply names another server,
@@ -122,7 +122,7 @@ impl Redis {
         let key = keys.first().map_or(&b""[..], AsRef::as_ref);
         let (node, asks) = match &self.hop {
             Some((node, asks)) => (Arc::clone(node), *asks),
-            None => (self.place.node(key).ok_or(Cause::Unserved)?, false),
+            None => (self.topology.node(key).ok_or(Cause::Unserved)?, false),
         };
         for repeats in 0.. {
             let send = |line: &mut Line| {
@@ -131,7 +131,7 @@ impl Redis {
                 invoke(line, script, &calls, 0, asks, |_, value| reply = value)?;
                 Ok(reply)
             };
-            let value = node.with(self.place.dsn.is_cluster(), deadline, send)?;
+            let value = node.with(self.topology.dsn.is_cluster(), deadline, send)?;
             match self.hop(key, &node, &value, deadline) {
                 Some((next, asks)) if asks || next.dsn != node.dsn => {
                     let server = Arc::clone(&next.server);
@@ -159,7 +159,7 @@ impl Redis {
         deadline: Timestamp,
         done: impl FnMut(usize, Value),
     ) -> Result<(), Cause> {
-        node.with(self.place.dsn.is_cluster(), deadline, |line| {
+        node.with(self.topology.dsn.is_cluster(), deadline, |line| {
             invoke(line, script, calls, first_round, false, done)
         })
     }
@@ -175,7 +175,7 @@ impl Redis {
         deadline: Timestamp,
     ) -> Option<(Arc<Node>, bool)> {
         let waits =
-            self.place.dsn.is_cluster() && matches!(code(value), "TRYAGAIN" | "CLUSTERDOWN");
+            self.topology.dsn.is_cluster() && matches!(code(value), "TRYAGAIN" | "CLUSTERDOWN");
         if waits && !pause(deadline) {
             return None;
         }
@@ -193,11 +193,11 @@ impl Redis {
             return None;
         };
         match error.code() {
-            "TRYAGAIN" | "CLUSTERDOWN" if self.place.dsn.is_cluster() => {
-                let node = self.place.node(key).unwrap_or_else(|| Arc::clone(node));
+            "TRYAGAIN" | "CLUSTERDOWN" if self.topology.dsn.is_cluster() => {
+                let node = self.topology.node(key).unwrap_or_else(|| Arc::clone(node));
                 Some((node, false))
             }
-            code => self.place.redirect(key, node, code, error.details()?),
+            code => self.topology.redirect(key, node, code, error.details()?),
         }
     }
 }

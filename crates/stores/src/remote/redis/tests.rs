@@ -67,7 +67,7 @@ fn the_error_of_a_command_in_a_script_has_its_own_code() {
 
 /// Returns the number that selects the breaker of a DSN.
 fn login(dsn: &str) -> u64 {
-    Place::of(Dsn::parse(dsn).unwrap()).whole.login
+    Topology::of(Dsn::parse(dsn).unwrap()).whole.login
 }
 
 /// Addresses that together have every option.
@@ -140,8 +140,8 @@ fn servers_of_a_fleet_have_the_breakers_of_their_own_logins() {
         let dsn = Dsn::parse(dsn).unwrap();
         let fleet = dsn.fleet.as_ref().unwrap();
         let found = dsn.at(dsn.endpoint.clone(), fleet.server_name.as_ref());
-        let guide = fleet.guides[0].clone();
-        [found, guide].map(|dsn| node::Node::new(dsn).server.login)
+        let seed = fleet.seeds[0].clone();
+        [found, seed].map(|dsn| node::Node::new(dsn).server.login)
     };
     let at = |options: &str| member(&format!("rediss+sentinel://:p@h:1,i:1/m?{options}"));
     let [server, sentinel] = at("servername=a&sentinel_password=a");

@@ -74,7 +74,7 @@ pub struct Fleet {
     /// The kind of the fleet.
     pub kind: Kind,
     /// The sentinels, or some servers of the cluster. There is at least one.
-    pub guides: Vec<Dsn>,
+    pub seeds: Vec<Dsn>,
     /// The name that all certificates must be valid for; `None` if each is for its server's host.
     pub server_name: Option<String>,
 }
@@ -235,18 +235,18 @@ impl Dsn {
             tls,
             fleet: None,
         };
-        let mut guide = dsn.clone();
+        let mut seed = dsn.clone();
         if !is_cluster {
             let user = options.take("sentinel_user");
             let password = options.take("sentinel_password");
-            (guide.user, guide.password) = credentials(user, password)?;
-            guide.database = 0;
+            (seed.user, seed.password) = credentials(user, password)?;
+            seed.database = 0;
         }
-        let guides = endpoints.into_iter();
-        let guides = guides.map(|endpoint| guide.at(endpoint, server_name.as_ref()));
+        let seeds = endpoints.into_iter();
+        let seeds = seeds.map(|endpoint| seed.at(endpoint, server_name.as_ref()));
         dsn.fleet = Some(Box::new(Fleet {
             kind,
-            guides: guides.collect(),
+            seeds: seeds.collect(),
             server_name,
         }));
         Ok(dsn)
@@ -321,14 +321,14 @@ impl Dsn {
 
 impl Fleet {
     fn public_name(&self, tls: bool, database: u32) -> String {
-        let guides = self.guides.iter().map(|guide| guide.endpoint.to_string());
-        let guides = guides.collect::<Vec<_>>().join(",");
+        let seeds = self.seeds.iter().map(|seed| seed.endpoint.to_string());
+        let seeds = seeds.collect::<Vec<_>>().join(",");
         let scheme = if tls { "rediss" } else { "redis" };
         match &self.kind {
             Kind::Sentinel { primary } => {
-                format!("{scheme}+sentinel://{guides}/{primary}/{database}")
+                format!("{scheme}+sentinel://{seeds}/{primary}/{database}")
             }
-            Kind::Cluster { .. } => format!("{scheme}+cluster://{guides}"),
+            Kind::Cluster { .. } => format!("{scheme}+cluster://{seeds}"),
         }
     }
 }

@@ -134,7 +134,7 @@ fn fleets_are_read() {
     let cluster = fleet("redis+cluster://me:pw@A:1,[::1]/?hash_tags=1");
     assert_eq!(cluster.kind, Kind::Cluster { hash_tags: true });
     assert_eq!(
-        cluster.guides,
+        cluster.seeds,
         [
             parse("redis://me:pw@a:1"),
             parse("redis://me:pw@[::1]:6379")
@@ -145,7 +145,7 @@ fn fleets_are_read() {
     let primary = "my.primary".to_owned();
     assert_eq!(sentinels.kind, Kind::Sentinel { primary });
     let expected = ["s1:26379", "s2:3"].map(|host| parse(&format!("rediss://:x@{host}?cafile=/c")));
-    assert_eq!(sentinels.guides, expected);
+    assert_eq!(sentinels.seeds, expected);
     let dsn = parse(text);
     assert_eq!(dsn.database, 4);
     let node = dsn.at(
@@ -154,8 +154,8 @@ fn fleets_are_read() {
     );
     assert_eq!(node, parse("rediss://:pw@n:5/4?cafile=/c"));
     let named = fleet("rediss+cluster://h,i?servername=all.example");
-    for guide in named.guides {
-        assert_eq!(guide.tls.unwrap().server_name, "all.example");
+    for seed in named.seeds {
+        assert_eq!(seed.tls.unwrap().server_name, "all.example");
     }
 }
 

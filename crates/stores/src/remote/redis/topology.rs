@@ -1,4 +1,4 @@
-//! A place: the servers of one DSN, and which of them keeps a key.
+//! A topology: the servers of one DSN, and which of them keeps a key.
 //!
 //! A single server keeps all keys. Sentinels know the primary that keeps all keys. In a cluster, a
 //! key has one of 16,384 slots, and each server knows the servers of all slots.
@@ -39,16 +39,16 @@ const SENTINEL_PERIOD: Ticks = 10 * TICKS_PER_SECOND;
 /// that cannot connect asks at most this often.
 const FRESH: Ticks = TICKS_PER_SECOND / 10;
 /// The most servers that one call asks where the records are.
-const MOST_GUIDES: usize = 5;
+const MOST_SEEDS: usize = 5;
 
 thread_local! {
     /// Each thread has its own, so that a fork cannot leave one locked.
-    static FLEETS: RefCell<Vec<Arc<Place>>> = const { RefCell::new(Vec::new()) };
+    static FLEETS: RefCell<Vec<Arc<Topology>>> = const { RefCell::new(Vec::new()) };
 }
 
 /// The servers of a DSN, and which of them keeps a key.
 #[derive(Debug)]
-pub struct Place {
+pub struct Topology {
     /// The address of the single server, or of the fleet.
     pub dsn: Dsn,
     /// The single server, or the fleet as a whole. The breaker of a fleet opens if no server of it
@@ -63,8 +63,8 @@ enum Answer {
     Slots(Map),
 }
 
-impl Place {
-    /// Returns the place of a DSN. Equal DSNs of a fleet have one place in a thread.
+impl Topology {
+    /// Returns the topology of a DSN. Equal DSNs of a fleet have one topology in a thread.
     #[must_use]
     pub fn of(dsn: Dsn) -> Arc<Self> {
         if dsn.fleet.is_none() {
@@ -74,25 +74,25 @@ impl Place {
             return Arc::new(Self::new(dsn, whole, nodes, slots));
         }
         FLEETS.with_borrow_mut(|fleets| {
-            if let Some(place) = fleets.iter().find(|place| place.dsn == dsn) {
-                return Arc::clone(place);
+            if let Some(topology) = fleets.iter().find(|topology| topology.dsn == dsn) {
+                return Arc::clone(topology);
             }
             if fleets.len() == MOST {
                 fleets.remove(0);
             }
             let whole = Arc::new(server(&dsn));
-            let place = Arc::new(Self::new(dsn, whole, Vec::new(), Vec::new()));
-            fleets.push(Arc::clone(&place));
-            place
+            let topology = Arc::new(Self::new(dsn, whole, Vec::new(), Vec::new()));
+            fleets.push(Arc::clone(&topology));
+            topology
         })
     }
 
     fn new(dsn: Dsn, whole: Arc<Server>, nodes: Vec<Arc<Node>>, slots: Vec<u16>) -> Self {
-        let guides = dsn.fleet.iter().flat_map(|fleet| fleet.guides.iter());
+        let seeds = dsn.fleet.iter().flat_map(|fleet| fleet.seeds.iter());
         let known = Known {
             nodes,
             slots,
-            guides: guides.map(|dsn| Arc::new(Node::new(dsn.clone()))).collect(),
+            seeds: seeds.map(|dsn| Arc::new(Node::new(dsn.clone()))).collect(),
             ..Known::default()
         };
         let known = Mutex::new(known);
@@ -118,7 +118,7 @@ impl Place {
 
     /// Returns the server that keeps a key, or `None` if the fleet must be asked first.
     #[must_use]
-    pub fn sure_node(&self, key: &[u8]) -> Option<Arc<Node>> {
+    pub fn confirmed_node(&self, key: &[u8]) -> Option<Arc<Node>> {
         let (node, answer_of) = {
             let known = self.known.lock();
             (known.node(self.slot(key)).cloned()?, known.answer_of)
@@ -166,41 +166,41 @@ impl Place {
             return Ok(());
         };
         let now = boot_clock();
-        let (mut guides, is_known) = {
+        let (mut seeds, is_known) = {
             let mut known = self.known.lock();
             let is_known = !known.nodes.is_empty();
             if is_known && self.dsn.is_cluster() && !is_due(known.asked_at, RETRY) {
                 return Err(Cause::Unserved);
             }
             known.asked_at = Some(now);
-            (known.guides.clone(), is_known)
+            (known.seeds.clone(), is_known)
         };
-        guides.truncate(MOST_GUIDES);
+        seeds.truncate(MOST_SEEDS);
         let deadline = if is_known {
             now.midpoint(deadline)
         } else {
             deadline
         };
         let commands = question(&fleet.kind).into();
-        let questions = |guide| survey::questions(guide, &commands, deadline);
-        let head_start = race::head_start(guides.len(), deadline);
-        let race = Race::new(guides.iter().flat_map(questions), head_start, deadline);
+        let questions = |seed| survey::questions(seed, &commands, deadline);
+        let head_start = race::head_start(seeds.len(), deadline);
+        let race = Race::new(seeds.iter().flat_map(questions), head_start, deadline);
         let (mut first, mut best) = (None, None);
-        for (guide, replies) in race {
+        for (seed, replies) in race {
             let replies = replies.and_then(|(replies, result)| result.map(|()| replies));
-            let replies = replies.inspect_err(|_| guide.suspect());
-            match replies.and_then(|replies| read(&fleet.kind, guide, &replies)) {
+            let replies = replies.inspect_err(|_| seed.suspect());
+            match replies.and_then(|replies| read(&fleet.kind, seed, &replies)) {
                 Ok(answer) if self.is_sure(&answer) => {
-                    self.learn(fleet, guide, answer, now);
+                    self.learn(fleet, seed, answer, now);
                     return Ok(());
                 }
-                Ok(answer) => best = [(guide, answer)].into_iter().chain(best).max_by_key(rank),
+                Ok(answer) => best = [(seed, answer)].into_iter().chain(best).max_by_key(rank),
                 Err(cause) => drop(first.get_or_insert(cause)),
             }
-            self.known.lock().ask_last(guide);
+            self.known.lock().ask_last(seed);
         }
-        let (guide, answer) = best.ok_or(first.unwrap_or(Cause::Timeout))?;
-        self.learn(fleet, guide, answer, now);
+        let (seed, answer) = best.ok_or(first.unwrap_or(Cause::Timeout))?;
+        self.learn(fleet, seed, answer, now);
         Ok(())
     }
 
@@ -211,7 +211,7 @@ impl Place {
         if now >= deadline {
             return;
         }
-        let guide = {
+        let seed = {
             let mut known = self.known.lock();
             if !is_due(known.asked_at, PAUSE) {
                 return;
@@ -219,11 +219,11 @@ impl Place {
             known.asked_at = Some(now);
             known.redirected_by.take()
         };
-        if let (Some(fleet), Some(guide)) = (&self.dsn.fleet, guide) {
-            let replies = guide.ask(&question(&fleet.kind), deadline);
-            let answer = replies.and_then(|replies| read(&fleet.kind, &guide, &replies));
+        if let (Some(fleet), Some(seed)) = (&self.dsn.fleet, seed) {
+            let replies = seed.ask(&question(&fleet.kind), deadline);
+            let answer = replies.and_then(|replies| read(&fleet.kind, &seed, &replies));
             if let Ok(answer) = answer {
-                self.learn(fleet, &guide, answer, now);
+                self.learn(fleet, &seed, answer, now);
             }
         }
     }
@@ -239,8 +239,8 @@ impl Place {
         !report.is_down && report.epoch >= known.epoch && !known.node(0).is_some_and(fails)
     }
 
-    /// Replaces what is known by the answer of `guide` to a question that was sent at `asked_at`.
-    fn learn(&self, fleet: &Fleet, guide: &Node, answer: Answer, asked_at: Timestamp) {
+    /// Replaces what is known by the answer of `seed` to a question that was sent at `asked_at`.
+    fn learn(&self, fleet: &Fleet, seed: &Node, answer: Answer, asked_at: Timestamp) {
         let at = |endpoint| self.dsn.at(endpoint, fleet.server_name.as_ref());
         let mut known = self.known.lock();
         known.answer_of = Some(asked_at);
@@ -248,17 +248,17 @@ impl Place {
             Answer::Primary(report) => {
                 known.replace(vec![0], [at(report.endpoint)].into_iter());
                 known.epoch = report.epoch;
-                known.ask_first(guide);
+                known.ask_first(seed);
             }
             Answer::Slots(map) => {
                 let has_gaps = map.has_gaps();
                 known.replace(map.slots, map.endpoints.into_iter().map(at));
-                known.list_guides(&fleet.guides);
+                known.list_seeds(&fleet.seeds);
                 if has_gaps {
                     // Another server may know the servers that this one does not know.
-                    known.ask_last(guide);
+                    known.ask_last(seed);
                 } else {
-                    known.ask_first(guide);
+                    known.ask_first(seed);
                 }
             }
         }
@@ -310,11 +310,11 @@ fn rank((_, answer): &(&Arc<Node>, Answer)) -> (u64, bool) {
     }
 }
 
-/// Reads the replies of `guide` to [`question`].
-fn read(kind: &Kind, guide: &Node, replies: &[Value]) -> Result<Answer, Cause> {
-    let from = &guide.dsn.endpoint;
+/// Reads the replies of `seed` to [`question`].
+fn read(kind: &Kind, seed: &Node, replies: &[Value]) -> Result<Answer, Cause> {
+    let from = &seed.dsn.endpoint;
     match (kind, replies) {
-        (_, [Value::ServerError(error), ..]) => Err(guide.refused(error)),
+        (_, [Value::ServerError(error), ..]) => Err(seed.refused(error)),
         (Kind::Sentinel { .. }, _) => Report::read(replies, from).map(Answer::Primary),
         (Kind::Cluster { .. }, [slots]) => Map::read(slots, from).map(Answer::Slots),
         (Kind::Cluster { .. }, _) => Err(Cause::Answer("one reply is expected")),
@@ -343,15 +343,15 @@ mod tests {
     use super::*;
     use crate::remote::endpoint::Endpoint;
 
-    /// Returns a place that has been asked `age` ticks ago.
-    fn asked(dsn: &str, age: Ticks) -> Place {
+    /// Returns a topology that has been asked `age` ticks ago.
+    fn asked(dsn: &str, age: Ticks) -> Topology {
         let dsn = Dsn::parse(dsn).unwrap();
         let node = Arc::new(Node::new(dsn.at(dsn.endpoint.clone(), None)));
         let whole = Arc::clone(&node.server);
         let slots = if dsn.is_cluster() { SLOTS } else { 1 };
-        let place = Place::new(dsn, whole, vec![node], vec![0; slots]);
-        place.known.lock().asked_at = Some(boot_clock() - age);
-        place
+        let topology = Topology::new(dsn, whole, vec![node], vec![0; slots]);
+        topology.known.lock().asked_at = Some(boot_clock() - age);
+        topology
     }
 
     #[test]
@@ -371,20 +371,26 @@ mod tests {
 
     #[test]
     fn a_moved_slot_is_learned_and_an_asking_one_is_not() {
-        let place = asked("redis+cluster://h", 0);
-        let home = place.node(b"foo").unwrap();
+        let topology = asked("redis+cluster://h", 0);
+        let home = topology.node(b"foo").unwrap();
         let port = |node: &Node| match &node.dsn.endpoint {
             Endpoint::Tcp { port, .. } => *port,
             Endpoint::Unix { .. } => 0,
         };
-        let (node, asking) = place.redirect(b"foo", &home, "ASK", "12182 :7").unwrap();
+        let (node, asking) = topology.redirect(b"foo", &home, "ASK", "12182 :7").unwrap();
         assert_eq!((port(&node), asking), (7, true));
-        assert_eq!(port(&place.node(b"foo").unwrap()), 6379);
-        let (node, asking) = place.redirect(b"foo", &home, "MOVED", "12182 :8").unwrap();
+        assert_eq!(port(&topology.node(b"foo").unwrap()), 6379);
+        let (node, asking) = topology
+            .redirect(b"foo", &home, "MOVED", "12182 :8")
+            .unwrap();
         assert_eq!((port(&node), asking), (8, false));
-        assert_eq!(port(&place.node(b"foo").unwrap()), 8);
-        assert_eq!(port(&place.node(b"bar").unwrap()), 6379);
-        assert!(place.redirect(b"foo", &home, "ERR", "12182 :8").is_none());
+        assert_eq!(port(&topology.node(b"foo").unwrap()), 8);
+        assert_eq!(port(&topology.node(b"bar").unwrap()), 6379);
+        assert!(
+            topology
+                .redirect(b"foo", &home, "ERR", "12182 :8")
+                .is_none()
+        );
         let single = asked("redis://h", 0);
         assert!(
             single

@@ -97,7 +97,7 @@ impl<T: Transport> Each<'_, '_, T> {
             let name = store.transport.name(ticket.key.identifier);
             let server = store.transport.server(&name);
             // A server that is not known yet keeps all records of its pipeline.
-            let server = server.unwrap_or_else(|guides| guides);
+            let server = server.unwrap_or_else(|fleet| fleet);
             let joins = |(other, indexes): &&mut (Arc<Server>, Vec<usize>)| {
                 let first = self.buckets[indexes[0]].0;
                 indexes.len() < MOST
@@ -228,7 +228,7 @@ impl<T: Transport> Each<'_, '_, T> {
         let name = &request.ask.name;
         store.transport.server(name).is_ok_and(|server| {
             let is_open = store.breaker(&server).is_open(boot_clock());
-            store.transport.guides(name, is_open).is_none()
+            store.transport.fleet(name, is_open).is_none()
         })
     }
 
