@@ -79,7 +79,7 @@ type Found = (usize, Word);
 
 /// The slots of a group.
 struct Survey {
-    /// The slots that somebody holds or has claimed for another cell.
+    /// The slots that are held, or claimed for another cell.
     found: Vec<Found>,
     /// The slot to claim: a slot that is claimed for the cell already, or a free slot.
     best: Option<Found>,

@@ -8,7 +8,7 @@ pub trait Variant {
     const VALIDATE: bool = true;
     /// `false` breaks the protocol on purpose: a denial reads the cells only once.
     const READ_TWICE: bool = true;
-    /// `false` breaks the protocol on purpose: a release frees the cell, whoever holds it.
+    /// `false` breaks the protocol on purpose: a release also frees the cell of another holder.
     const CHECK_OWNER: bool = true;
     /// The number of rounds after which a call is denied as contended.
     const PATIENCE: u32 = 200;

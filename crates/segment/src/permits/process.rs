@@ -63,7 +63,7 @@ impl Process {
         Owner::new(drawn & ((1 << Owner::BITS) - 1)).filter(|_| is_current)
     }
 
-    /// Returns the number of this process. Draws and locks one if there is none.
+    /// Returns the number of this process. If it has none, draws and locks one.
     #[inline]
     pub(super) fn enter<V: Variant>(
         &self,
@@ -94,7 +94,7 @@ impl Process {
             V::reached(Point::Locked);
             let drawn = current_generation() << Owner::BITS | number;
             // Two threads may draw at the same time. Then both use the first number. The other
-            // number stays locked, and nobody uses it.
+            // number stays locked, and no process uses it.
             let stored = self.drawn.compare_exchange(before, drawn, Release, Acquire);
             return Ok(stored.map_or_else(|_| self.owner().unwrap_or(owner), |_| owner));
         }

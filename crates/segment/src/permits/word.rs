@@ -95,7 +95,7 @@ impl Tag {
     }
 }
 
-/// Returns the word of the same cell while nobody holds it.
+/// Returns the word of the same cell while it is free.
 #[inline]
 #[must_use]
 pub const fn freed(word: Word) -> Word {
@@ -137,7 +137,7 @@ pub const fn is_claimed(word: Word) -> bool {
     word.state & CLAIMED != 0
 }
 
-/// Reports whether the slot holds a cell that nobody holds.
+/// Reports whether the slot has a free cell.
 #[inline]
 #[must_use]
 pub const fn is_free(word: Word) -> bool {

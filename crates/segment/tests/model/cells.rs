@@ -153,7 +153,7 @@ impl Memory {
         Totals::of(std::slice::from_ref(&self.shard)).get(event)
     }
 
-    /// Asserts that process 5 can take all permits of K that nobody holds.
+    /// Asserts that process 5 can take all free permits of K.
     pub fn assert_usable(self: &Arc<Self>) {
         let caller = self.caller(K, 5);
         let (held, limit) = {

@@ -2,7 +2,7 @@
 //!
 //! After each call, the judge checks that no more processes hold permits than the limit, and that
 //! all permits were held by live processes at an instant of each denied call. At the end of each
-//! scenario, every permit that nobody holds can be taken.
+//! scenario, every free permit can be taken.
 
 use crate::cells::{Guards, Meant, Memory, Reads};
 use crate::explore::{holds, holds_for_three, is_violated};
