@@ -43,6 +43,15 @@ $undo = function (TokenBucket $bucket, int $tokens, Closure $meanwhile) use ($ot
     check(str_starts_with($said, 'TokenBucket\StorageException'), "the batch fails: $said");
 };
 
+/**
+ * Returns the whole tokens of a bucket. Adds a hundredth, because a database may read a clock that
+ * is some milliseconds old.
+ */
+$left = function (TokenBucket $bucket): float {
+    $bucket->refund(0.01);
+    return $bucket->peek()->remaining;
+};
+
 foreach (sql_servers() as $driver => $server) {
     foreach ([true, false] as $emulated) {
         $db = $server->connect([PDO::ATTR_EMULATE_PREPARES => $emulated]);
@@ -79,13 +88,14 @@ foreach (sql_servers() as $driver => $server) {
         $slow = new TokenBucket($storage, "slow $where", 10, 0.01);
         check($slow->consume(2), "$where: two for good");
         $undo($slow, 5, fn () => null);
-        check($slow->peek()->remaining === 8.0, "$where: the rest");
+        check($left($slow) === 8.0, "$where: the rest");
         check($db->inTransaction() === false, "$where: no transaction");
 
         // Another call reserves a token of the future meanwhile. Only this token is lost.
         $behind = new TokenBucket($storage, "behind $where", 10, 0.001);
         $undo($behind, 10, fn () => $behind->reserve(1));
-        check($behind->peek()->remaining === 8.0, "$where: a reservation comes between: {$behind->peek()->remaining}");
+        $rest = $left($behind);
+        check($rest === 8.0, "$where: a reservation comes between: $rest");
     }
 
     // Another process locks the row, so giving back must wait. Before that process releases the
