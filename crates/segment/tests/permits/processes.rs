@@ -168,10 +168,10 @@ fn orphans() {
 
 fn reclaims() {
     let host = host();
-    for process in 0..10 {
+    for process in 0..50 {
         let child = Child::start(|_| {
-            // A process may hold about half of the region; see `fills`.
-            for number in 0..1_000_u16 {
+            // So few permits fit, however their keys are spread; see `fills`.
+            for number in 0..200_u16 {
                 let [low, high] = number.to_le_bytes();
                 take(&host, &[process, low, high], 1).expect("a permit");
             }
