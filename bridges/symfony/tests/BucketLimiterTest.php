@@ -120,7 +120,7 @@ final class BucketLimiterTest extends TestCase
     {
         $limiter = $this->bucket('api', 4, '1 hour', 4);
         $limiter->consume(2);
-        // As in Symfony, a negative time is no time.
+        // As in Symfony, a negative time counts as 0.
         self::assertDelay(0, fn () => $limiter->reserve(1, -1.0));
         self::assertRetryAfter(1800, function () use ($limiter): RateLimit {
             try {

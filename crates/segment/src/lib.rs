@@ -2,7 +2,7 @@
 //!
 //! [`memory`] maps a segment: private, named, or adopted after a reload. [`slots`] keeps the
 //! buckets and their counters. [`permits`] keeps the permits of concurrency limits. [`cells`] keeps
-//! what this host knows of remote stores. [`host`] places all of them in one segment.
+//! the state of remote stores, as this host saw it. [`host`] places all of them in one segment.
 //!
 //! Invariant: nothing that is read from a segment is trusted as an index, a length or a pointer.
 

@@ -25,8 +25,8 @@ use std::sync::atomic::{
 };
 
 /// The number of cells. If there are more stores than cells, a new store takes over the cell of a
-/// store that works, or that failed and is not used any more. If there is none, the process keeps
-/// the breaker of the new store for itself.
+/// store that works, or that failed and is not used any more. Otherwise the process keeps the
+/// breaker of the new store for itself.
 pub(crate) const CELLS: usize = 64;
 /// The number of failures in a row that opens a breaker.
 const PATIENCE: u32 = 3;

@@ -160,7 +160,7 @@ fn take<C: Cells>(cells: &C, sight: Sight) -> Try {
 }
 
 /// Takes the first cell that a dead process holds, and frees all other such cells. Returns
-/// `otherwise` if there is none.
+/// `otherwise` if it finds no such cell.
 fn take_over<C: Cells>(
     cells: &C,
     seen: &[Sight],
