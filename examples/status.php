@@ -321,7 +321,7 @@ final class Snapshot
             self::failures($store),
         ], $this->status['stores']);
         return '<p>Calls sent to stores: ' . number_format($remote['asked']) . ' (' . $this->pace('remote asked', $remote['asked']) . '), failed: '
-            . number_format($remote['failed']) . '. Denials that the denial cache answered: ' . number_format($remote['hinted']) . '.</p>'
+            . number_format($remote['failed']) . '. Denials that the denial cache answered: ' . number_format($remote['cached']) . '.</p>'
             . self::table(['Store', 'Breaker', ...($is_timed ? ['#Calls', '#Average', '#99 % within'] : []), '#Timeout', '#Failures in a row', '#Times opened', 'Failures'], $rows);
     }
 

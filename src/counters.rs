@@ -55,10 +55,10 @@ pub const SHARED_MEMORY: [Counter; 11] = [
 #[rustfmt::skip]
 pub const REMOTE: [Counter; 9] = [
     counter("asked", Event::Asked, ("remote_calls", None), "Calls sent to a remote store"),
-    counter("hinted", Event::Hinted, ("remote_cached_denials", None), "Denials from the denial cache, without a call to the store"),
+    counter("cached", Event::Cached, ("remote_cached_denials", None), "Denials from the denial cache, without a call to the store"),
     counter("failed", Event::Failed, ("remote_failures", None), "Calls that a remote store failed"),
     counter("opened", Event::Opened, ("remote_breaker_openings", None), "Breakers that opened after failures in a row"),
-    counter("local", Event::FellBack, fallbacks("local"), FALLBACKS),
+    counter("local", Event::Fallback, fallbacks("local"), FALLBACKS),
     counter("allowed", Event::LetThrough, fallbacks("allow"), FALLBACKS),
     counter("denied", Event::TurnedAway, fallbacks("deny"), FALLBACKS),
     counter("thrown", Event::Thrown, fallbacks("throw"), FALLBACKS),

@@ -304,7 +304,7 @@ impl Fields {
         } else {
             // The bucket is full after `reset_after`. It holds one token when only the refill of
             // the other tokens remains.
-            let others = quota.burst() - quota.refill(1);
+            let others = quota.span() - quota.refill(1);
             decision.reset_after.saturating_sub(others)
         };
         let retry_after = decision.retry_after.filter(|_| !decision.allowed());
@@ -312,7 +312,7 @@ impl Fields {
         Self {
             capacity: quota.capacity().floor().min(GREATEST_FIELD),
             remaining,
-            window: Some(quota.whole_seconds(quota.burst())),
+            window: Some(quota.whole_seconds(quota.span())),
             reset: Some(quota.whole_seconds(reset)),
             retry_after,
             full_after: quota.whole_seconds(decision.reset_after),

@@ -26,8 +26,8 @@ const BUCKETS: Info = required(c"buckets", Type::ARRAY);
 const PREFIX: Info = optional(c"prefix", Type::STRING, c"'tokenbucket:'");
 const TIMEOUT: Info = optional(c"timeout", Type::FLOAT, c"0.05");
 const ON_FAILURE: Info = optional(c"onFailure", Type::class(c"TokenBucket\\OnFailure"), c"TokenBucket\\OnFailure::Local");
-const HINTS: Info = optional(c"hints", Type::BOOL, c"true");
-const HINT_MAX_AGE: Info = optional(c"hintMaxAge", Type::FLOAT, c"1.0");
+const DENIAL_CACHE: Info = optional(c"denialCache", Type::BOOL, c"true");
+const DENIAL_CACHE_MAX_AGE: Info = optional(c"denialCacheMaxAge", Type::FLOAT, c"1.0");
 const ID: Info = untyped(c"id");
 const STORAGE: Info = untyped(c"storage");
 
@@ -142,11 +142,11 @@ pub static CLASSES: [(&Class, Declaration); 18] = [
         methods: Entries(&[
             entry(c"__construct", PUBLIC, method!(redis::construct), &[
                 returns(1, Type::NONE), required(c"dsn", Type::STRING), PREFIX, TIMEOUT, ON_FAILURE,
-                HINTS, HINT_MAX_AGE,
+                DENIAL_CACHE, DENIAL_CACHE_MAX_AGE,
             ]),
             entry(c"fromClient", PUBLIC | STATIC, method!(redis::from_client), &[
                 returns(1, Type::STATIC), required(c"redis", Type::OBJECT), PREFIX, TIMEOUT,
-                ON_FAILURE, HINTS, HINT_MAX_AGE,
+                ON_FAILURE, DENIAL_CACHE, DENIAL_CACHE_MAX_AGE,
             ]),
             entry(c"prepare", PUBLIC, method!(interface::prepare::<redis::RedisStorage>), PREPARE),
             entry(c"bootstrap", PUBLIC, method!(interface::bootstrap::<redis::RedisStorage>),
@@ -166,11 +166,11 @@ pub static CLASSES: [(&Class, Declaration); 18] = [
         methods: Entries(&[
             entry(c"__construct", PUBLIC, method!(memcached::construct), &[
                 returns(1, Type::NONE), required(c"servers", Type::STRING.or(Type::ARRAY)), PREFIX,
-                TIMEOUT, ON_FAILURE, HINTS, HINT_MAX_AGE,
+                TIMEOUT, ON_FAILURE, DENIAL_CACHE, DENIAL_CACHE_MAX_AGE,
             ]),
             entry(c"fromClient", PUBLIC | STATIC, method!(memcached::from_client), &[
                 returns(1, Type::STATIC), required(c"client", Type::OBJECT), PREFIX, TIMEOUT,
-                ON_FAILURE, HINTS, HINT_MAX_AGE,
+                ON_FAILURE, DENIAL_CACHE, DENIAL_CACHE_MAX_AGE,
             ]),
             entry(c"prepare", PUBLIC, method!(interface::prepare::<memcached::MemcachedStorage>),
                 PREPARE),
@@ -195,7 +195,7 @@ pub static CLASSES: [(&Class, Declaration); 18] = [
                 returns(2, Type::NONE), required(c"db", Type::class(c"PDO")),
                 required(c"table", Type::STRING),
                 optional(c"onFailure", Type::class(c"TokenBucket\\OnFailure"), c"TokenBucket\\OnFailure::Throw"),
-                HINTS, HINT_MAX_AGE,
+                DENIAL_CACHE, DENIAL_CACHE_MAX_AGE,
             ]),
             entry(c"prepare", PUBLIC, method!(interface::prepare::<pdo::PdoStorage>), PREPARE),
             entry(c"bootstrap", PUBLIC, method!(interface::bootstrap::<pdo::PdoStorage>),

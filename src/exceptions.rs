@@ -76,7 +76,7 @@ pub fn bad_quota(origin: Origin, error: QuotaError) -> Thrown {
         QuotaError::Rate(AmountError::NotFinite) => (rate, "must be finite"),
         QuotaError::Rate(_) | QuotaError::NoRate => (rate, "must be greater than 0"),
         QuotaError::RateTooHigh => (rate, "must be less than or equal to 1.0E+15"),
-        QuotaError::BurstTooLong => {
+        QuotaError::SpanTooLong => {
             let message = "must refill within 2^60 nanoseconds at the given rate";
             (capacity, message)
         }

@@ -357,11 +357,11 @@ namespace {
          *     than 0, at most 3600. The timeout does not cover a DNS lookup. One worker at a
          *     time looks a name up
          * @param TokenBucket\OnFailure $onFailure decides while the server fails
-         * @param bool $hints true to use the denial cache of this host. If the server loses its
-         *     data, the host restores cached denials
-         * @param float $hintMaxAge seconds for which a cached denial is returned without contacting
-         *     the server, 0 to 3600. A refund or reset by another host takes effect after this time
-         *     at the latest
+         * @param bool $denialCache true to use the denial cache of this host. If the server loses
+         *     its data, the host restores cached denials
+         * @param float $denialCacheMaxAge seconds for which a cached denial is returned without
+         *     contacting the server, 0 to 3600. A refund or reset by another host takes effect
+         *     after this time at the latest
          * @throws ValueError if the DSN is invalid or a number is out of range
          */
         public function __construct(
@@ -369,8 +369,8 @@ namespace {
             string $prefix = 'tokenbucket:',
             float $timeout = 0.05,
             TokenBucket\OnFailure $onFailure = TokenBucket\OnFailure::Local,
-            bool $hints = true,
-            float $hintMaxAge = 1.0
+            bool $denialCache = true,
+            float $denialCacheMaxAge = 1.0
         ) {}
 
         /**
@@ -395,8 +395,8 @@ namespace {
             string $prefix = 'tokenbucket:',
             float $timeout = 0.05,
             TokenBucket\OnFailure $onFailure = TokenBucket\OnFailure::Local,
-            bool $hints = true,
-            float $hintMaxAge = 1.0
+            bool $denialCache = true,
+            float $denialCacheMaxAge = 1.0
         ): static {}
 
         /** Does nothing, because Redis needs no preparation. */
@@ -437,8 +437,8 @@ namespace {
          *     than 0, at most 3600. The timeout does not cover a DNS lookup. One worker at a
          *     time looks a name up
          * @param TokenBucket\OnFailure $onFailure decides while a server fails
-         * @param bool $hints as in TokenBucketStorageRedis
-         * @param float $hintMaxAge as in TokenBucketStorageRedis
+         * @param bool $denialCache as in TokenBucketStorageRedis
+         * @param float $denialCacheMaxAge as in TokenBucketStorageRedis
          * @throws ValueError if a server is invalid or a number is out of range
          */
         public function __construct(
@@ -446,8 +446,8 @@ namespace {
             string $prefix = 'tokenbucket:',
             float $timeout = 0.05,
             TokenBucket\OnFailure $onFailure = TokenBucket\OnFailure::Local,
-            bool $hints = true,
-            float $hintMaxAge = 1.0
+            bool $denialCache = true,
+            float $denialCacheMaxAge = 1.0
         ) {}
 
         /**
@@ -469,8 +469,8 @@ namespace {
             string $prefix = 'tokenbucket:',
             float $timeout = 0.05,
             TokenBucket\OnFailure $onFailure = TokenBucket\OnFailure::Local,
-            bool $hints = true,
-            float $hintMaxAge = 1.0
+            bool $denialCache = true,
+            float $denialCacheMaxAge = 1.0
         ): static {}
 
         /** Does nothing, because memcached needs no preparation. */
@@ -527,9 +527,9 @@ namespace {
          * @param string $table the table, or schema.table: letters, digits, "_", "$" and "-". The
          *     name is quoted, so that PostgreSQL does not fold upper-case letters
          * @param TokenBucket\OnFailure $onFailure decides while the database fails
-         * @param bool $hints true to use the denial cache of this host. The cache is not used in a
-         *     transaction, on SQLite, and for a table without its schema
-         * @param float $hintMaxAge seconds for which a cached denial is returned without a
+         * @param bool $denialCache true to use the denial cache of this host. The cache is not used
+         *     in a transaction, on SQLite, and for a table without its schema
+         * @param float $denialCacheMaxAge seconds for which a cached denial is returned without a
          *     statement, 0 to 3600
          * @throws ValueError if the driver is not supported, the table's name is invalid, or a
          *     number is out of range
@@ -538,8 +538,8 @@ namespace {
             PDO $db,
             string $table,
             TokenBucket\OnFailure $onFailure = TokenBucket\OnFailure::Throw,
-            bool $hints = true,
-            float $hintMaxAge = 1.0
+            bool $denialCache = true,
+            float $denialCacheMaxAge = 1.0
         ) {}
 
         /**
@@ -820,7 +820,7 @@ namespace TokenBucket {
      *         store: string, namespace: ?string, identifier: string, denied: int
      *     }>,
      *     remote: array{
-     *         asked: int, hinted: int, failed: int, opened: int,
+     *         asked: int, cached: int, failed: int, opened: int,
      *         local: int, allowed: int, denied: int, thrown: int, set_back: int
      *     },
      *     stores: list<array{

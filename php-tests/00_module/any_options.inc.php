@@ -134,7 +134,7 @@ final class AnyOptions
     {
         $odd = fn (array $fitting) => mt_rand(0, 3) ? self::any($fitting) : self::odd();
         $settings = $timed ? ['prefix' => $odd(['', 'p:', "\0\xff", str_repeat('p', 300)]), 'timeout' => $odd([0.001, '0.001', 0.002])] : [];
-        $settings += ['onFailure' => $odd(OnFailure::cases()), 'hints' => $odd([true, false, 1, '']), 'hintMaxAge' => $odd([0, 0.5, 3600])];
+        $settings += ['onFailure' => $odd(OnFailure::cases()), 'denialCache' => $odd([true, false, 1, '']), 'denialCacheMaxAge' => $odd([0, 0.5, 3600])];
         return match (mt_rand(0, 5)) {
             0 => [],
             1 => array_values($settings),

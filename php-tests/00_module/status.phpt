@@ -57,7 +57,7 @@ decisions: array
 most_denied: array
 remote: array
   asked: int
-  hinted: int
+  cached: int
   failed: int
   opened: int
   local: int

@@ -8,16 +8,16 @@ $redis = RedisServer::start();
 $memcached = MemcachedServer::startTcp();
 $throw = TokenBucket\OnFailure::Throw;
 $storages = [
-    'Redis' => fn (string $prefix, bool $hints) => new TokenBucketStorageRedis("unix://$redis->socket", $prefix, PATIENCE, $throw, $hints, LASTING),
-    'memcached' => fn (string $prefix, bool $hints) => new TokenBucketStorageMemcached("127.0.0.1:$memcached->port", $prefix, PATIENCE, $throw, $hints, LASTING),
+    'Redis' => fn (string $prefix, bool $denialCache) => new TokenBucketStorageRedis("unix://$redis->socket", $prefix, PATIENCE, $throw, $denialCache, LASTING),
+    'memcached' => fn (string $prefix, bool $denialCache) => new TokenBucketStorageMemcached("127.0.0.1:$memcached->port", $prefix, PATIENCE, $throw, $denialCache, LASTING),
 ];
 foreach ($storages as $name => $make) {
-    foreach ([false, true] as $hints) {
-        $prefix = $hints ? 'hints:' : 'plain:';
+    foreach ([false, true] as $denialCache) {
+        $prefix = $denialCache ? 'cached:' : 'plain:';
         // The key is the prefix and the identifier, without a separator.
-        $outer = new TokenBucket($make($prefix, $hints), 'user:1', 5, 0.001);
-        $inner = new TokenBucket($make("{$prefix}user:", $hints), '1', 5, 0.001);
-        $other = new TokenBucket($make($prefix, $hints), 'other', 5, 0.001);
+        $outer = new TokenBucket($make($prefix, $denialCache), 'user:1', 5, 0.001);
+        $inner = new TokenBucket($make("{$prefix}user:", $denialCache), '1', 5, 0.001);
+        $other = new TokenBucket($make($prefix, $denialCache), 'other', 5, 0.001);
         $outer->consume(2);
         $denied = TokenBucket::attemptAll(['other' => $other, 'outer' => $outer, 'inner' => $inner], 2);
         check(!$denied->allowed && $denied->reason === 'insufficient_tokens', "$name: both together");
@@ -26,7 +26,7 @@ foreach ($storages as $name => $make) {
         check(TokenBucket::attemptAll([$outer, $inner])->allowed && $inner->peek()->remaining === 1.0, "$name: each takes one");
 
         // The quotas differ. The store decides one after the other.
-        $larger = new TokenBucket($make("{$prefix}user:", $hints), '1', 6, 0.001);
+        $larger = new TokenBucket($make("{$prefix}user:", $denialCache), '1', 6, 0.001);
         $denied = TokenBucket::attemptAll(['larger' => $larger, 'outer' => $outer], 1);
         check(!$denied->allowed && $denied->retryAfter > 0, "$name: another quota: $denied->retryAfter");
         check($outer->peek()->remaining === 1.0, "$name: nothing was taken under another quota");

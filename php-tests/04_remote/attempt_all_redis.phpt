@@ -10,8 +10,8 @@ $redis = RedisServer::start();
 $other = RedisServer::start();
 $memcached = MemcachedServer::startTcp();
 $proxy = new Proxy("unix://$redis->socket");
-$here = fn (string $prefix, int $database = 0, bool $hints = false) => new TokenBucketStorageRedis(
-    "redis://127.0.0.1:$proxy->port/$database", $prefix, PATIENCE, TokenBucket\OnFailure::Throw, $hints, LASTING,
+$here = fn (string $prefix, int $database = 0, bool $denialCache = false) => new TokenBucketStorageRedis(
+    "redis://127.0.0.1:$proxy->port/$database", $prefix, PATIENCE, TokenBucket\OnFailure::Throw, $denialCache, LASTING,
 );
 /** Returns the number of scripts that the server has run. */
 $scripts = function () use ($redis): int {
@@ -48,11 +48,11 @@ check($left($buckets[0]) === [3.0], 'nothing was taken');
 $change('more than the capacity', fn () => check(!TokenBucket::attemptAll($buckets, 4)->allowed, 'refused'));
 
 echo "-- a cached denial --\n";
-$hinted = [new TokenBucket($here('h:', 0, true), 'x', 10, 0.001), new TokenBucket($here('h:', 0, true), 'y', 1, 0.001)];
-TokenBucket::attemptAll($hinted);
-check(!TokenBucket::attemptAll($hinted)->allowed && !$hinted[1]->consume(), 'refused');
-$change('refused', fn () => check(!TokenBucket::attemptAll($hinted)->allowed, 'refused'));
-check($left($hinted[0]) === [9.0], 'nothing was taken');
+$cached = [new TokenBucket($here('h:', 0, true), 'x', 10, 0.001), new TokenBucket($here('h:', 0, true), 'y', 1, 0.001)];
+TokenBucket::attemptAll($cached);
+check(!TokenBucket::attemptAll($cached)->allowed && !$cached[1]->consume(), 'refused');
+$change('refused', fn () => check(!TokenBucket::attemptAll($cached)->allowed, 'refused'));
+check($left($cached[0]) === [9.0], 'nothing was taken');
 
 echo "-- other databases, servers and stores --\n";
 foreach ([

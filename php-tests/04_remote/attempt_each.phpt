@@ -9,10 +9,10 @@ require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 $redis = RedisServer::start();
 $memcached = [MemcachedServer::startTcp(), MemcachedServer::startTcp()];
 $proxies = ['Redis' => [new Proxy("unix://$redis->socket")], 'Memcached' => array_map(fn ($server) => new Proxy("tcp://127.0.0.1:$server->port"), $memcached)];
-$storage = function (string $kind, string $prefix, bool $hints = false) use ($proxies): TokenBucketStorage {
+$storage = function (string $kind, string $prefix, bool $denialCache = false) use ($proxies): TokenBucketStorage {
     $servers = array_map(fn ($proxy) => "127.0.0.1:$proxy->port", $proxies[$kind]);
     $servers[0] = ($kind === 'Redis' ? 'redis://' : '') . $servers[0];
-    return new ("TokenBucketStorage$kind")(implode(',', $servers), $prefix, PATIENCE, TokenBucket\OnFailure::Throw, $hints, LASTING);
+    return new ("TokenBucketStorage$kind")(implode(',', $servers), $prefix, PATIENCE, TokenBucket\OnFailure::Throw, $denialCache, LASTING);
 };
 $trips = function (string $kind, string $what, callable $call) use ($proxies): void {
     $before = array_map(fn ($proxy) => $proxy->counts(), $proxies[$kind]);
@@ -51,8 +51,8 @@ foreach (array_keys($proxies) as $kind) {
         check(array_column($said, 'allowed') === [true, true, false, true, false], 'in order');
     });
     $trips($kind, 'more than the capacity', fn () => TokenBucket::attemptEach([[$bucket, 11], [$bucket, 12]]));
-    $hinted = new TokenBucket($storage($kind, 't:', true), 'twice', 10, 1e-6);
-    $trips($kind, 'a first denial and a cached one', fn () => TokenBucket::attemptEach([$hinted]) && TokenBucket::attemptEach([$hinted, $hinted]));
+    $cached = new TokenBucket($storage($kind, 't:', true), 'twice', 10, 1e-6);
+    $trips($kind, 'a first denial and a cached one', fn () => TokenBucket::attemptEach([$cached]) && TokenBucket::attemptEach([$cached, $cached]));
     $many = array_map(fn ($i) => new TokenBucket($storage($kind, 'm:'), "$i", 1, 1e-6), range(1, 500 * count($proxies[$kind])));
     if ($kind === 'Redis') {
         $trips($kind, '40 of 500 buckets', fn () => TokenBucket::attemptEach(array_slice($many, 0, 40)));

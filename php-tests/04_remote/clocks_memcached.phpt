@@ -25,7 +25,7 @@ const RATE = 100;
 /** Starts a host whose clock lags. It makes a call for each line of its input. */
 $host = function (float $lag, string $identifier) use ($folder, $extension, $server): array {
     $code = <<<'PHP'
-        $storage = new TokenBucketStorageMemcached($argv[1], timeout: PATIENCE, onFailure: TokenBucket\OnFailure::Throw, hints: false);
+        $storage = new TokenBucketStorageMemcached($argv[1], timeout: PATIENCE, onFailure: TokenBucket\OnFailure::Throw, denialCache: false);
         $bucket = new TokenBucket($storage, $argv[2], 10, RATE);
         while (fgets(STDIN) !== false) {
             echo (int) $bucket->consume(), "\n";

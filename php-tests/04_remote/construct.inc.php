@@ -19,8 +19,8 @@ function construct(callable $new): void
         };
         foreach ([
             'server' => $name, 'number as a server' => 5, 'prefix' => 5, 'null as a prefix' => null, 'timeout' => '0.5',
-            'integer as a timeout' => 1, 'true as a timeout' => true, 'text as a timeout' => '1 s', 'hints' => 0, 'text as hints' => '',
-            'null as hints' => null, 'hintMaxAge' => ' 2.5', 'integer as hintMaxAge' => 2,
+            'integer as a timeout' => 1, 'true as a timeout' => true, 'text as a timeout' => '1 s', 'denialCache' => 0, 'text as denialCache' => '',
+            'null as denialCache' => null, 'denialCacheMaxAge' => ' 2.5', 'integer as denialCacheMaxAge' => 2,
         ] as $what => $value) {
             $argument = preg_replace('/.* /', '', $what);
             $arguments = $argument === 'server' ? [$value] : [$server, ...[$argument => $value]];
@@ -32,7 +32,7 @@ function construct(callable $new): void
         }
         echo "-- named arguments in any order, some omitted --\n";
         print_r($new($class, ...[
-            'hintMaxAge' => 1.0,
+            'denialCacheMaxAge' => 1.0,
             'prefix' => 'p',
             $class === 'TokenBucketStorageRedis' ? 'dsn' : 'servers' => $server,
             'onFailure' => TokenBucket\OnFailure::Deny,

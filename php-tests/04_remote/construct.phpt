@@ -17,11 +17,11 @@ timeout: "redis:\/\/h:6379\/0" "tokenbucket:" nothing thrown
 integer as a timeout: "redis:\/\/h:6379\/0" "tokenbucket:" nothing thrown 
 true as a timeout: "redis:\/\/h:6379\/0" "tokenbucket:" nothing thrown 
 text as a timeout: TypeError: TokenBucketStorageRedis::__construct(): Argument #3 ($timeout) must be of type float, string given 
-hints: "redis:\/\/h:6379\/0" "tokenbucket:" nothing thrown 
-text as hints: "redis:\/\/h:6379\/0" "tokenbucket:" nothing thrown 
-null as hints: "redis:\/\/h:6379\/0" "tokenbucket:" nothing thrown TokenBucketStorageRedis::__construct(): Passing null to parameter #5 ($hints) of type bool is deprecated
-hintMaxAge: "redis:\/\/h:6379\/0" "tokenbucket:" nothing thrown 
-integer as hintMaxAge: "redis:\/\/h:6379\/0" "tokenbucket:" nothing thrown 
+denialCache: "redis:\/\/h:6379\/0" "tokenbucket:" nothing thrown 
+text as denialCache: "redis:\/\/h:6379\/0" "tokenbucket:" nothing thrown 
+null as denialCache: "redis:\/\/h:6379\/0" "tokenbucket:" nothing thrown TokenBucketStorageRedis::__construct(): Passing null to parameter #5 ($denialCache) of type bool is deprecated
+denialCacheMaxAge: "redis:\/\/h:6379\/0" "tokenbucket:" nothing thrown 
+integer as denialCacheMaxAge: "redis:\/\/h:6379\/0" "tokenbucket:" nothing thrown 
 -- named arguments in any order, some omitted --
 TokenBucketStorageRedis Object
 (
@@ -37,11 +37,11 @@ timeout: "h:11211" "tokenbucket:" nothing thrown
 integer as a timeout: "h:11211" "tokenbucket:" nothing thrown 
 true as a timeout: "h:11211" "tokenbucket:" nothing thrown 
 text as a timeout: TypeError: TokenBucketStorageMemcached::__construct(): Argument #3 ($timeout) must be of type float, string given 
-hints: "h:11211" "tokenbucket:" nothing thrown 
-text as hints: "h:11211" "tokenbucket:" nothing thrown 
-null as hints: "h:11211" "tokenbucket:" nothing thrown TokenBucketStorageMemcached::__construct(): Passing null to parameter #5 ($hints) of type bool is deprecated
-hintMaxAge: "h:11211" "tokenbucket:" nothing thrown 
-integer as hintMaxAge: "h:11211" "tokenbucket:" nothing thrown 
+denialCache: "h:11211" "tokenbucket:" nothing thrown 
+text as denialCache: "h:11211" "tokenbucket:" nothing thrown 
+null as denialCache: "h:11211" "tokenbucket:" nothing thrown TokenBucketStorageMemcached::__construct(): Passing null to parameter #5 ($denialCache) of type bool is deprecated
+denialCacheMaxAge: "h:11211" "tokenbucket:" nothing thrown 
+integer as denialCacheMaxAge: "h:11211" "tokenbucket:" nothing thrown 
 -- named arguments in any order, some omitted --
 TokenBucketStorageMemcached Object
 (
@@ -56,17 +56,17 @@ prefix: TypeError: TokenBucketStorageRedis::__construct(): Argument #2 ($prefix)
 null as a prefix: TypeError: TokenBucketStorageRedis::__construct(): Argument #2 ($prefix) must be of type string, null given 
 timeout: TypeError: TokenBucketStorageRedis::__construct(): Argument #3 ($timeout) must be of type float, string given 
 true as a timeout: TypeError: TokenBucketStorageRedis::__construct(): Argument #3 ($timeout) must be of type float, %rbool|true%r given 
-hints: TypeError: TokenBucketStorageRedis::__construct(): Argument #5 ($hints) must be of type bool, int given 
-text as hints: TypeError: TokenBucketStorageRedis::__construct(): Argument #5 ($hints) must be of type bool, string given 
-null as hints: TypeError: TokenBucketStorageRedis::__construct(): Argument #5 ($hints) must be of type bool, null given 
-hintMaxAge: TypeError: TokenBucketStorageRedis::__construct(): Argument #6 ($hintMaxAge) must be of type float, string given 
+denialCache: TypeError: TokenBucketStorageRedis::__construct(): Argument #5 ($denialCache) must be of type bool, int given 
+text as denialCache: TypeError: TokenBucketStorageRedis::__construct(): Argument #5 ($denialCache) must be of type bool, string given 
+null as denialCache: TypeError: TokenBucketStorageRedis::__construct(): Argument #5 ($denialCache) must be of type bool, null given 
+denialCacheMaxAge: TypeError: TokenBucketStorageRedis::__construct(): Argument #6 ($denialCacheMaxAge) must be of type float, string given 
 server: TypeError: TokenBucketStorageMemcached::__construct(): Argument #1 ($servers) must be of type array|string, class@anonymous given 
 number as a server: TypeError: TokenBucketStorageMemcached::__construct(): Argument #1 ($servers) must be of type array|string, int given 
 prefix: TypeError: TokenBucketStorageMemcached::__construct(): Argument #2 ($prefix) must be of type string, int given 
 null as a prefix: TypeError: TokenBucketStorageMemcached::__construct(): Argument #2 ($prefix) must be of type string, null given 
 timeout: TypeError: TokenBucketStorageMemcached::__construct(): Argument #3 ($timeout) must be of type float, string given 
 true as a timeout: TypeError: TokenBucketStorageMemcached::__construct(): Argument #3 ($timeout) must be of type float, %rbool|true%r given 
-hints: TypeError: TokenBucketStorageMemcached::__construct(): Argument #5 ($hints) must be of type bool, int given 
-text as hints: TypeError: TokenBucketStorageMemcached::__construct(): Argument #5 ($hints) must be of type bool, string given 
-null as hints: TypeError: TokenBucketStorageMemcached::__construct(): Argument #5 ($hints) must be of type bool, null given 
-hintMaxAge: TypeError: TokenBucketStorageMemcached::__construct(): Argument #6 ($hintMaxAge) must be of type float, string given 
+denialCache: TypeError: TokenBucketStorageMemcached::__construct(): Argument #5 ($denialCache) must be of type bool, int given 
+text as denialCache: TypeError: TokenBucketStorageMemcached::__construct(): Argument #5 ($denialCache) must be of type bool, string given 
+null as denialCache: TypeError: TokenBucketStorageMemcached::__construct(): Argument #5 ($denialCache) must be of type bool, null given 
+denialCacheMaxAge: TypeError: TokenBucketStorageMemcached::__construct(): Argument #6 ($denialCacheMaxAge) must be of type float, string given 

@@ -22,12 +22,12 @@ foreach (['TokenBucketStorageRedis' => 'redis://h', 'TokenBucketStorageMemcached
         fn () => new $class($server, onFailure: 'Local'),
         fn () => new $class($server, onFailure: null),
         fn () => new $class($server, onFailure: new stdClass),
-        fn () => new $class($server, hints: []),
-        fn () => new $class($server, hintMaxAge: -0.1),
-        fn () => new $class($server, hintMaxAge: NAN),
-        fn () => new $class($server, hintMaxAge: INF),
-        fn () => new $class($server, hintMaxAge: 3601),
-        fn () => new $class($server, hintMaxAge: 'x'),
+        fn () => new $class($server, denialCache: []),
+        fn () => new $class($server, denialCacheMaxAge: -0.1),
+        fn () => new $class($server, denialCacheMaxAge: NAN),
+        fn () => new $class($server, denialCacheMaxAge: INF),
+        fn () => new $class($server, denialCacheMaxAge: 3601),
+        fn () => new $class($server, denialCacheMaxAge: 'x'),
         fn () => new $class($server, retries: 3),
         fn () => new $class($server, $server, prefix: 'x'),
         fn () => new $class(prefix: 'x'),
@@ -38,7 +38,7 @@ foreach (['TokenBucketStorageRedis' => 'redis://h', 'TokenBucketStorageMemcached
     }
     echo "-- the limits themselves are valid --\n";
     new $class($server, '', 1e-9, TokenBucket\OnFailure::Deny, false, 0);
-    new $class($server, "any bytes\0\r\n\xff" . str_repeat('x', 100000), 3600, hintMaxAge: 3600);
+    new $class($server, "any bytes\0\r\n\xff" . str_repeat('x', 100000), 3600, denialCacheMaxAge: 3600);
 }
 $status = TokenBucket\status();
 print_values($status['stores'], $status['remote']['asked']);
@@ -57,11 +57,11 @@ TypeError: __construct(): Argument #3 ($timeout) must be of type float, string g
 TypeError: __construct(): Argument #4 ($onFailure) must be of type TokenBucket\OnFailure, string given
 TypeError: __construct(): Argument #4 ($onFailure) must be of type TokenBucket\OnFailure, null given
 TypeError: __construct(): Argument #4 ($onFailure) must be of type TokenBucket\OnFailure, stdClass given
-TypeError: __construct(): Argument #5 ($hints) must be of type bool, array given
-ValueError: __construct(): Argument #6 ($hintMaxAge) must be greater than or equal to 0
-ValueError: __construct(): Argument #6 ($hintMaxAge) must be finite (2 times)
-ValueError: __construct(): Argument #6 ($hintMaxAge) must be less than or equal to 3600
-TypeError: __construct(): Argument #6 ($hintMaxAge) must be of type float, string given
+TypeError: __construct(): Argument #5 ($denialCache) must be of type bool, array given
+ValueError: __construct(): Argument #6 ($denialCacheMaxAge) must be greater than or equal to 0
+ValueError: __construct(): Argument #6 ($denialCacheMaxAge) must be finite (2 times)
+ValueError: __construct(): Argument #6 ($denialCacheMaxAge) must be less than or equal to 3600
+TypeError: __construct(): Argument #6 ($denialCacheMaxAge) must be of type float, string given
 Error: Unknown named parameter $retries
 Error: Named parameter $prefix overwrites previous argument
 ArgumentCountError: __construct(): Argument #1 ($dsn) not passed
@@ -80,11 +80,11 @@ TypeError: __construct(): Argument #3 ($timeout) must be of type float, string g
 TypeError: __construct(): Argument #4 ($onFailure) must be of type TokenBucket\OnFailure, string given
 TypeError: __construct(): Argument #4 ($onFailure) must be of type TokenBucket\OnFailure, null given
 TypeError: __construct(): Argument #4 ($onFailure) must be of type TokenBucket\OnFailure, stdClass given
-TypeError: __construct(): Argument #5 ($hints) must be of type bool, array given
-ValueError: __construct(): Argument #6 ($hintMaxAge) must be greater than or equal to 0
-ValueError: __construct(): Argument #6 ($hintMaxAge) must be finite (2 times)
-ValueError: __construct(): Argument #6 ($hintMaxAge) must be less than or equal to 3600
-TypeError: __construct(): Argument #6 ($hintMaxAge) must be of type float, string given
+TypeError: __construct(): Argument #5 ($denialCache) must be of type bool, array given
+ValueError: __construct(): Argument #6 ($denialCacheMaxAge) must be greater than or equal to 0
+ValueError: __construct(): Argument #6 ($denialCacheMaxAge) must be finite (2 times)
+ValueError: __construct(): Argument #6 ($denialCacheMaxAge) must be less than or equal to 3600
+TypeError: __construct(): Argument #6 ($denialCacheMaxAge) must be of type float, string given
 Error: Unknown named parameter $retries
 Error: Named parameter $prefix overwrites previous argument
 ArgumentCountError: __construct(): Argument #1 ($servers) not passed

@@ -16,13 +16,13 @@ $lists = [
     'both in a string' => "unix://$unix->socket,127.0.0.1:$tcp->port",
 ];
 foreach ($lists as $name => $servers) {
-    foreach ([true, false] as $hints) {
-        $storage = new TokenBucketStorageMemcached($servers, "$name " . json_encode($hints) . ':', PATIENCE, TokenBucket\OnFailure::Throw, $hints, LASTING);
-        (new Contract("$name, hints " . json_encode($hints), $storage, $sleep))->check();
+    foreach ([true, false] as $denialCache) {
+        $storage = new TokenBucketStorageMemcached($servers, "$name " . json_encode($denialCache) . ':', PATIENCE, TokenBucket\OnFailure::Throw, $denialCache, LASTING);
+        (new Contract("$name, denial cache " . json_encode($denialCache), $storage, $sleep))->check();
     }
 }
 $status = TokenBucket\status()['remote'];
-check($status['asked'] > 1000 && $status['hinted'] > 50 && $status['failed'] === 0, json_encode($status));
+check($status['asked'] > 1000 && $status['cached'] > 50 && $status['failed'] === 0, json_encode($status));
 foreach ([$tcp, $unix] as $server) {
     check($server->stats()['curr_items'] > 100, 'both servers hold buckets');
     check($server->stats()['total_connections'] < 20, 'connections are kept');

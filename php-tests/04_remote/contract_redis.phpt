@@ -20,9 +20,9 @@ if (!is_slow()) {
     $dsns['tls'] = $tls->dsn();
 }
 foreach ($dsns as $name => $dsn) {
-    foreach ([true, false] as $hints) {
-        $storage = new TokenBucketStorageRedis($dsn, "$name " . json_encode($hints) . ':', PATIENCE, TokenBucket\OnFailure::Throw, $hints, LASTING);
-        (new Contract("$name, hints " . json_encode($hints), $storage, $sleep))->check();
+    foreach ([true, false] as $denialCache) {
+        $storage = new TokenBucketStorageRedis($dsn, "$name " . json_encode($denialCache) . ':', PATIENCE, TokenBucket\OnFailure::Throw, $denialCache, LASTING);
+        (new Contract("$name, denial cache " . json_encode($denialCache), $storage, $sleep))->check();
     }
 }
 
@@ -33,7 +33,7 @@ foreach ($keys as $line) {
     echo $match[1], ' ', $match[2] >= 90 && $match[2] === $match[3] ? 'all expire' : $line, "\n";
 }
 $status = TokenBucket\status()['remote'];
-check($status['asked'] > 1000 && $status['hinted'] > 50 && $status['failed'] === 0, json_encode($status));
+check($status['asked'] > 1000 && $status['cached'] > 50 && $status['failed'] === 0, json_encode($status));
 ?>
 --EXPECT--
 -- each storage uses its own database, and all buckets expire --

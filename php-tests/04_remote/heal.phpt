@@ -29,18 +29,18 @@ function asked(ServerProcess $server): int
 foreach (['Redis' => RedisServer::start(), 'Memcached' => MemcachedServer::startUnix()] as $kind => $server) {
     $class = "TokenBucketStorage$kind";
     $address = "unix://$server->socket";
-    $make = fn (string $name, bool $hints = true) => new TokenBucket(
-        new $class($address, 'p:', TIMEOUT, TokenBucket\OnFailure::Throw, $hints, AGE), $name, 5, 0.01
+    $make = fn (string $name, bool $denialCache = true) => new TokenBucket(
+        new $class($address, 'p:', TIMEOUT, TokenBucket\OnFailure::Throw, $denialCache, AGE), $name, 5, 0.01
     );
     $is = fn (mixed $expected, mixed $found, string $what) => check($expected === $found, "$kind: $what: " . json_encode($found));
-    $drain = function (string $name, bool $hints = true) use ($make, $is): TokenBucket {
-        $bucket = $make($name, $hints);
+    $drain = function (string $name, bool $denialCache = true) use ($make, $is): TokenBucket {
+        $bucket = $make($name, $denialCache);
         $is([true, false, false], [$bucket->consume(5), $bucket->consume(), $bucket->consume()], "$name is drained");
         return $bucket;
     };
     $start = hrtime(true);
     [$drained, $both, $refunded, $batched] = [$drain('drained'), $drain('both'), $drain('refunded'), $drain('batched')];
-    $unhinted = $drain('unhinted', false);
+    $uncached = $drain('uncached', false);
     $granted = $make('granted');
     $granted->consume(5);
     $server->restart();
@@ -58,7 +58,7 @@ foreach (['Redis' => RedisServer::start(), 'Memcached' => MemcachedServer::start
         $is(false, $drained->consume(), 'denied whenever it is asked');
     }
     // This host has no cached denial of these two buckets, so both are full.
-    $is(true, $unhinted->consume(), 'without hints the loss is a full bucket');
+    $is(true, $uncached->consume(), 'without a denial cache the loss is a full bucket');
     $is(true, $granted->consume(), 'what was never denied is a full bucket');
 
     // The refund sends the cached state. The store restores the bucket and then adds the tokens.

@@ -84,7 +84,7 @@ foreach (Store::each() as $kind => $store) {
 $metrics = $read();
 $remote = TokenBucket\status()['remote'];
 foreach ([
-    'asked' => 'calls', 'hinted' => 'cached_denials', 'failed' => 'failures', 'opened' => 'breaker_openings', 'set_back' => 'clocks_set_back',
+    'asked' => 'calls', 'cached' => 'cached_denials', 'failed' => 'failures', 'opened' => 'breaker_openings', 'set_back' => 'clocks_set_back',
 ] as $field => $name) {
     check($metrics->value("tokenbucket_remote_{$name}_total") === (float) $remote[$field], $name);
 }

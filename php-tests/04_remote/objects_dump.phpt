@@ -6,7 +6,7 @@ require __DIR__ . '/../../tools/testkit/php/check.php';
 
 $redis = fn (string $dsn = 'redis://user:secret@h:1/2', mixed ...$more) => new TokenBucketStorageRedis($dsn, ...$more);
 $memcached = fn (string|array $servers = ['a', 'b:2?weight=3', 'unix:///run/m.sock']) => new TokenBucketStorageMemcached($servers, 'p');
-var_dump($redis(), $redis('rediss://:secret@[::1]?cafile=/x', 'p'), $redis('unix:///run/r.sock?db=3&password=secret', timeout: 1.0, hints: false));
+var_dump($redis(), $redis('rediss://:secret@[::1]?cafile=/x', 'p'), $redis('unix:///run/r.sock?db=3&password=secret', timeout: 1.0, denialCache: false));
 var_dump($memcached());
 print_r(new TokenBucket($memcached('h'), 'x', 1, 1));
 ?>

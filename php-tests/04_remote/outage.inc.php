@@ -23,10 +23,10 @@ final class Store
         yield 'Memcached' => new self(MemcachedServer::startUnix(), 'Memcached');
     }
 
-    public function storage(OnFailure $policy, string $prefix = 'p:', bool $hints = false, float $timeout = PATIENCE): TokenBucketStorage
+    public function storage(OnFailure $policy, string $prefix = 'p:', bool $denialCache = false, float $timeout = PATIENCE): TokenBucketStorage
     {
         $class = "TokenBucketStorage$this->kind";
-        return new $class("unix://{$this->server->socket}", $prefix, $timeout, $policy, $hints, LASTING);
+        return new $class("unix://{$this->server->socket}", $prefix, $timeout, $policy, $denialCache, LASTING);
     }
 
     public function bucket(OnFailure $policy, string $name = 'x', int $capacity = 5, float $timeout = PATIENCE): TokenBucket

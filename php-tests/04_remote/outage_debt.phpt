@@ -9,7 +9,7 @@ register_shutdown_function(fn() => unlink($log));
 ini_set('error_log', $log);
 $redis = RedisServer::start();
 // Old entries of the denial cache deny nothing by themselves.
-$storage = new TokenBucketStorageRedis("unix://$redis->socket", timeout: PATIENCE, hintMaxAge: 0);
+$storage = new TokenBucketStorageRedis("unix://$redis->socket", timeout: PATIENCE, denialCacheMaxAge: 0);
 $bucket = fn(string $name) => new TokenBucket($storage, $name, 10, 1);
 $calls = [
     'consume' => fn($bucket) => $bucket->consume() ? 'granted' : 'denied',

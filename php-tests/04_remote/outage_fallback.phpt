@@ -44,7 +44,7 @@ foreach (Store::each() as $kind => $store) {
 
 echo "-- a cached denial counts as a decision of the store --\n";
 $server = RedisServer::start();
-$bucket = new TokenBucket(new TokenBucketStorageRedis("unix://$server->socket", timeout: PATIENCE, hintMaxAge: LASTING), 'x', 1, 0.001);
+$bucket = new TokenBucket(new TokenBucketStorageRedis("unix://$server->socket", timeout: PATIENCE, denialCacheMaxAge: LASTING), 'x', 1, 0.001);
 $bucket->consume();
 $bucket->consume();
 $changes = changes(function () use ($bucket, &$decision) {
@@ -74,7 +74,7 @@ Memcached killed, Allow: attempt, peek, wait, all of one server, all, this serve
 Memcached killed, Deny: attempt, peek, wait, all of one server, all, this server is tightest, all, memory is tightest
 Memcached back: none
 -- a cached denial counts as a decision of the store --
-hinted +1: false
+cached +1: false
 -- storages that cannot fail, and one that is written in PHP --
 bool(false)
 bool(false)

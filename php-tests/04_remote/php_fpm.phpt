@@ -15,8 +15,8 @@ $fpm = new Fpm(['www' => ['pm.max_children' => WORKERS]]);
 $status = $fpm->script('status', '<?php echo json_encode(TokenBucket\status());');
 $phpinfo = $fpm->script('phpinfo', '<?php phpinfo(INFO_MODULES);');
 $new = [
-    'redis' => "new TokenBucketStorageRedis('redis://127.0.0.1:$redis->port/1', timeout: 5.0, onFailure: TokenBucket\OnFailure::Throw, hints: (bool) \$_GET['hints'], hintMaxAge: 3600.0)",
-    'memcached' => "new TokenBucketStorageMemcached('127.0.0.1:$memcached->port', timeout: 5.0, onFailure: TokenBucket\OnFailure::Throw, hints: (bool) \$_GET['hints'], hintMaxAge: 3600.0)",
+    'redis' => "new TokenBucketStorageRedis('redis://127.0.0.1:$redis->port/1', timeout: 5.0, onFailure: TokenBucket\OnFailure::Throw, denialCache: (bool) \$_GET['denialCache'], denialCacheMaxAge: 3600.0)",
+    'memcached' => "new TokenBucketStorageMemcached('127.0.0.1:$memcached->port', timeout: 5.0, onFailure: TokenBucket\OnFailure::Throw, denialCache: (bool) \$_GET['denialCache'], denialCacheMaxAge: 3600.0)",
 ];
 $connections = [
     'redis' => fn () => preg_match_all('/ db=1 /', $redis->command('CLIENT', 'LIST')),
@@ -31,8 +31,8 @@ foreach ($new as $kind => $storage) {
     $consume = $fpm->script($kind, str_replace('new TokenBucketStorageSharedMemory', $storage, CONSUME));
     $idle = $connections[$kind]();
     $before = [$made[$kind](), json_decode($fpm->get($status), true)['remote']];
-    foreach ([1, 0] as $hints) {
-        $traffic = Traffic::of(8, 250, fn () => $fpm->get($consume, ['id' => "hints $hints", 'capacity' => 1250, 'hints' => $hints]));
+    foreach ([1, 0] as $denialCache) {
+        $traffic = Traffic::of(8, 250, fn () => $fpm->get($consume, ['id' => "cached $denialCache", 'capacity' => 1250, 'denialCache' => $denialCache]));
         check($traffic->granted === 1250, "$kind: $traffic->granted granted of 1250");
         check($traffic->denied === 750 && $traffic->lost === 0, "$kind: $traffic->denied denied, $traffic->lost lost");
         check(count($traffic->workers) === WORKERS, 'served by ' . count($traffic->workers) . ' workers');
@@ -44,7 +44,7 @@ foreach ($new as $kind => $storage) {
     check($count >= WORKERS && $count <= WORKERS + 5, "$kind: $count connections made");
     $after = json_decode($fpm->get($status), true)['remote'];
     $change = fn (string $name) => $after[$name] - $before[1][$name];
-    check($change('asked') + $change('hinted') === 4000 && $change('hinted') > 500, json_encode($after));
+    check($change('asked') + $change('cached') === 4000 && $change('cached') > 500, json_encode($after));
     check($after['failed'] === 0, json_encode($after));
 }
 $stores = json_decode($fpm->get($status), true)['stores'];
@@ -54,13 +54,13 @@ check(str_contains($fpm->get($phpinfo), "redis://127.0.0.1:$redis->port/1"), 'ph
 // After a reload, the old workers have closed their connections. The bucket is unchanged.
 $script = "$fpm->folder/redis.php";
 $fpm->reload();
-check(!str_starts_with($fpm->get($script, ['id' => 'hints 0', 'capacity' => 1250, 'hints' => 0]), 'granted'), 'denied after a reload');
+check(!str_starts_with($fpm->get($script, ['id' => 'cached 0', 'capacity' => 1250, 'denialCache' => 0]), 'granted'), 'denied after a reload');
 wait_for('the old workers close their connections', fn () => $connections['redis']() <= WORKERS);
 foreach ($fpm->workers() as $worker) {
     send_signal('KILL', $worker);
 }
 wait_for('the connections of killed workers end', fn () => $connections['redis']() === 0);
-$traffic = Traffic::of(4, 50, fn () => $fpm->get($script, ['id' => 'after', 'capacity' => 100, 'hints' => 1]));
+$traffic = Traffic::of(4, 50, fn () => $fpm->get($script, ['id' => 'after', 'capacity' => 100, 'denialCache' => 1]));
 check($traffic->granted === 100, "$traffic->granted granted after the workers were killed");
 echo "done\n";
 ?>

@@ -24,17 +24,17 @@ $stores = [
 ];
 foreach ($stores as $kind => [$class, $server, $requests]) {
     $start = microtime(true);
-    foreach ([[0, true], [0, false], [1, true], [1, false]] as [$round, $hints]) {
+    foreach ([[0, true], [0, false], [1, true], [1, false]] as [$round, $denialCache]) {
         if ($round > 0 && microtime(true) - $start > 4) {
             continue;
         }
         $storage = new $class(
             "unix://$server->socket",
-            prefix: json_encode($hints),
+            prefix: json_encode($denialCache),
             timeout: PATIENCE,
             onFailure: TokenBucket\OnFailure::Throw,
-            hints: $hints,
-            hintMaxAge: LASTING,
+            denialCache: $denialCache,
+            denialCacheMaxAge: LASTING,
         );
         $bucket = new TokenBucket($storage, "round $round", CAPACITY, 1e-6);
         $before = TokenBucket\status()['remote'];
@@ -45,13 +45,13 @@ foreach ($stores as $kind => [$class, $server, $requests]) {
         check(min($granted) > 0, "$kind: some got nothing: " . json_encode($granted));
         $change = fn (string $name) => $after[$name] - $before[$name];
         check($change('failed') === 0, "$kind: failures: " . $change('failed'));
-        check($change('asked') + $change('hinted') === 8 * TRIES, "$kind: each call contacts the store or the denial cache");
+        check($change('asked') + $change('cached') === 8 * TRIES, "$kind: each call contacts the store or the denial cache");
         if ($round === 0) {
             $asked = $change('asked') / (8 * TRIES);
-            check($hints ? $asked < 0.1 : $asked === 1, "$kind: the store was contacted for $asked of all calls");
+            check($denialCache ? $asked < 0.1 : $asked === 1, "$kind: the store was contacted for $asked of all calls");
             $trips = $requests() - $trips;
             check($trips >= $change('asked'), "$kind: $trips requests arrived");
-            check($trips < CAPACITY * 8 + ($hints ? 0 : 8 * TRIES), "$kind: $trips round trips");
+            check($trips < CAPACITY * 8 + ($denialCache ? 0 : 8 * TRIES), "$kind: $trips round trips");
         }
     }
 }

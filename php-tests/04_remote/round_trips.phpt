@@ -19,13 +19,13 @@ $proxies = ['Redis' => new Proxy("unix://$redis->socket"), 'Memcached' => new Pr
 foreach ($proxies as $name => $proxy) {
     echo "-- $name --\n";
     $class = "TokenBucketStorage$name";
-    $make = fn (bool $hints) => new $class(
+    $make = fn (bool $denialCache) => new $class(
         ($name === 'Redis' ? 'redis://' : '') . "127.0.0.1:$proxy->port",
-        prefix: json_encode($hints),
+        prefix: json_encode($denialCache),
         timeout: PATIENCE,
         onFailure: TokenBucket\OnFailure::Throw,
-        hints: $hints,
-        hintMaxAge: LASTING,
+        denialCache: $denialCache,
+        denialCacheMaxAge: LASTING,
     );
     trips($proxy, 'a storage and a bucket', function () use ($make, &$storage, &$bucket) {
         $storage = $make(false);
@@ -45,7 +45,7 @@ foreach ($proxies as $name => $proxy) {
     ] as $what => $call) {
         trips($proxy, $what, $call);
     }
-    echo "-- with hints --\n";
+    echo "-- with the denial cache --\n";
     $bucket = new TokenBucket($make(true), 'x', 10, 0.001);
     foreach ([
         'a grant' => fn () => check($bucket->consume(10), 'granted'),
@@ -74,7 +74,7 @@ six grants: 6
 a denial: 1
 three denials: 3
 nothing, of an empty bucket: 1
--- with hints --
+-- with the denial cache --
 a grant: 1
 a first denial: 1
 a hundred denials: 0
@@ -91,7 +91,7 @@ six grants: 6
 a denial: 1
 three denials: 3
 nothing, of an empty bucket: 1
--- with hints --
+-- with the denial cache --
 a grant: 1
 a first denial: 1
 a hundred denials: 0

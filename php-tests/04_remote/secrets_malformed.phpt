@@ -29,7 +29,7 @@ foreach (PASSWORDS as $kind => $password) {
     }
     Planted::$arguments = ['dsn' => "redis://:$encoded@h", 'timeout' => -1.0];
     look("$kind: timeout");
-    Planted::$arguments = ['timeout' => 1.0, 'dsn' => "redis://:$encoded@h", 'hintMaxAge' => -1.0];
+    Planted::$arguments = ['timeout' => 1.0, 'dsn' => "redis://:$encoded@h", 'denialCacheMaxAge' => -1.0];
     look("$kind: named");
     Planted::$arguments = ['timeout' => 1.0, 'dsn' => "redis://:$encoded@h", 'retries' => 1];
     echo thrown(fn () => Planted::storage(TokenBucket\OnFailure::Local)), "\n";

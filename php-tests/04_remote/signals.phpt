@@ -29,9 +29,9 @@ $calls = is_slow() ? 600 : 3000;
 // The least number of signals that interrupt the calls to a storage.
 $signals = is_slow() ? 20 : 200;
 $storages = [
-    'Redis' => fn (bool $hints) => new TokenBucketStorageRedis("redis://127.0.0.1:$redis->port", json_encode($hints), $timeout, $throw, $hints),
-    'Redis with TLS' => fn (bool $hints) => new TokenBucketStorageRedis($tls->dsn(), "tls $hints", $timeout, $throw, $hints),
-    'memcached' => fn (bool $hints) => new TokenBucketStorageMemcached("127.0.0.1:$memcached->port", json_encode($hints), $timeout, $throw, $hints),
+    'Redis' => fn (bool $denialCache) => new TokenBucketStorageRedis("redis://127.0.0.1:$redis->port", json_encode($denialCache), $timeout, $throw, $denialCache),
+    'Redis with TLS' => fn (bool $denialCache) => new TokenBucketStorageRedis($tls->dsn(), "tls $denialCache", $timeout, $throw, $denialCache),
+    'memcached' => fn (bool $denialCache) => new TokenBucketStorageMemcached("127.0.0.1:$memcached->port", json_encode($denialCache), $timeout, $throw, $denialCache),
 ];
 $handled = 0;
 $elsewhere = new TokenBucket(new TokenBucketStorageRedis("unix://$redis->socket", 'handler:', $timeout, $throw), 'x', 1e6, 0.01);
@@ -41,15 +41,15 @@ foreach ($storages as $name => $storage) {
         // Valgrind reports the output of the TLS cipher's assembly code as uninitialised.
         continue;
     }
-    foreach ([true, false] as $hints) {
+    foreach ([true, false] as $denialCache) {
         // At every 50th signal the handler itself calls a store.
         pcntl_signal(SIGALRM, function () use (&$handled, $elsewhere): void {
             if (++$handled % 50 === 0) {
                 $elsewhere->consume();
             }
-        }, $hints);
+        }, $denialCache);
         $capacity = intdiv($calls, 2);
-        $bucket = new TokenBucket($storage($hints), 'x', $capacity, 1e-5);
+        $bucket = new TokenBucket($storage($denialCache), 'x', $capacity, 1e-5);
         $before = $handled;
         $wrong = 0;
         $ring(is_slow() ? 2_000 : 200);

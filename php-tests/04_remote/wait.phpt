@@ -13,9 +13,9 @@ use TokenBucket\OnFailure;
 foreach (Store::each() as $kind => $store) {
     $proxy = new Proxy("unix://{$store->server->socket}");
     $class = "TokenBucketStorage$kind";
-    foreach ([true, false] as $hints) {
+    foreach ([true, false] as $denialCache) {
         $storage = new $class(
-            ($kind === 'Redis' ? 'redis://' : '') . "127.0.0.1:$proxy->port", json_encode($hints), PATIENCE, OnFailure::Throw, $hints
+            ($kind === 'Redis' ? 'redis://' : '') . "127.0.0.1:$proxy->port", json_encode($denialCache), PATIENCE, OnFailure::Throw, $denialCache
         );
         $bucket = new TokenBucket($storage, 'x', 2, 10);
         $start = hrtime(true);

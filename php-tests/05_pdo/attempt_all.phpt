@@ -31,7 +31,7 @@ for ($i = 0; $i < 3; $i++) {
 
 // On Redis, all calls after the loss of a record stay denied until the tokens are refilled.
 $server = RedisServer::start();
-$storage = new TokenBucketStorageRedis("redis://127.0.0.1:$server->port", timeout: PATIENCE, hintMaxAge: 0.0);
+$storage = new TokenBucketStorageRedis("redis://127.0.0.1:$server->port", timeout: PATIENCE, denialCacheMaxAge: 0.0);
 foreach (['attempt' => fn ($bucket) => $bucket->attempt(), 'all' => fn ($bucket) => TokenBucket::attemptAll([$bucket])] as $name => $ask) {
     $bucket = new TokenBucket($storage, $name, 10, 0.001);
     $bucket->consume(10);

@@ -28,7 +28,7 @@ final class LateStatement extends PDOStatement
 
 foreach (sql_servers() as $driver => $server) {
     $db = $server->connect([PDO::ATTR_STATEMENT_CLASS => [LateStatement::class]]);
-    $storage = new TokenBucketStoragePDO($db, 'limits', hints: false);
+    $storage = new TokenBucketStoragePDO($db, 'limits', denialCache: false);
     $storage->prepare();
     $other = new TokenBucket($storage, 'other', 100, 1e-6);
     foreach ([0, 1, 100] as $calls) {

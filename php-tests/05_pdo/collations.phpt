@@ -15,7 +15,7 @@ $identifiers = ['x ', 'x`', 'ccs', 'cscs', 'a-b', 'ab', '1', '01', 'i', 'j', 'y'
 // Usual collations compare spaces at the end in different ways.
 $always_hashed = 1;
 $check = function (PDO $db, string $table, string $what) use ($identifiers): int {
-    $storage = new TokenBucketStoragePDO($db, $table, hints: false);
+    $storage = new TokenBucketStoragePDO($db, $table, denialCache: false);
     $buckets = array_map(fn ($identifier) => new TokenBucket($storage, $identifier, 1000, 1e-6), $identifiers);
     foreach ($buckets as $number => $bucket) {
         check($bucket->consume($number + 1), "$what takes $identifiers[$number]");
@@ -52,7 +52,7 @@ check($check($db, 'bytes', 'varbinary') === $always_hashed, 'varbinary');
 $questions = fn () => (int) $db->query("SHOW SESSION STATUS LIKE 'Questions'")->fetchColumn(1);
 $before = $questions();
 for ($i = 0; $i < 10; $i++) {
-    (new TokenBucket(new TokenBucketStoragePDO($db, 'limits2', hints: false), 'i', 1000, 1e-6))->consume();
+    (new TokenBucket(new TokenBucketStoragePDO($db, 'limits2', denialCache: false), 'i', 1000, 1e-6))->consume();
 }
 check($questions() - $before === 11, 'questions: ' . $questions() - $before);
 echo "mysql\n";

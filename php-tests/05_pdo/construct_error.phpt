@@ -42,8 +42,8 @@ foreach ([
     fn () => new TokenBucketStoragePDO($db, 'a.b.c'),
     fn () => new TokenBucketStoragePDO($db, str_repeat('a', 65)),
     fn () => new TokenBucketStoragePDO($db, 't', 'throw'),
-    fn () => new TokenBucketStoragePDO($db, 't', hintMaxAge: -1.0),
-    fn () => new TokenBucketStoragePDO($db, 't', hintMaxAge: NAN),
+    fn () => new TokenBucketStoragePDO($db, 't', denialCacheMaxAge: -1.0),
+    fn () => new TokenBucketStoragePDO($db, 't', denialCacheMaxAge: NAN),
     fn () => new TokenBucketStoragePDOMySQL($db, 't'),
     fn () => new TokenBucketStoragePDOMySQL('db', 't'),
     fn () => new TokenBucketStoragePDOMySQL($db),
@@ -69,8 +69,8 @@ ValueError: TokenBucketStoragePDO::__construct(): Argument #2 ($table) must cont
 ValueError: TokenBucketStoragePDO::__construct(): Argument #2 ($table) must be the name of a table, or of a schema and a table with a dot between
 ValueError: TokenBucketStoragePDO::__construct(): Argument #2 ($table) must not be longer than 64 characters
 TypeError: TokenBucketStoragePDO::__construct(): Argument #3 ($onFailure) must be of type TokenBucket\OnFailure, string given
-ValueError: TokenBucketStoragePDO::__construct(): Argument #5 ($hintMaxAge) must be greater than or equal to 0
-ValueError: TokenBucketStoragePDO::__construct(): Argument #5 ($hintMaxAge) must be finite
+ValueError: TokenBucketStoragePDO::__construct(): Argument #5 ($denialCacheMaxAge) must be greater than or equal to 0
+ValueError: TokenBucketStoragePDO::__construct(): Argument #5 ($denialCacheMaxAge) must be finite
 ValueError: TokenBucketStoragePDOMySQL::__construct(): Argument #1 ($db) must be connected to MySQL or MariaDB
 TypeError: TokenBucketStoragePDOMySQL::__construct(): Argument #1 ($db) must be of type PDO, string given
 ArgumentCountError: TokenBucketStoragePDOMySQL::__construct() expects exactly 2 arguments, 1 given

@@ -33,7 +33,7 @@ final class FailingStatement extends PDOStatement
 }
 
 $failing = new PDO('sqlite::memory:', options: [PDO::ATTR_STATEMENT_CLASS => [FailingStatement::class]]);
-$other = new TokenBucketStoragePDO($failing, 'limits', hints: false);
+$other = new TokenBucketStoragePDO($failing, 'limits', denialCache: false);
 $other->prepare();
 /** Runs a batch that takes $tokens and fails. $meanwhile runs before the tokens are given back. */
 $undo = function (TokenBucket $bucket, int $tokens, Closure $meanwhile) use ($other): void {
@@ -55,7 +55,7 @@ $left = function (TokenBucket $bucket): float {
 foreach (sql_servers() as $driver => $server) {
     foreach ([true, false] as $emulated) {
         $db = $server->connect([PDO::ATTR_EMULATE_PREPARES => $emulated]);
-        $storage = new TokenBucketStoragePDO($db, 'limits', hints: false);
+        $storage = new TokenBucketStoragePDO($db, 'limits', denialCache: false);
         $storage->prepare();
         $where = $driver . ($emulated ? ', emulated' : '');
         $state = fn (string $id) => $db->query("SELECT microtime FROM limits WHERE identifier = '$id'")->fetchColumn();
@@ -101,13 +101,13 @@ foreach (sql_servers() as $driver => $server) {
     // Another process locks the row, so giving back must wait. Before that process releases the
     // lock, it takes all tokens, which have been refilled. So nothing is given back.
     $db = $server->connect();
-    $storage = new TokenBucketStoragePDO($db, 'limits', hints: false);
+    $storage = new TokenBucketStoragePDO($db, 'limits', denialCache: false);
     $bucket = new TokenBucket($storage, 'locked', 10, 20);
     [$mine, $its] = stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, STREAM_IPPROTO_IP);
     if (($pid = pcntl_fork()) === 0) {
         fread($its, 1);
         $db = $server->connect();
-        $rival = new TokenBucket(new TokenBucketStoragePDO($db, 'limits', hints: false), 'locked', 10, 20);
+        $rival = new TokenBucket(new TokenBucketStoragePDO($db, 'limits', denialCache: false), 'locked', 10, 20);
         $db->exec($driver === 'sqlite' ? 'BEGIN IMMEDIATE' : 'BEGIN');
         $db->exec("UPDATE limits SET microtime = microtime WHERE identifier = 'locked'");
         fwrite($its, 'L');
@@ -133,7 +133,7 @@ foreach (sql_servers() as $driver => $server) {
 // fallback.
 $redis = RedisServer::start();
 $redis->kill();
-$far = new TokenBucketStorageRedis("unix://$redis->socket", onFailure: TokenBucket\OnFailure::Local, hints: false);
+$far = new TokenBucketStorageRedis("unix://$redis->socket", onFailure: TokenBucket\OnFailure::Local, denialCache: false);
 $bucket = new TokenBucket($far, 'x', 5, 0.001);
 @$undo($bucket, 4, fn () => check($bucket->peek()->remaining === 1.0, 'local: taken'));
 check($bucket->peek()->remaining === 5.0, 'local: given back');

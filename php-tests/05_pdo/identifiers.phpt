@@ -33,7 +33,7 @@ foreach (sql_servers() as $driver => $server) {
             $table = explode(' ', $create)[2];
             $db->exec("DROP TABLE IF EXISTS $table");
             $db->exec($create);
-            $storage = new TokenBucketStoragePDO($db, $table, hints: false);
+            $storage = new TokenBucketStoragePDO($db, $table, denialCache: false);
             foreach ($identifiers as $number => $identifier) {
                 $bucket = new TokenBucket($storage, $identifier, 100, 1e-6);
                 check($bucket->consume($number + 1), "$driver $table takes " . json_encode($identifier));

@@ -31,7 +31,7 @@ $calls = [
 ];
 $policies = [OnFailure::Throw, OnFailure::Local, OnFailure::Allow, OnFailure::Deny];
 $bucket = fn (PDO $db, OnFailure $policy = OnFailure::Throw, string $id = 'b', string $table = 'limits')
-    => new TokenBucket(new TokenBucketStoragePDO($db, $table, $policy, hints: false), $id, 100, 1e-6);
+    => new TokenBucket(new TokenBucketStoragePDO($db, $table, $policy, denialCache: false), $id, 100, 1e-6);
 /** Checks that $call tells the caller, and returns what it threw. */
 $told = function (string $what, callable $call): string {
     try {

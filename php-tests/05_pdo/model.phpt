@@ -45,7 +45,7 @@ foreach ([true, false] as $emulated) {
     $db = $server->connect([PDO::ATTR_EMULATE_PREPARES => $emulated]);
     $storage = new TokenBucketStoragePDOMySQL($db, 'limits');
     $storage->prepare();
-    $storage = new TokenBucketStoragePDO($db, 'limits', hints: false);
+    $storage = new TokenBucketStoragePDO($db, 'limits', denialCache: false);
     for ($history = 0; $history < (is_slow() ? 3 : 40); $history++) {
         $id = "history $history " . (int) $emulated;
         $model = new Model(mt_rand(1_600_000_000, 2_000_000_000) * 1_000_000 + mt_rand(0, 999_999));

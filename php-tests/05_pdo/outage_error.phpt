@@ -32,7 +32,7 @@ foreach ($servers as $driver => $server) {
     // If the server ends one connection, each call on that connection throws. Other connections
     // still work.
     $db = $connect();
-    $bucket = new TokenBucket(new TokenBucketStoragePDO($db, 'limits', hints: false), 'b', 100, 0.1);
+    $bucket = new TokenBucket(new TokenBucketStoragePDO($db, 'limits', denialCache: false), 'b', 100, 0.1);
     check($bucket->consume(), "$driver: at first");
     $id = $db->query($driver === 'mysql' ? 'SELECT connection_id()' : 'SELECT pg_backend_pid()')->fetchColumn();
     $server->connect()->exec($driver === 'mysql' ? "KILL $id" : "SELECT pg_terminate_backend($id)");
@@ -51,7 +51,7 @@ foreach ($servers as $driver => $server) {
         }
     }
     check(str_contains($said[0], 'the connection is lost'), "$driver: $said[0]");
-    $other = new TokenBucket(new TokenBucketStoragePDO($connect(), 'limits', hints: false), 'b', 100, 0.1);
+    $other = new TokenBucket(new TokenBucketStoragePDO($connect(), 'limits', denialCache: false), 'b', 100, 0.1);
     check($other->consume(), "$driver: others go on");
 
     // A killed server is an outage.

@@ -25,12 +25,12 @@ $limit = is_slow() ? 50 : 300;
 $outcomes = in_processes(4, function (int $index, callable $barrier) use ($pool, $limit) {
     $db = $pool->connect();
     $granted = $committed = 0;
-    $shared = new TokenBucket(new TokenBucketStoragePDO($db, 'limits', hints: false), 'shared', $limit, 1e-6);
+    $shared = new TokenBucket(new TokenBucketStoragePDO($db, 'limits', denialCache: false), 'shared', $limit, 1e-6);
     $barrier();
     for ($i = 0; $i < $limit; $i++) {
         $granted += (int) $shared->consume();
         if ($i % 10 === 0) {
-            $own = new TokenBucketStoragePDO($db, 'limits', hints: false);
+            $own = new TokenBucketStoragePDO($db, 'limits', denialCache: false);
             check((new TokenBucket($own, "own $index", $limit, 1e-6))->consume(), 'own');
             $db->beginTransaction();
             $db->exec('INSERT INTO orders VALUES (1)');
@@ -49,7 +49,7 @@ check($orders === array_sum(array_column($outcomes, 1)) && $orders === 4 * intdi
 foreach (['DEALLOCATE ALL', 'DISCARD ALL'] as $discard) {
     foreach ([true, false] as $emulated) {
         $db = $server->connect([PDO::ATTR_EMULATE_PREPARES => $emulated]);
-        $bucket = new TokenBucket(new TokenBucketStoragePDO($db, 'limits', hints: false), $discard, 100, 1e-6);
+        $bucket = new TokenBucket(new TokenBucketStoragePDO($db, 'limits', denialCache: false), $discard, 100, 1e-6);
         foreach (['consume', 'charge', 'peek', 'refund', 'reset', 'consume'] as $method) {
             $bucket->consume();
             $db->exec($discard);

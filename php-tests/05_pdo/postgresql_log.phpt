@@ -12,7 +12,7 @@ $server = PostgreSqlServer::start(['-c', 'autovacuum=off', '-c', 'bgwriter_lru_m
 $db = $server->connect();
 (new TokenBucketStoragePDO($db, 'limits'))->prepare();
 $written = fn () => $db->query("SELECT pg_current_wal_insert_lsn() - '0/0'")->fetchColumn();
-$bucket = new TokenBucket(new TokenBucketStoragePDO($db, 'limits', hints: false), 'b', 5, 1e-4);
+$bucket = new TokenBucket(new TokenBucketStoragePDO($db, 'limits', denialCache: false), 'b', 5, 1e-4);
 $bucket->consume(5);
 $bucket->consume();
 $db->exec('CHECKPOINT');

@@ -46,14 +46,14 @@ foreach (sql_servers() as $driver => $server) {
         };
         // All processes take from one bucket until it is empty.
         $granted = $race(function () use ($connect, $level, $limit) {
-            $storage = new TokenBucketStoragePDO($connect(), 'limits', hints: false);
+            $storage = new TokenBucketStoragePDO($connect(), 'limits', denialCache: false);
             return (new TokenBucket($storage, "one $level", $limit, 1e-6))->consume(...);
         });
         check($granted === $limit, "$driver $level: granted $granted of $limit");
 
         // All processes use new buckets at once.
         $fresh = in_processes(PROCESSES, function ($index, $barrier) use ($connect, $level) {
-            $storage = new TokenBucketStoragePDO($connect(), 'limits', hints: false);
+            $storage = new TokenBucketStoragePDO($connect(), 'limits', denialCache: false);
             for ($granted = $i = 0; $i < 40; $i++) {
                 $barrier();
                 $granted += (new TokenBucket($storage, "fresh $level $i", 5, 1e-6))->consume() ? 1 : 0;
@@ -67,7 +67,7 @@ foreach (sql_servers() as $driver => $server) {
         $mixed = function (int $calls, bool $purges) use ($connect, $level) {
             return in_processes(PROCESSES, function ($index) use ($connect, $level, $calls, $purges) {
                 mt_srand($index);
-                $storage = new TokenBucketStoragePDO($connect(), 'limits', hints: false);
+                $storage = new TokenBucketStoragePDO($connect(), 'limits', denialCache: false);
                 for ($done = 0; $done < $calls; $done++) {
                     $bucket = new TokenBucket($storage, "mixed $level " . mt_rand(0, 20), 50, 1000);
                     match (mt_rand(0, 9)) {

@@ -51,10 +51,10 @@ foreach (sql_servers() as $driver => $server) {
     );
     check(!TokenBucket::attemptAll($buckets, 2)->allowed && TokenBucket::attemptAll($buckets, 1)->allowed, "$driver: together");
     $buckets[0]->consume();
-    $before = TokenBucket\status()['remote']['hinted'];
+    $before = TokenBucket\status()['remote']['cached'];
     $buckets[1]->consume();
-    $hinted = TokenBucket\status()['remote']['hinted'] - $before;
-    check($hinted === ($driver === 'sqlite' ? 0 : 1), "$driver: hinted $hinted");
+    $cached = TokenBucket\status()['remote']['cached'] - $before;
+    check($cached === ($driver === 'sqlite' ? 0 : 1), "$driver: cached $cached");
     echo "$driver\n";
 }
 

@@ -10,7 +10,7 @@ pdo_pgsql
 require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
 $decide = function (PDO $db, string $table, string $what): void {
-    $storage = new TokenBucketStoragePDO($db, $table, hints: false);
+    $storage = new TokenBucketStoragePDO($db, $table, denialCache: false);
     $bucket = new TokenBucket($storage, $what, 3, 1e-6);
     check($bucket->consume(2) && !$bucket->consume(2) && $bucket->peek()->remaining === 1.0, "$what: plain steps");
     $bucket->refund(1);

@@ -89,7 +89,7 @@ $questions = fn ($db, $name = 'Questions') => (int) $db->query("SHOW SESSION STA
 // as well.
 foreach ([[true, 'Com_insert', [200, 0, 0, 204]], [false, 'Com_stmt_execute', [204, 0, 4, 204]]] as [$emulated, $name, $expected]) {
     $db = $server->connect([PDO::ATTR_EMULATE_PREPARES => $emulated]);
-    $storage = new TokenBucketStoragePDO($db, 'limits', hints: false);
+    $storage = new TokenBucketStoragePDO($db, 'limits', denialCache: false);
     $bucket = new TokenBucket($storage, 'count', 50, 1e-3);
     $bucket->consume();
     $before = [$questions($db, $name), $questions($db, 'Com_select'), $questions($db, 'Com_stmt_prepare'), $questions($db)];
@@ -102,17 +102,17 @@ foreach ([[true, 'Com_insert', [200, 0, 0, 204]], [false, 'Com_stmt_execute', [2
     check($done === $expected, "$name: " . json_encode($done));
 }
 // A cached denial runs no statement, if the name of the table has its schema.
-$bucket = new TokenBucket(new TokenBucketStoragePDO($db, 'test.limits', hintMaxAge: 3600.0), 'count', 50, 1e-3);
+$bucket = new TokenBucket(new TokenBucketStoragePDO($db, 'test.limits', denialCacheMaxAge: 3600.0), 'count', 50, 1e-3);
 $bucket->consume(50);
 $before = $questions($db);
 for ($i = 0; $i < 100; $i++) {
     $bucket->consume(50);
 }
 $asked = $questions($db) - $before;
-check($asked <= 3, "hints: $asked");
+check($asked <= 3, "asked: $asked");
 // A denial writes nothing.
 $db = $server->connect();
-$bucket = new TokenBucket(new TokenBucketStoragePDO($db, 'limits', hints: false), 'count', 50, 1e-3);
+$bucket = new TokenBucket(new TokenBucketStoragePDO($db, 'limits', denialCache: false), 'count', 50, 1e-3);
 $written = fn () => $questions($db, 'Handler_update') + $questions($db, 'Handler_write');
 $bucket->consume(50);
 $before = $written();

@@ -14,7 +14,7 @@ foreach (sql_servers() as $driver => $server) {
     $db = $server->connect();
     // Denials are cached only if the name of the table has its schema.
     $schema = ['mysql' => 'test', 'pgsql' => 'public', 'sqlite' => 'main'][$driver];
-    $storage = new TokenBucketStoragePDO($db, "$schema.limits", hintMaxAge: 3600.0);
+    $storage = new TokenBucketStoragePDO($db, "$schema.limits", denialCacheMaxAge: 3600.0);
     $storage->prepare();
     $db->exec('CREATE TABLE orders (id int)');
     $bucket = new TokenBucket($storage, 'b', 2, 0.001);
@@ -28,7 +28,7 @@ foreach (sql_servers() as $driver => $server) {
     $db->rollBack();
     check($db->query('SELECT count(*) FROM orders')->fetchColumn() == 0, "$driver: nothing of it was committed");
     // The denial in the transaction must not be cached, because the rollback gave tokens back.
-    check($bucket->consume(), "$driver: a rollback gives back, and no hint stays");
+    check($bucket->consume(), "$driver: a rollback gives back, and no cached denial stays");
     $db->beginTransaction();
     check($bucket->consume(), "$driver: the last one");
     $db->commit();
@@ -39,13 +39,13 @@ foreach (sql_servers() as $driver => $server) {
     $before = TokenBucket\status()['remote'];
     $bucket->consume();
     $after = TokenBucket\status()['remote'];
-    $hinted = [$after['asked'] - $before['asked'], $after['hinted'] - $before['hinted']];
+    $cached = [$after['asked'] - $before['asked'], $after['cached'] - $before['cached']];
     // On SQLite not every transaction can be detected, so no denial is cached there.
-    check($hinted === ($driver === 'sqlite' ? [1, 0] : [0, 1]), "$driver: hints outside: " . json_encode($hinted));
+    check($cached === ($driver === 'sqlite' ? [1, 0] : [0, 1]), "$driver: cached outside: " . json_encode($cached));
     $db->beginTransaction();
     $bucket->consume();
     $inside = TokenBucket\status()['remote'];
-    check($inside['asked'] === $after['asked'] + 1, "$driver: no hints inside");
+    check($inside['asked'] === $after['asked'] + 1, "$driver: no denial cache inside");
     $db->commit();
 
     // A rollback to a savepoint of the caller also gives tokens back.
@@ -61,7 +61,7 @@ foreach (sql_servers() as $driver => $server) {
         // A decision in a transaction locks the row until the transaction ends.
         $other = $server->connect();
         $other->exec($driver === 'mysql' ? 'SET innodb_lock_wait_timeout = 1' : 'SET lock_timeout = 300');
-        $its = new TokenBucket(new TokenBucketStoragePDO($other, 'limits', hints: false), 'locked', 2, 0.001);
+        $its = new TokenBucket(new TokenBucketStoragePDO($other, 'limits', denialCache: false), 'locked', 2, 0.001);
         $mine = new TokenBucket($storage, 'locked', 2, 0.001);
         $mine->consume();
         $db->beginTransaction();

@@ -11,10 +11,10 @@ require __DIR__ . '/userland.inc.php';
 
 on_each_server(function (string $driver, MariaDbServer|SqliteFile $server) {
     $db = $server->connect([], LoudPDO::class);
-    $storage = new TokenBucketStoragePDO($db, 'limits', hints: false);
+    $storage = new TokenBucketStoragePDO($db, 'limits', denialCache: false);
     $storage->prepare();
     // The first call of a process also asks for the collation of the column.
-    (new TokenBucket(new TokenBucketStoragePDO($db, 'limits', hints: false), 'b', 100, 0.001))->peek();
+    (new TokenBucket(new TokenBucketStoragePDO($db, 'limits', denialCache: false), 'b', 100, 0.001))->peek();
     $db->prepared = [];
     $bucket = new TokenBucket($storage, 'b', 100, 0.001);
     for ($i = 0; $i < 10; $i++) {

@@ -13,7 +13,7 @@ on_each_server(function (string $driver, MariaDbServer|SqliteFile $server) {
     $db = $server->connect([], LoudPDO::class);
     // After a statement, userland code uses the same storage, which changes the last insert id.
     $db->setAttribute(PDO::ATTR_STATEMENT_CLASS, [BusyStatement::class]);
-    $storage = new TokenBucketStoragePDO($db, 'limits', hints: false);
+    $storage = new TokenBucketStoragePDO($db, 'limits', denialCache: false);
     $outer = new TokenBucket($storage, 'outer', 1, 0.001);
     $inner = new TokenBucket($storage, 'inner', 5, 0.001);
     $outer->consume();

@@ -50,7 +50,7 @@ foreach ($connections as $how => $connect) {
     $charged = new TokenBucket($storage, "charged $how", 2, 1e-6);
     $charged->charge(3);
     $db->exec('ROLLBACK AND NO CHAIN');
-    $other = new TokenBucket(new TokenBucketStoragePDO($server->connect(), 'limits', hints: false), "charged $how", 2, 1e-6);
+    $other = new TokenBucket(new TokenBucketStoragePDO($server->connect(), 'limits', denialCache: false), "charged $how", 2, 1e-6);
     check(!$charged->consume() && !$other->consume(), "$how: the charge is not rolled back");
 
     // A statement of the application has begun a transaction. The change is part of it.

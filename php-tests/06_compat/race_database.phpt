@@ -30,7 +30,7 @@ foreach (sql_servers() as $driver => $server) {
     $db = $server->connect();
     foreach ([1, 2, 3] as $seed) {
         mt_srand($seed);
-        $places = [new TokenBucketStoragePDO($db, 'limits', hints: false), new TokenBucketStorageMemory()];
+        $places = [new TokenBucketStoragePDO($db, 'limits', denialCache: false), new TokenBucketStorageMemory()];
         $limit = mt_rand(1, 12);
         $throttles = array_map(fn ($storage) => new ClientThrottle($storage), $places);
         $leaky = array_map(fn ($storage) => new LeakyBucket($storage, 36_000, $limit), $places);

@@ -172,7 +172,7 @@ fn ask_openly<T: StorageClass>(
         },
         |policy, cause| match (policy, cause) {
             (OnFailure::Deny | OnFailure::Throw, _) | (_, Cause::Record) => {
-                let outcome = storage.stand_in(policy, identifier, step);
+                let outcome = storage.fallback(policy, identifier, step);
                 Some(Wait::after(step, &outcome))
             }
             _ => {

@@ -158,7 +158,7 @@ impl Asked<'_> {
                 move |store, deadline| store.count(&keys, life, deadline).map(Ok),
                 |policy| {
                     let step = self.step();
-                    let outcome = storage.stand_in(policy, &self.bucket(), &step);
+                    let outcome = storage.fallback(policy, &self.bucket(), &step);
                     Err(Wait::after(&step, &outcome))
                 },
             )?;

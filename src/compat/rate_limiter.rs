@@ -123,7 +123,7 @@ fn decide(this: &Object<Limiter>) -> Result<Wait, Thrown> {
             redis.count(&bucket, By::Store, wait.admits());
             Ok(wait)
         },
-        |policy| Wait::after(&step, &redis.stand_in(policy, &bucket, &step)),
+        |policy| Wait::after(&step, &redis.fallback(policy, &bucket, &step)),
     )
 }
 
@@ -174,7 +174,7 @@ fn step(this: &Object<Limiter>, grain: Grain) -> Result<Option<(Quota, Step)>, T
         Ok(quota) => quota,
     };
     let cost = quota.cost(Tokens::ONE);
-    Ok(cost.map(|cost| (quota, Step::new(cost, quota.burst()))))
+    Ok(cost.map(|cost| (quota, Step::new(cost, quota.span()))))
 }
 
 fn of(property: &str, message: &str) -> String {

@@ -5,17 +5,17 @@ use gcra::{TICKS_PER_SECOND, Ticks, seconds};
 use stores::remote::{OnFailure, Settings};
 use zend::{Call, State, Thrown, class, throw, value};
 
-/// The greatest `$timeout` and the greatest `$hintMaxAge` in ticks: an hour.
+/// The greatest `$timeout` and the greatest `$denialCacheMaxAge` in ticks: an hour.
 const MOST: Ticks = 3_600 * TICKS_PER_SECOND;
-/// The default of `$hintMaxAge` in the stub, in ticks.
-const HINT_MAX_AGE: Ticks = TICKS_PER_SECOND;
+/// The default of `$denialCacheMaxAge` in the stub, in ticks.
+const DENIAL_CACHE_MAX_AGE: Ticks = TICKS_PER_SECOND;
 /// The default of `$prefix` in the stub.
 pub const DEFAULT_PREFIX: &[u8] = b"tokenbucket:";
 /// The defaults of the other arguments in the stub.
 pub const DEFAULTS: Settings = Settings {
     timeout: TICKS_PER_SECOND / 20,
     on_failure: OnFailure::Local,
-    hint_max_age: Some(HINT_MAX_AGE),
+    denial_cache_max_age: Some(DENIAL_CACHE_MAX_AGE),
 };
 
 /// Reads the arguments from number 2 on: `$prefix`, `$timeout`, and those of [`policy`]. Returns
@@ -38,8 +38,8 @@ pub fn remote<'a>(call: &mut Call<'a>) -> Result<(&'a [u8], Settings), Thrown> {
     Ok((prefix, settings))
 }
 
-/// Reads the arguments from number `first` on: `$onFailure`, `$hints` and `$hintMaxAge`. Returns
-/// `defaults` with these settings replaced.
+/// Reads the arguments from number `first` on: `$onFailure`, `$denialCache` and
+/// `$denialCacheMaxAge`. Returns `defaults` with these settings replaced.
 ///
 /// # Errors
 /// Throws `TypeError` or `ValueError` for an invalid argument.
@@ -49,11 +49,11 @@ pub fn policy(call: &mut Call<'_>, first: u32, defaults: Settings) -> Result<Set
     } else {
         defaults.on_failure
     };
-    let hints = call.count() <= first || call.bool(first + 1)?;
-    let hint_max_age = span(call, first + 2, HINT_MAX_AGE)?;
+    let denial_cache = call.count() <= first || call.bool(first + 1)?;
+    let denial_cache_max_age = span(call, first + 2, DENIAL_CACHE_MAX_AGE)?;
     Ok(Settings {
         on_failure,
-        hint_max_age: hints.then_some(hint_max_age),
+        denial_cache_max_age: denial_cache.then_some(denial_cache_max_age),
         ..defaults
     })
 }

@@ -61,13 +61,13 @@ pub trait Storage: Any + Debug {
     }
 
     /// Undoes a step in the bucket that lost the tokens. That is the store's bucket, or the
-    /// fallback if `fell_back` is true. If the policy granted without a bucket, `put` has no
+    /// fallback if `fallback` is true. If the policy granted without a bucket, `put` has no
     /// effect.
     ///
     /// # Errors
     /// Fails as [`Storage::take`] does.
-    fn give_back(&self, key: Key<'_>, put: &Put, fell_back: bool) -> Result<(), Thrown> {
-        if !fell_back {
+    fn give_back(&self, key: Key<'_>, put: &Put, fallback: bool) -> Result<(), Thrown> {
+        if !fallback {
             return self.put(key, put).map(drop);
         }
         if let Some(store) = attached::store() {
@@ -80,8 +80,8 @@ pub trait Storage: Any + Debug {
     ///
     /// # Errors
     /// Fails as [`Storage::take`] does.
-    fn undo(&self, key: Key<'_>, put: &Put, fell_back: bool) -> Result<(), Thrown> {
-        self.give_back(key, put, fell_back)
+    fn undo(&self, key: Key<'_>, put: &Put, fallback: bool) -> Result<(), Thrown> {
+        self.give_back(key, put, fallback)
     }
 
     /// Undoes steps of the running call as [`Storage::undo`] does. `self` and the storages of all
@@ -163,9 +163,9 @@ pub trait Storage: Any + Debug {
     ) -> Result<(Option<Taken>, bool), Thrown> {
         for mine in tickets.buckets() {
             let (storage, step) = (storages[mine[0].index], sum(mine).dry());
-            let (outcome, fell_back) = storage.take_or_fall_back(mine[0].key, &step, None)?;
+            let (outcome, fallback) = storage.take_or_fall_back(mine[0].key, &step, None)?;
             if !outcome.granted() {
-                return Ok((Some(Taken::of(mine, outcome)), fell_back));
+                return Ok((Some(Taken::of(mine, outcome)), fallback));
             }
         }
         Ok((None, false))
@@ -233,6 +233,6 @@ pub fn take_sum(
     storages: &[&dyn Storage],
 ) -> Result<(Batched, bool), Thrown> {
     let (storage, key) = (storages[tickets[0].index], tickets[0].key);
-    let (outcome, fell_back) = storage.take_or_fall_back(key, &sum(&tickets), None)?;
-    Ok((Taken::all_of(&tickets, outcome), fell_back))
+    let (outcome, fallback) = storage.take_or_fall_back(key, &sum(&tickets), None)?;
+    Ok((Taken::all_of(&tickets, outcome), fallback))
 }

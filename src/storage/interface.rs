@@ -7,7 +7,7 @@
 use super::contract::Storage;
 use crate::exceptions;
 use gcra::clock::TICKS_PER_MICROSECOND;
-use gcra::quota::MAX_BURST;
+use gcra::quota::MAX_SPAN;
 use gcra::store::empty_at;
 use gcra::{AmountError, Grain, Key, Put, Step, TICKS_PER_SECOND, Timestamp, seconds};
 use zend::{Call, Object, State, Thrown, Zval, invoke, throw, value};
@@ -66,7 +66,7 @@ pub fn start_at(storage: &dyn Storage, identifier: &[u8], seconds: f64) -> Resul
 /// added, which makes sure that a proposal of k tokens gives at least k tokens. A fake clock is
 /// exact.
 fn age(seconds: f64, grain: Grain) -> i64 {
-    let limit = MAX_BURST as f64;
+    let limit = MAX_SPAN as f64;
     let added = match grain {
         Grain::FakeNanosecond => 0,
         Grain::Nanosecond | Grain::Microsecond => TICKS_PER_MICROSECOND,

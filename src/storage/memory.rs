@@ -6,7 +6,7 @@ use super::proposals::Proposals;
 use crate::{classes, exceptions};
 use gcra::batch::{Batched, Grouped};
 use gcra::clock::{EPOCH, wall_clock};
-use gcra::quota::MAX_BURST;
+use gcra::quota::MAX_SPAN;
 use gcra::{Grain, Key, KeyHasher, MemoryStore, Outcome, Put, Step, Ticks, Timestamp, seconds};
 use stores::remote::time_left::TimeLeft;
 use zend::{Call, Class, Object, State, Thrown, Zval, throw, value};
@@ -136,7 +136,7 @@ pub fn advance(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let ticks = seconds::to_ticks(seconds).map_err(|error| exceptions::bad_amount(1, error))?;
     let storage = call.this::<MemoryStorage>();
     // `to_ticks` limits its result to the greatest span.
-    if ticks >= MAX_BURST {
+    if ticks >= MAX_SPAN {
         return Err(throw::argument_value(
             1,
             "must be less than 2^60 nanoseconds (36 years)",

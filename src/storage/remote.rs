@@ -118,8 +118,8 @@ impl<T: StorageClass> Storage for Object<RemoteStorage<T>> {
         let mut result = None;
         let decided = &mut |_, answer| result = Some(answer);
         self.take_each(&[(storages[all.index], all)], Some(left), decided)?;
-        let (outcome, fell_back) = result.ok_or(Thrown)?;
-        Ok((Taken::all_of(&tickets, outcome), fell_back))
+        let (outcome, fallback) = result.ok_or(Thrown)?;
+        Ok((Taken::all_of(&tickets, outcome), fallback))
     }
 
     fn take_each(
@@ -131,7 +131,7 @@ impl<T: StorageClass> Storage for Object<RemoteStorage<T>> {
         let buckets = remotes::<T, _>(tickets.iter().copied())?;
         let mut warnings = Vec::new();
         let result = Remote::take_each(&buckets, left, |index, answer| {
-            decided(index, (answer.value, answer.stood_in));
+            decided(index, (answer.value, answer.fallback));
             if answer.warning.is_some() {
                 warnings.push((index, answer));
             }
@@ -241,11 +241,11 @@ impl<T: StorageClass> RemoteStorage<T> {
         &self,
         name: impl FnOnce(&T) -> Vec<u8>,
         ask: impl FnMut(&T, Timestamp) -> Result<R, Cause>,
-        stand_in: impl FnOnce(OnFailure) -> R,
+        fallback: impl FnOnce(OnFailure) -> R,
     ) -> Result<R, Thrown> {
         let remote = self.store()?;
         let name = name(remote.transport());
-        let answer = remote.ask(&name, ask, |policy, _| stand_in(policy));
+        let answer = remote.ask(&name, ask, |policy, _| fallback(policy));
         drop(name);
         tell(remote, answer, || None)
     }
@@ -259,7 +259,7 @@ impl<T: StorageClass> RemoteStorage<T> {
 
     /// Decides a step on the bucket `identifier` by the failure policy instead of the store. Counts
     /// the decision.
-    pub fn stand_in(&self, policy: OnFailure, identifier: &[u8], step: &Step) -> Outcome {
+    pub fn fallback(&self, policy: OnFailure, identifier: &[u8], step: &Step) -> Outcome {
         let key = self.hasher().key(identifier);
         let outcome = attached::host().map(|host| policy.answer(host, key, step, None));
         // The default is never used, because the segment exists while PHP code runs.

@@ -52,7 +52,7 @@ fn decide_batch(questions: &[Question<'_>]) -> Result<(usize, Decision), Thrown>
         questions,
         groups: groups(&mut tickets, &storages),
         storages,
-        fell_back: Few::from_elem(false, questions.len()),
+        fallback: Few::from_elem(false, questions.len()),
         failed: Few::from_elem(false, questions.len()),
         spent: 0,
     };
@@ -66,7 +66,7 @@ fn decide_batch(questions: &[Question<'_>]) -> Result<(usize, Decision), Thrown>
     };
     let quota = &questions[taken.index].plan.quota;
     let decision = Decision {
-        fallback: calls.fell_back[taken.index],
+        fallback: calls.fallback[taken.index],
         ..Decision::new(quota, &taken.step, &taken.outcome)
     };
     Ok((taken.index, decision))
@@ -94,7 +94,7 @@ struct Calls<'a, 'k> {
     storages: Few<&'k dyn Storage>,
     groups: Few<Group<'a, 'k>>,
     /// For each bucket: true if the failure policy decided its last step instead of the store.
-    fell_back: Few<bool>,
+    fallback: Few<bool>,
     /// For each bucket: true if its store failed when the bucket was checked.
     failed: Few<bool>,
     /// The ticks that the call has waited for remote stores.
@@ -132,8 +132,8 @@ impl<'k> Calls<'_, 'k> {
         };
         let Ticket { key, step, .. } = self.questions[index].ticket(index);
         let answer = self.storages[index].take_or_fall_back(key, &step.dry(), None)?;
-        let (outcome, fell_back) = answer;
-        self.fell_back[index] = fell_back;
+        let (outcome, fallback) = answer;
+        self.fallback[index] = fallback;
         Ok(Some(Taken {
             index,
             step,
@@ -147,9 +147,9 @@ impl<'k> Calls<'_, 'k> {
     }
 
     /// Notes whether the failure policy decided for these tickets.
-    fn note(&mut self, tickets: &[Ticket<'_>], fell_back: bool) {
+    fn note(&mut self, tickets: &[Ticket<'_>], fallback: bool) {
         for ticket in tickets {
-            self.fell_back[ticket.index] = fell_back;
+            self.fallback[ticket.index] = fallback;
         }
     }
 
@@ -180,8 +180,8 @@ impl<'k> Calls<'_, 'k> {
         });
         self.spend(start);
         answers.sort_unstable_by_key(|&(place, _)| place);
-        for (place, (outcome, fell_back)) in answers {
-            self.note(buckets[place], fell_back);
+        for (place, (outcome, fallback)) in answers {
+            self.note(buckets[place], fallback);
             decided(self, Taken::of(buckets[place], outcome));
         }
         result
@@ -200,7 +200,7 @@ impl<'k> Calls<'_, 'k> {
             if !taken.outcome.granted() {
                 refused.get_or_insert(taken);
             }
-            calls.failed[taken.index] = calls.fell_back[taken.index];
+            calls.failed[taken.index] = calls.fallback[taken.index];
         })?;
         Ok(refused)
     }
@@ -229,8 +229,8 @@ impl<'k> Calls<'_, 'k> {
         if let Some(start) = start {
             self.spend(start);
         }
-        let (batched, fell_back) = answer?;
-        self.note(&tickets, fell_back);
+        let (batched, fallback) = answer?;
+        self.note(&tickets, fallback);
         Ok(batched)
     }
 
@@ -262,8 +262,8 @@ impl Batch for Calls<'_, '_> {
             let refused = if storage.is_remote() {
                 self.check_each(&operations)?
             } else {
-                let (refused, fell_back) = storage.refused(tickets, &self.storages)?;
-                self.note(&tickets, fell_back);
+                let (refused, fallback) = storage.refused(tickets, &self.storages)?;
+                self.note(&tickets, fallback);
                 refused
             };
             if refused.is_some() {
@@ -308,7 +308,7 @@ impl Batch for Calls<'_, '_> {
                 self.storages[one.index],
                 self.questions[one.index].plan.key(),
             );
-            undo.add(storage, key, one.give_back(), self.fell_back[one.index]);
+            undo.add(storage, key, one.give_back(), self.fallback[one.index]);
         }
         undo.run()
     }

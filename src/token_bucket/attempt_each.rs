@@ -83,7 +83,7 @@ impl<'a> Calls<'a> {
     fn decide(&mut self, index: usize, answer: (Outcome, bool)) {
         let question = &self.questions[index];
         self.decisions[index] = Some(question.decision(answer));
-        let (outcome, fell_back) = answer;
+        let (outcome, fallback) = answer;
         if outcome.granted() {
             let step = question.step;
             let taken = Taken {
@@ -91,21 +91,21 @@ impl<'a> Calls<'a> {
                 step,
                 outcome,
             };
-            self.taken.push((taken, fell_back));
+            self.taken.push((taken, fallback));
         }
     }
 
     /// Gives the taken tokens back, because the caller gets an exception instead of the decisions.
     fn give_back(&self) {
         let mut undo = Undo::default();
-        for (taken, fell_back) in &self.taken {
+        for (taken, fallback) in &self.taken {
             let question = &self.questions[taken.index];
             if let Home::Native(storage) = &question.home {
                 undo.add(
                     &**storage,
                     question.plan.key(),
                     taken.give_back(),
-                    *fell_back,
+                    *fallback,
                 );
             }
         }

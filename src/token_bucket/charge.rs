@@ -49,7 +49,7 @@ fn price(question: &mut Question<'_>, number: Number, argument: u32) -> Result<T
     if plan.overrides.tokens_to_seconds {
         let grain = plan.quota.grain();
         let step = overrides::step(question.bucket, plan.overrides, number, grain)?;
-        question.step.burst = step.burst;
+        question.step.span = step.span;
         return Ok(step.cost);
     }
     plan.quota.price(tokens).ok_or_else(|| {
@@ -88,10 +88,10 @@ fn charged(
 /// Refunds `cost` ticks. Returns the decision on a call that takes nothing. It is a fallback if the
 /// failure policy decided the refund or that call.
 fn given_back(question: &Question<'_>, cost: Ticks) -> Result<Decision, Thrown> {
-    let (key, burst) = (question.plan.key(), question.step.burst);
+    let (key, span) = (question.plan.key(), question.step.span);
     let storage = question.native("settle")?;
-    let fell_back = storage.put(key, &Put::refund(cost, burst))?;
-    let look = Step::new(0, burst).dry();
+    let refunded_in_fallback = storage.put(key, &Put::refund(cost, span))?;
+    let look = Step::new(0, span).dry();
     let (outcome, fallback) = storage.take_or_fall_back(key, &look, None)?;
     let mut decision = Decision::new(&question.plan.quota, &look, &outcome);
     if decision.verdict == Verdict::Denied(Denial::Insufficient) {
@@ -100,7 +100,7 @@ fn given_back(question: &Question<'_>, cost: Ticks) -> Result<Decision, Thrown> 
         decision.retry_after = Some(0);
     }
     Ok(Decision {
-        fallback: fell_back || fallback,
+        fallback: refunded_in_fallback || fallback,
         ..decision
     })
 }

@@ -22,11 +22,11 @@ pub fn refund(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
             let grain = plan.quota.grain();
             step = overrides::step(question.bucket, plan.overrides, number, grain)?;
         }
-        Put::refund(step.cost, step.burst)
+        Put::refund(step.cost, step.span)
     } else {
         let tokens = tokens::amount(number);
         let tokens = tokens.map_err(|error| exceptions::bad_amount(1, error))?;
-        Put::refund(plan.quota.refund(tokens), question.step.burst)
+        Put::refund(plan.quota.refund(tokens), question.step.span)
     };
     storage.put(plan.key(), &put).map(drop)
 }
@@ -34,8 +34,8 @@ pub fn refund(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
 /// Implements `reset(): void`. Throws `LogicException` for a userland storage.
 pub fn reset(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let question = Question::of(call.this::<Bucket>(), Number::Int(0), 1)?;
-    let burst = question.step.burst;
+    let span = question.step.span;
     let storage = question.native("reset")?;
-    let put = Put::Reset { burst };
+    let put = Put::Reset { span };
     storage.put(question.plan.key(), &put).map(drop)
 }

@@ -38,7 +38,7 @@ struct Granted {
     /// Undoes the reservation.
     give_back: Put,
     /// True if the failure policy decided instead of the store.
-    fell_back: bool,
+    fallback: bool,
     /// The process that reserved. A forked child has a copy of the object, which must not give the
     /// same tokens back again.
     process: u32,
@@ -67,14 +67,14 @@ pub fn reserve(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let mut question = Question::of(call.this::<Bucket>(), number, 1)?;
     question.wait_at_most(max_wait);
     let storage = question.native("reserve")?;
-    let (outcome, fell_back) = question.take(storage)?;
-    let decision = question.decision((outcome, fell_back));
+    let (outcome, fallback) = question.take(storage)?;
+    let decision = question.decision((outcome, fallback));
     let delay = question.step.debt(outcome.empty_at, outcome.now);
     let reservation = Reservation {
         granted: decision.allowed().then(|| Granted {
             due: storage.now() + delay,
-            give_back: Put::cancel(question.step.cost, question.step.burst, outcome.empty_at),
-            fell_back,
+            give_back: Put::cancel(question.step.cost, question.step.span, outcome.empty_at),
+            fallback,
             process: std::process::id(),
         }),
         is_cancelled: Cell::new(false),
@@ -146,7 +146,7 @@ fn undo(this: &Object<Reservation>) -> Result<(), Thrown> {
     }
     let identifier = this.copy_property(IDENTIFIER);
     let key = storage.key(value::bytes(&identifier));
-    storage.give_back(key, &granted.give_back, granted.fell_back)
+    storage.give_back(key, &granted.give_back, granted.fallback)
 }
 
 fn storage_of(this: &Object<Reservation>) -> Result<Held<dyn Storage>, Thrown> {

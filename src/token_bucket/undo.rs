@@ -13,17 +13,17 @@ struct Take<'a> {
     storage: &'a dyn Storage,
     key: Key<'a>,
     put: Put,
-    fell_back: bool,
+    fallback: bool,
 }
 
 impl<'a> Undo<'a> {
-    /// Adds a take that `put` undoes. `fell_back` is true if the failure policy granted it.
-    pub fn add(&mut self, storage: &'a dyn Storage, key: Key<'a>, put: Put, fell_back: bool) {
+    /// Adds a take that `put` undoes. `fallback` is true if the failure policy granted it.
+    pub fn add(&mut self, storage: &'a dyn Storage, key: Key<'a>, put: Put, fallback: bool) {
         self.0.push(Take {
             storage,
             key,
             put,
-            fell_back,
+            fallback,
         });
     }
 
@@ -36,12 +36,12 @@ impl<'a> Undo<'a> {
         while let Some(last) = self.0.pop() {
             // While an exception is pending, no method of PDO can be called.
             let undone = throw::aside(|| {
-                if last.fell_back || !last.storage.is_remote() {
-                    return last.storage.undo(last.key, &last.put, last.fell_back);
+                if last.fallback || !last.storage.is_remote() {
+                    return last.storage.undo(last.key, &last.put, last.fallback);
                 }
                 let class = (last.storage as &dyn Any).type_id();
                 let joins = |other: &Take<'_>| {
-                    !other.fell_back && (other.storage as &dyn Any).type_id() == class
+                    !other.fallback && (other.storage as &dyn Any).type_id() == class
                 };
                 let (mine, others) = self.0.drain(..).partition(joins);
                 self.0 = others;

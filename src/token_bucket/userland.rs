@@ -55,7 +55,7 @@ pub fn consume(question: &Question<'_>, object: &Zval) -> Result<bool, Thrown> {
 /// Fails as [`consume`] does.
 pub fn estimate(question: &Question<'_>, object: &Zval) -> Result<Decision, Thrown> {
     let granted = consume(question, object)?;
-    let (step, burst) = (&question.step, question.plan.quota.burst());
+    let (step, span) = (&question.step, question.plan.quota.span());
     let (verdict, retry_after) = if granted {
         (Verdict::Granted, Some(0))
     } else if step.exceeds_capacity() {
@@ -63,7 +63,7 @@ pub fn estimate(question: &Question<'_>, object: &Zval) -> Result<Decision, Thro
     } else if step.cost == 0 {
         // A denial of zero tokens means that the bucket is in debt. The depth of the debt is
         // unknown.
-        (Verdict::Denied(Denial::Insufficient), Some(burst))
+        (Verdict::Denied(Denial::Insufficient), Some(span))
     } else {
         (Verdict::Denied(Denial::Insufficient), Some(step.cost))
     };
@@ -71,7 +71,7 @@ pub fn estimate(question: &Question<'_>, object: &Zval) -> Result<Decision, Thro
         verdict,
         remaining: 0,
         retry_after,
-        reset_after: burst,
+        reset_after: span,
         fallback: false,
     })
 }

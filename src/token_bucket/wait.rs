@@ -59,12 +59,12 @@ fn take_within(question: &Question<'_>) -> Result<Decision, Thrown> {
         let now = outcome.empty_at;
         return Ok(question.decision((Outcome { now, ..outcome }, fallback)));
     }
-    let (cost, burst) = (question.step.cost, question.step.burst);
-    let cancel = Put::cancel(cost, burst, outcome.empty_at);
+    let (cost, span) = (question.step.cost, question.step.span);
+    let cancel = Put::cancel(cost, span, outcome.empty_at);
     throw::aside(|| storage.give_back(question.plan.key(), &cancel, fallback))?;
     rested?;
     // Other calls may have taken tokens during the sleep. Then a cancel gives back less.
-    let look = Step::new(0, burst).dry();
+    let look = Step::new(0, span).dry();
     let (seen, looked_back) = storage.take_or_fall_back(question.plan.key(), &look, None)?;
     let denied = Outcome::denied(Denial::Interrupted, seen.empty_at, seen.now);
     Ok(question.decision((denied, fallback || looked_back)))

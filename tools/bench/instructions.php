@@ -24,7 +24,7 @@ const CALLS = (SHORT + SHORT + LONG) * 20;
 /** So many tokens that a bucket is never empty here. */
 const MUCH = 1_000_000_000;
 /** The greatest age of a cached denial in seconds, so that it does not expire here. */
-const HINT_AGE = 600.0;
+const DENIAL_CACHE_AGE = 600.0;
 /**
  * Functions of Redis that are not counted: its timer, whose work depends on the time, and the
  * comparison of commands' names, whose work depends on the random seed of hashes.
@@ -61,9 +61,9 @@ final class CountedRedis extends RedisServer
     }
 }
 
-function redis_storage(string $dsn, bool $hints): TokenBucketStorageRedis
+function redis_storage(string $dsn, bool $denialCache): TokenBucketStorageRedis
 {
-    return new TokenBucketStorageRedis($dsn, 'instructions:', PATIENCE, TokenBucket\OnFailure::Throw, $hints, HINT_AGE);
+    return new TokenBucketStorageRedis($dsn, 'instructions:', PATIENCE, TokenBucket\OnFailure::Throw, $denialCache, DENIAL_CACHE_AGE);
 }
 
 function granting(TokenBucketStorage $storage, string $identifier = 'granting'): TokenBucket

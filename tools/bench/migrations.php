@@ -38,7 +38,7 @@ const MUCH = 1_000_000_000;
  * The greatest age of a cached denial in seconds. This age is longer than a run, so that cached
  * denials never expire.
  */
-const HINT_AGE = 600.0;
+const DENIAL_CACHE_AGE = 600.0;
 
 require __DIR__ . '/upserts.inc.php';
 
@@ -161,7 +161,7 @@ function measure_pairs(string $title, array $rows): void
     sample_shuffled($rows, ROUNDS, SAMPLES, LEAST);
     $counted = TokenBucket\status()['remote'];
     must($counted['failed'] === $before['failed'], "a store failed: $title");
-    must($counted['hinted'] === $before['hinted'], "a hint replaced a query: $title");
+    must($counted['cached'] === $before['cached'], "the denial cache replaced a query: $title");
     title($title);
     foreach (array_chunk($rows, 2) as [$plain, $ours]) {
         report($plain);

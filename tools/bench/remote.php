@@ -34,7 +34,7 @@ const MUCH = 1_000_000_000;
  * The greatest age of a cached denial in seconds. This age is longer than a run, so that cached
  * denials never expire.
  */
-const HINT_AGE = 600.0;
+const DENIAL_CACHE_AGE = 600.0;
 /** The files that make up the Redis script for takes. */
 const TAKE = [
     __DIR__ . '/../../crates/stores/src/remote/redis/take.lua',
@@ -46,7 +46,7 @@ const TAKE = [
 /** Creates a storage that throws if it fails, with a prefix of its own for each server. */
 function storage(string $class, string $server): TokenBucketStorage
 {
-    return new $class($server, crc32($server) . ':', PATIENCE, TokenBucket\OnFailure::Throw, true, HINT_AGE);
+    return new $class($server, crc32($server) . ':', PATIENCE, TokenBucket\OnFailure::Throw, true, DENIAL_CACHE_AGE);
 }
 
 function granting(TokenBucketStorage $storage): TokenBucket
@@ -105,7 +105,7 @@ function redis_rows(RedisServer $server, bool $tcp): array
         'ping' => new Row('phpredis ping()', '$redis->ping()', ['redis' => $redis], TURNS),
         'script' => new Row('phpredis evalSha() of our script', '$redis->evalSha($hash, $words, 1)', $script, TURNS),
         'granted' => new Row('consume() on Redis, granted', '$bucket->consume()', ['bucket' => $granting], TURNS),
-        'denied' => new Row('consume() on Redis, denied by a hint', '$bucket->consume()', ['bucket' => denying($store)], MANY_TURNS),
+        'denied' => new Row('consume() on Redis, denied from the cache', '$bucket->consume()', ['bucket' => denying($store)], MANY_TURNS),
         'document' => new Row('JSON bucket under WATCH, by phpredis', '$limiter->handler()', ['limiter' => $watching], 1),
     ];
 }
@@ -131,7 +131,7 @@ function memcached_rows(MemcachedServer $server, bool $tcp): array
     return [
         'get' => new Row('ext-memcached get()', '$memcached->get("floor")', ['memcached' => $memcached], TURNS),
         'granted' => new Row('consume() on memcached, granted', '$bucket->consume()', ['bucket' => granting($store)], TURNS),
-        'denied' => new Row('consume() on memcached, denied by a hint', '$bucket->consume()', ['bucket' => denying($store)], MANY_TURNS),
+        'denied' => new Row('consume() on memcached, denied from the cache', '$bucket->consume()', ['bucket' => denying($store)], MANY_TURNS),
         'document' => new Row('bucket behind a lock, by ext-memcache', '$limiter->check("document", ' . MUCH . ', 60)', $limiter, 1),
     ];
 }
@@ -228,7 +228,7 @@ $counted = array_combine(array_keys($before), $counted);
 $calls = fn (string $row) => array_sum(array_map(fn (array $of) => $of[0][$row]->calls + $of[1][$row]->calls, $transports));
 $granted = $calls('granted') + $alone['granted']->calls + $in_cluster['granted']->calls;
 must($counted['asked'] === $granted, 'not every grant contacted the store, or a denial did');
-must($counted['hinted'] === $calls('denied'), 'not every denial came from a hint');
+must($counted['cached'] === $calls('denied'), 'not every denial came from the denial cache');
 must($counted['failed'] === 0, 'a store failed');
 array_map(fn (Row $row) => $row->gather(ROUNDS, LEAST), $rows);
 

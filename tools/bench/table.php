@@ -202,12 +202,12 @@ function must_have_targets(Results $results): void
         ['core', 'Without PHP, keys: 1', 'granted'],
         ['core', 'Without PHP, keys: 1000000', 'granted'],
         ['migrations', 'MariaDB table, native prepares', 'TokenBucket, granted'],
-        ['migrations', 'MariaDB table, native prepares', 'TokenBucket, denied, no hints'],
+        ['migrations', 'MariaDB table, native prepares', 'TokenBucket, denied, no denial cache'],
     ];
     foreach (['Over a Unix socket', 'Over TCP, 127.0.0.1'] as $title) {
         foreach (['Redis', 'memcached'] as $server) {
             $needed[] = ['remote', $title, "consume() on $server, granted"];
-            $needed[] = ['remote', $title, "consume() on $server, denied by a hint"];
+            $needed[] = ['remote', $title, "consume() on $server, denied from the cache"];
         }
     }
     foreach ($needed as [$program, $title, $name]) {

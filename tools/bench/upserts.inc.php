@@ -28,7 +28,7 @@ abstract class UpsertByHand
      */
     final public function __construct(protected readonly PDO $db, ListeningPDO $listening)
     {
-        $storage = new TokenBucketStoragePDO($listening, 'limits', hints: false);
+        $storage = new TokenBucketStoragePDO($listening, 'limits', denialCache: false);
         (new TokenBucket($storage, self::NAME, 10, 1))->consume();
         $text = $listening->texts[0];
         must(str_contains($text, 'INSERT') && substr_count($text, '?') === static::PLACES, "unexpected statement: $text");
@@ -146,12 +146,12 @@ function upsert_rows(PDO $db, UpsertByHand $upsert, string $place): array
         $rows["hand, $what"] = new Row("the upsert by hand, $what", $call, $variables, 1);
     }
     $storage = $upsert instanceof MySqlUpsert ? new TokenBucketStoragePDOMySQL($db, 'limits') : new TokenBucketStoragePDO($db, 'limits');
-    $asking = new TokenBucketStoragePDO($db, 'limits', hints: false);
-    $hinting = new TokenBucketStoragePDO($db, 'limits', hintMaxAge: HINT_AGE);
+    $asking = new TokenBucketStoragePDO($db, 'limits', denialCache: false);
+    $caching = new TokenBucketStoragePDO($db, 'limits', denialCacheMaxAge: DENIAL_CACHE_AGE);
     return $rows + [
         'ours, granted' => row_of_bucket('TokenBucket, granted', $storage, "ours granted $place", true, 1),
-        'ours, denied' => row_of_bucket('TokenBucket, denied, no hints', $asking, "ours denied $place", false, 1),
-        'ours, hinted' => row_of_bucket('TokenBucket, denied by a hint', $hinting, "hint denied $place", false, MANY_TURNS),
+        'ours, denied' => row_of_bucket('TokenBucket, denied, no denial cache', $asking, "ours denied $place", false, 1),
+        'ours, cached' => row_of_bucket('TokenBucket, denied from the cache', $caching, "cached denied $place", false, MANY_TURNS),
     ];
 }
 
@@ -187,14 +187,14 @@ function measure_table(string $title, MariaDbServer|PostgreSqlServer|SqliteFile 
     }
     if ($server instanceof SqliteFile) {
         // Denials of SQLite are not cached.
-        unset($rows['ours, hinted']);
+        unset($rows['ours, cached']);
     }
     $before = TokenBucket\status()['remote'];
     sample_shuffled($rows, ROUNDS, SAMPLES, LEAST);
     $counted = TokenBucket\status()['remote'];
-    $hinted = $rows['ours, hinted']->calls ?? 0;
-    must($counted['hinted'] - $before['hinted'] === $hinted, 'not every denial came from a hint');
-    must($counted['asked'] - $before['asked'] === $rows['ours, granted']->calls + $rows['ours, denied']->calls, 'a hint replaced a query');
+    $cached = $rows['ours, cached']->calls ?? 0;
+    must($counted['cached'] - $before['cached'] === $cached, 'not every denial came from the denial cache');
+    must($counted['asked'] - $before['asked'] === $rows['ours, granted']->calls + $rows['ours, denied']->calls, 'the denial cache replaced a query');
     must($counted['failed'] === $before['failed'], 'a database failed');
     title($title);
     foreach (['granted', 'denied'] as $what) {
@@ -203,13 +203,13 @@ function measure_table(string $title, MariaDbServer|PostgreSqlServer|SqliteFile 
             report($userland);
             report_rival($ours, $userland);
             if ($what === 'denied') {
-                report_rival($rows['ours, hinted'], $userland);
+                report_rival($rows['ours, cached'], $userland);
             }
         }
         report($hand);
         report($ours, $hand, 1.1);
     }
     if ($userland === null) {
-        isset($rows['ours, hinted']) && report_rival($rows['ours, hinted'], $rows['hand, denied']);
+        isset($rows['ours, cached']) && report_rival($rows['ours, cached'], $rows['hand, denied']);
     }
 }

@@ -15,7 +15,7 @@ abstract class Subject
     /** The part of a load without calls other than takes of one bucket. */
     protected const TAKES = ['refunds' => 0, 'resets' => 0, 'batches' => 0, 'charges' => 0, 'reserves' => 0];
     /** True if workers use the denial cache. */
-    protected const HINTS = false;
+    protected const DENIAL_CACHE = false;
 
     /** True if workers kill themselves. */
     public const DIES = false;
@@ -90,8 +90,8 @@ abstract class Subject
     {
         return [
             'storage' => $this->storage(),
-            'shared' => [...static::SHARED, ...$this->unhinted(static::SHARED, 10)],
-            'own' => array_map(fn (int $slot) => [100 + $slot, ...static::OWN, !static::HINTS], range(0, $this->workers - 1)),
+            'shared' => [...static::SHARED, ...$this->uncached(static::SHARED, 10)],
+            'own' => array_map(fn (int $slot) => [100 + $slot, ...static::OWN, !static::DENIAL_CACHE], range(0, $this->workers - 1)),
             'costs' => 4,
             'refunds' => 25,
             'resets' => 2_500,
@@ -113,9 +113,9 @@ abstract class Subject
      * Returns copies of the buckets without the denial cache, or an empty array if the subject does
      * not use the denial cache.
      */
-    private function unhinted(array $buckets, int $offset): array
+    private function uncached(array $buckets, int $offset): array
     {
-        return static::HINTS ? array_map(fn (array $bucket) => [$bucket[0] + $offset, $bucket[1], $bucket[2], false], $buckets) : [];
+        return static::DENIAL_CACHE ? array_map(fn (array $bucket) => [$bucket[0] + $offset, $bucket[1], $bucket[2], false], $buckets) : [];
     }
 
     /**
@@ -134,7 +134,7 @@ abstract class Subject
         $load = $this->load();
         foreach ([...$load['shared'], ...$load['own']] as $bucket) {
             $text .= "bucket $bucket[0] " . (int) round($bucket[1] * 1000) . ' ' . (int) round($bucket[2] * 1000) . "\n";
-            $text .= ($bucket[3] ?? true) ? '' : "unhinted $bucket[0]\n";
+            $text .= ($bucket[3] ?? true) ? '' : "uncached $bucket[0]\n";
         }
         return $text;
     }

@@ -199,18 +199,18 @@ class Extension
 
     protected function bucket(array $bucket): TokenBucket
     {
-        [$id, $capacity, $rate, $hints] = [...$bucket, true];
-        return $this->buckets[$id] ??= new TokenBucket($this->storages[$hints] ??= $this->storage($hints), "b$id", $capacity, $rate);
+        [$id, $capacity, $rate, $denialCache] = [...$bucket, true];
+        return $this->buckets[$id] ??= new TokenBucket($this->storages[$denialCache] ??= $this->storage($denialCache), "b$id", $capacity, $rate);
     }
 
-    private function storage(bool $hints): TokenBucketStorage
+    private function storage(bool $denialCache): TokenBucketStorage
     {
         ['class' => $class, 'arguments' => $arguments] = $this->storage_of;
         if (isset($arguments['onFailure'])) {
             $arguments['onFailure'] = constant('TokenBucket\OnFailure::' . $arguments['onFailure']);
         }
-        if (!$hints) {
-            $arguments['hints'] = false;
+        if (!$denialCache) {
+            $arguments['denialCache'] = false;
         }
         if (isset($this->storage_of['pdo'])) {
             $db = new PDO(...$this->storage_of['pdo']);

@@ -3,7 +3,7 @@
 //! A denied call adds to the debt of the bucket, but the debt stays below one window. A client that
 //! keeps calling stays denied. A client that stops is granted a call after at most one window.
 
-use gcra::quota::MAX_BURST;
+use gcra::quota::MAX_SPAN;
 use gcra::{Grain, Step, Ticks};
 
 /// The number of parts into which a call is divided.
@@ -21,7 +21,7 @@ pub fn charged(calls: f64, window: Ticks, grain: Grain) -> Step {
     // The product is at most 10^18, and not negative because `calls` is more than 0.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     let parts = ((calls.min(MOST_CALLS) * PARTS as f64) as u128).max(1);
-    let most = MAX_BURST - MAX_BURST % grain;
+    let most = MAX_SPAN - MAX_SPAN % grain;
     let whole = |ticks: u128| {
         let ticks = Ticks::try_from(ticks).map_or(most, |ticks| ticks.min(most));
         // The result is at most 2^60 plus a grain.
@@ -30,10 +30,10 @@ pub fn charged(calls: f64, window: Ticks, grain: Grain) -> Step {
     // The dividend is at most 2^64 * 10^9.
     let cost = whole((u128::from(window) * PARTS).div_ceil(parts).max(1));
     // Use the rounded cost, so that the span of n calls is n costs.
-    let burst = whole((u128::from(cost) * parts).div_ceil(PARTS));
+    let span = whole((u128::from(cost) * parts).div_ceil(PARTS));
     Step {
-        max_debt: burst.saturating_sub(cost).max(grain),
-        ..Step::new(cost, burst)
+        max_debt: span.saturating_sub(cost).max(grain),
+        ..Step::new(cost, span)
     }
 }
 
@@ -46,7 +46,7 @@ mod tests {
     fn the_worked_example_holds() {
         let step = charged(5.0, 300 * S, Grain::Nanosecond);
         assert_eq!(
-            (step.cost, step.burst, step.max_debt),
+            (step.cost, step.span, step.max_debt),
             (60 * S, 300 * S, 240 * S)
         );
         let (mut empty_at, now) = (Timestamp::ZERO, Timestamp(10_000 * S));
@@ -63,19 +63,19 @@ mod tests {
         for calls in [1u32, 2, 3, 7, 1000, 999_999, 1_000_000_000] {
             for grain in [Grain::Nanosecond, Grain::Microsecond] {
                 let step = charged(f64::from(calls), 60 * S, grain);
-                let granted = step.burst / step.cost;
+                let granted = step.span / step.cost;
                 assert_eq!(granted, u64::from(calls));
                 assert_eq!(
-                    (step.burst % grain.ticks(), step.cost % grain.ticks()),
+                    (step.span % grain.ticks(), step.cost % grain.ticks()),
                     (0, 0)
                 );
             }
         }
         let all = charged(f64::INFINITY, 60 * S, Grain::Nanosecond);
-        assert_eq!(all.burst / all.cost, 1_000_000_000);
+        assert_eq!(all.span / all.cost, 1_000_000_000);
         let half = charged(0.5, 60 * S, Grain::Nanosecond);
-        assert!(half.cost > half.burst);
-        let long = charged(1.0, MAX_BURST, Grain::Microsecond);
-        assert!(long.burst <= MAX_BURST && long.cost == long.burst);
+        assert!(half.cost > half.span);
+        let long = charged(1.0, MAX_SPAN, Grain::Microsecond);
+        assert!(long.span <= MAX_SPAN && long.cost == long.span);
     }
 }

@@ -9,7 +9,7 @@
 -- This script represents a bucket by the microsecond at which it was empty. Both numbers of the
 -- record are doubles, which are exact enough to restore that microsecond.
 
-local cost, burst, capacity = ARGV[1] + 0, ARGV[2] + 0, ARGV[3] + 0
+local cost, span, capacity = ARGV[1] + 0, ARGV[2] + 0, ARGV[3] + 0
 local record = call('GET', KEYS[1])
 
 -- Checks the numbers outside of strings. `amount` checks the numbers in strings. The check is
@@ -52,11 +52,11 @@ if record then
     end
     -- The tokens are limited to the capacity, which may have been lowered. A debt is limited to one
     -- span, so that it ends.
-    local held = math.max(-burst, math.min(burst, num * burst / capacity))
+    local held = math.max(-span, math.min(span, num * span / capacity))
     empty_at = math.floor(second * 1000000 + 0.5) - math.floor(held + 0.5)
 end
 
-local state = math.max(empty_at, now - burst) + cost
+local state = math.max(empty_at, now - span) + cost
 if state > now then
     return state - now
 end
@@ -79,10 +79,10 @@ local second = string.format('%.0f', math.floor(now / 1000000))
 if now % 1000000 ~= 0 then
     second = second .. string.gsub(string.format('.%06d', now % 1000000), '0+$', '')
 end
-local bucket = '{"num":' .. shortest((now - state) * capacity / burst) .. ',"time":' .. second .. '}'
+local bucket = '{"num":' .. shortest((now - state) * capacity / span) .. ',"time":' .. second .. '}'
 -- The key lives one second longer than the bucket needs to become full, because other programs read
 -- whole seconds. A longer remaining life is kept. A key without an expiry gets an expiry.
-local life = math.ceil((state + burst - now) / 1000) + 1000
+local life = math.ceil((state + span - now) / 1000) + 1000
 -- As text, because Redis 7.2.0 to 7.2.4 writes the number 10^8 as 1e+8.
 life = string.format('%.0f', math.max(life, call('PTTL', KEYS[1])))
 call('SET', KEYS[1], bucket, 'PX', life)

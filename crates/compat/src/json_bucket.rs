@@ -24,7 +24,7 @@ pub fn take(redis: &Redis, key: &[u8], quota: &Quota, deadline: Timestamp) -> Re
     let capacity = quota.capacity().to_float().to_string();
     let arguments = [
         Argument::micros(cost),
-        Argument::micros(quota.burst()),
+        Argument::micros(quota.span()),
         Argument::Word(capacity.as_bytes()),
     ];
     let reply = redis.run(&TAKE, &[key], &arguments, deadline)?;

@@ -19,7 +19,7 @@
 
 use crate::clock::Ticks;
 use crate::key::Key;
-use crate::quota::MAX_BURST;
+use crate::quota::MAX_SPAN;
 use crate::step::{Outcome, Step};
 use crate::store::Put;
 use smallvec::SmallVec;
@@ -136,7 +136,7 @@ impl Taken {
     /// Returns the change that undoes the take. The change must run on the store that ran the step.
     #[must_use]
     pub const fn give_back(&self) -> Put {
-        Put::give_back(self.step.cost, self.step.burst, self.outcome.empty_at)
+        Put::give_back(self.step.cost, self.step.span, self.outcome.empty_at)
     }
 }
 
@@ -206,7 +206,7 @@ pub fn sum(tickets: &[Ticket<'_>]) -> Step {
     let cost = costs.fold(0, Ticks::saturating_add);
     Step {
         // A cost above the limit exceeds every capacity.
-        cost: cost.min(MAX_BURST + 1),
+        cost: cost.min(MAX_SPAN + 1),
         ..tickets[0].step
     }
 }
@@ -276,7 +276,7 @@ mod tests {
     fn a_sum_above_the_greatest_burst_exceeds_every_capacity() {
         let mut tickets = tickets(&["a"; 2]);
         for ticket in &mut tickets {
-            ticket.step = Step::new(MAX_BURST, MAX_BURST);
+            ticket.step = Step::new(MAX_SPAN, MAX_SPAN);
         }
         assert!(sum(&tickets).exceeds_capacity());
         assert!(!sum(&tickets[..1]).exceeds_capacity());

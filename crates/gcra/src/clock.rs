@@ -1,8 +1,8 @@
 //! Time in whole ticks.
 //!
 //! Each store uses one clock. All instants that the store keeps are measured on that clock. A tick
-//! is a nanosecond. Invariant: `boot_clock() >= EPOCH`, so that `now - burst` is never negative. A
-//! bucket's span, `burst`, is at most 2^60 ticks.
+//! is a nanosecond. Invariant: `boot_clock() >= EPOCH`, so that `now - span` is never negative. A
+//! bucket's span, `span`, is at most 2^60 ticks.
 
 use rustix::time::{ClockId, clock_gettime};
 use std::ops::{Add, AddAssign, Sub};

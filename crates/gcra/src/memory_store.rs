@@ -95,7 +95,7 @@ impl MemoryStore {
             let span = record.map_or(0, |record| record.span);
             let record = Record {
                 empty_at: outcome.empty_at,
-                span: span.max(step.span()),
+                span: span.max(step.lifetime()),
             };
             records.insert(key.hash, record);
         }
@@ -140,13 +140,13 @@ impl MemoryStore {
             }
             Put::Refund {
                 cost,
-                burst,
+                span,
                 taken,
                 in_debt,
             } => {
                 if let Some(record) = records.get_mut(&key.hash) {
-                    let cost = Put::worth((cost, in_debt), burst, taken, record.empty_at, now);
-                    record.empty_at = Put::refunded(record.empty_at, now, cost, burst);
+                    let cost = Put::worth((cost, in_debt), span, taken, record.empty_at, now);
+                    record.empty_at = Put::refunded(record.empty_at, now, cost, span);
                 }
             }
             Put::Bootstrap { age } => {

@@ -1,14 +1,14 @@
 //! The quota: a capacity and a rate in whole ticks.
 //!
-//! Invariant of every `Quota`: `1 <= burst <= MAX_BURST`, and the cost of any amount up to the
-//! capacity is at most `burst`. So the sum of an instant and a few spans fits into 64 bits.
+//! Invariant of every `Quota`: `1 <= span <= MAX_SPAN`, and the cost of any amount up to the
+//! capacity is at most `span`. So the sum of an instant and a few spans fits into 64 bits.
 
 use crate::clock::{EPOCH, TICKS_PER_MICROSECOND, TICKS_PER_SECOND, Ticks};
 use crate::step::Step;
 use crate::tokens::{AmountError, Tokens};
 
-/// The greatest burst in ticks: 2^60 ns (36 years).
-pub const MAX_BURST: Ticks = EPOCH.0;
+/// The greatest span in ticks: 2^60 ns (36 years).
+pub const MAX_SPAN: Ticks = EPOCH.0;
 
 /// The greatest rate: 10^15 tokens a second.
 const MAX_RATE: i64 = 1_000_000_000_000_000;
@@ -73,10 +73,10 @@ impl Grain {
 /// tokens a second, `group` is 1. Then every token costs exactly `unit`, and a full bucket of n
 /// tokens grants exactly n.
 ///
-/// In a store whose [`Grain`] is a microsecond, `unit`, every cost and the burst are whole
+/// In a store whose [`Grain`] is a microsecond, `unit`, every cost and the span are whole
 /// microseconds. There, `group` is 1 up to a thousand tokens a second.
 ///
-/// Worked example: 10 tokens, 3 a second. `unit = ceil(10^9 / 3) = 333,333,334 ns`, `burst = 10 *
+/// Worked example: 10 tokens, 3 a second. `unit = ceil(10^9 / 3) = 333,333,334 ns`, `span = 10 *
 /// unit = 3,333,333,340 ns`. A full bucket grants ten single tokens, and then one token every
 /// 333,333,334 ns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,7 +86,7 @@ pub struct Quota {
     grain: Grain,
     /// True if `unit` was rounded up.
     is_rounded: bool,
-    burst: Ticks,
+    span: Ticks,
     capacity: Tokens,
     whole_capacity: u64,
 }
@@ -105,8 +105,8 @@ pub enum QuotaError {
     NoRate,
     /// The rate is above 10^15.
     RateTooHigh,
-    /// The bucket would take longer than [`MAX_BURST`] to refill.
-    BurstTooLong,
+    /// The bucket would take longer than [`MAX_SPAN`] to refill.
+    SpanTooLong,
 }
 
 impl Quota {
@@ -116,7 +116,7 @@ impl Quota {
         group: 1,
         grain: Grain::Nanosecond,
         is_rounded: false,
-        burst: TICKS_PER_SECOND,
+        span: TICKS_PER_SECOND,
         capacity: Tokens::ONE,
         whole_capacity: 1,
     };
@@ -126,7 +126,7 @@ impl Quota {
     ///
     /// # Errors
     /// Returns [`QuotaError`] if the capacity or the rate is zero, the rate is too high or the
-    /// burst is too long.
+    /// span is too long.
     pub fn new(capacity: Tokens, rate: Tokens, grain: Grain) -> Result<Self, QuotaError> {
         if capacity.is_zero() {
             return Err(QuotaError::NoCapacity);
@@ -179,10 +179,10 @@ impl Quota {
             let unit = grains.and_then(|grains| unit(added, grains, grain));
             // `None` means an overflow: the span is too long, or it adds so many tokens that no
             // group is large enough.
-            let (unit, is_rounded) = unit.ok_or(QuotaError::BurstTooLong)?;
+            let (unit, is_rounded) = unit.ok_or(QuotaError::SpanTooLong)?;
             if unit >= LEAST_UNIT {
                 let quota = Self::of_unit(capacity, unit, group, grain);
-                let quota = quota.ok_or(QuotaError::BurstTooLong)?;
+                let quota = quota.ok_or(QuotaError::SpanTooLong)?;
                 return Ok(Self {
                     is_rounded,
                     ..quota
@@ -193,18 +193,18 @@ impl Quota {
         Err(QuotaError::RateTooHigh)
     }
 
-    /// Returns the quota that adds `group` tokens in `unit` grains, or `None` if the burst is too
+    /// Returns the quota that adds `group` tokens in `unit` grains, or `None` if the span is too
     /// long.
     fn of_unit(capacity: Tokens, unit: u64, group: u64, grain: Grain) -> Option<Self> {
         let unit = unit.checked_mul(grain.ticks())?;
         let grains = grains(capacity, unit, group, grain)?;
-        let burst = grains.checked_mul(grain.ticks())?;
-        (burst <= MAX_BURST).then_some(Self {
+        let span = grains.checked_mul(grain.ticks())?;
+        (span <= MAX_SPAN).then_some(Self {
             unit,
             group,
             grain,
             is_rounded: false,
-            burst,
+            span,
             capacity,
             whole_capacity: capacity.floor(),
         })
@@ -224,8 +224,8 @@ impl Quota {
 
     /// Returns the ticks in which the whole bucket refills.
     #[must_use]
-    pub const fn burst(&self) -> Ticks {
-        self.burst
+    pub const fn span(&self) -> Ticks {
+        self.span
     }
 
     /// Returns the ticks in which `tokens` refill, rounded to whole grains as [`Grain`] describes.
@@ -237,17 +237,17 @@ impl Quota {
             return None;
         }
         let grains = grains(tokens, self.unit, self.group, self.grain)?;
-        // The product is at most the burst, because the tokens are at most the capacity.
+        // The product is at most the span, because the tokens are at most the capacity.
         Some(grains * self.grain.ticks())
     }
 
     /// Returns the ticks in which `tokens` refill, rounded as in [`Quota::cost`]. `tokens` may
-    /// exceed the capacity. Returns `None` above [`MAX_BURST`].
+    /// exceed the capacity. Returns `None` above [`MAX_SPAN`].
     #[must_use]
     pub fn price(&self, tokens: Tokens) -> Option<Ticks> {
         let grains = grains(tokens, self.unit, self.group, self.grain)?;
         let ticks = grains.checked_mul(self.grain.ticks())?;
-        (ticks <= MAX_BURST).then_some(ticks)
+        (ticks <= MAX_SPAN).then_some(ticks)
     }
 
     /// Returns the step that takes `tokens`. If `tokens` exceed the capacity, every bucket denies
@@ -268,15 +268,15 @@ impl Quota {
 
     #[inline]
     fn step_of(&self, cost: Option<Ticks>) -> Step {
-        // A cost above the burst is never granted. The cost exceeds the burst by a whole grain,
-        // because a store would round away less than a grain. A burst is at most 2^60, so the sum
+        // A cost above the span is never granted. The cost exceeds the span by a whole grain,
+        // because a store would round away less than a grain. A span is at most 2^60, so the sum
         // cannot overflow.
-        let too_much = self.burst + self.grain.ticks();
-        Step::new(cost.unwrap_or(too_much), self.burst)
+        let too_much = self.span + self.grain.ticks();
+        Step::new(cost.unwrap_or(too_much), self.span)
     }
 
     /// Returns the ticks that a refund of `tokens` gives back, rounded down to whole grains. The
-    /// result is at most [`MAX_BURST`]. It may exceed the span, because a bucket in debt may need
+    /// result is at most [`MAX_SPAN`]. It may exceed the span, because a bucket in debt may need
     /// more to become full.
     ///
     /// If the result were rounded up like a cost, many small refunds would give back more than one
@@ -285,7 +285,7 @@ impl Quota {
     pub fn refund(&self, tokens: Tokens) -> Ticks {
         let grains = tokens.scale_down(self.unit, self.group * self.grain.ticks());
         let worth = grains.and_then(|grains| grains.checked_mul(self.grain.ticks()));
-        let most = MAX_BURST - MAX_BURST % self.grain.ticks();
+        let most = MAX_SPAN - MAX_SPAN % self.grain.ticks();
         worth.map_or(most, |worth| worth.min(most))
     }
 
@@ -298,14 +298,14 @@ impl Quota {
             return None;
         }
         if self.group == 1 {
-            // `tokens` is at most the capacity, so the product is at most the burst, 2^60.
+            // `tokens` is at most the capacity, so the product is at most the span, 2^60.
             return Some(tokens * self.unit);
         }
         let grain = self.grain.ticks();
-        // The burst bounds tokens * unit by 2^60 * 10^12.
+        // The span bounds tokens * unit by 2^60 * 10^12.
         let cost = u128::from(tokens) * u128::from(self.unit);
         let grains = u64::try_from(cost.div_ceil(u128::from(self.group * grain))).ok()?;
-        // The cost is at most the burst.
+        // The cost is at most the span.
         Some(grains * grain)
     }
 
@@ -314,7 +314,7 @@ impl Quota {
     /// A call for `n` whole tokens is granted exactly if `n <= tokens(available)`.
     #[must_use]
     pub fn tokens(&self, available: Ticks) -> u64 {
-        let available = available.min(self.burst);
+        let available = available.min(self.span);
         // Costs are whole grains, so a part of a grain adds no token.
         let available = available - available % self.grain.ticks();
         if self.group == 1 {
@@ -334,11 +334,11 @@ impl Quota {
         u64::try_from(tokens).unwrap_or(u64::MAX)
     }
 
-    /// Returns the ticks in which `tokens` whole tokens refill, at most the burst. HTTP fields call
+    /// Returns the ticks in which `tokens` whole tokens refill, at most the span. HTTP fields call
     /// this a window.
     #[must_use]
     pub fn refill(&self, tokens: u64) -> Ticks {
-        self.cost_whole(tokens).unwrap_or(self.burst)
+        self.cost_whole(tokens).unwrap_or(self.span)
     }
 
     /// Returns the most ticks by which a time of `ticks` became longer because the time per token
@@ -378,7 +378,7 @@ impl Quota {
 #[inline]
 fn grains(tokens: Tokens, unit: Ticks, group: u64, grain: Grain) -> Option<u64> {
     if grain == Grain::FakeNanosecond && group == 1 {
-        // No token is free. A cost of 1 is at most the burst, which is at least 1.
+        // No token is free. A cost of 1 is at most the span, which is at least 1.
         let least = u64::from(!tokens.is_zero());
         return tokens.scale_down(unit, 1).map(|ticks| ticks.max(least));
     }
@@ -428,8 +428,8 @@ mod tests {
     fn the_worked_example_holds() {
         let quota = quota(10.0, 3.0).unwrap();
         assert_eq!(quota.cost(Tokens::ONE), Some(333_333_334));
-        assert_eq!(quota.burst(), 3_333_333_340);
-        assert_eq!(quota.tokens(quota.burst()), 10);
+        assert_eq!(quota.span(), 3_333_333_340);
+        assert_eq!(quota.tokens(quota.span()), 10);
         assert_eq!(quota.tokens(333_333_333), 0);
     }
 
@@ -438,7 +438,7 @@ mod tests {
         for (capacity, rate) in [(10.0, 3.0), (1e6, 1e7), (2.5, 1e12), (1e12, 1e15)] {
             let tokens = |n| Tokens::from_float(n).unwrap();
             let quota = quota_of(capacity, rate, Grain::Microsecond).unwrap();
-            assert_eq!(quota.burst() % 1_000, 0);
+            assert_eq!(quota.span() % 1_000, 0);
             for n in [1u64, 2, 3, 9, 10, 999_999] {
                 let Some(cost) = quota.cost_whole(n) else {
                     continue;
@@ -463,13 +463,13 @@ mod tests {
         let minute = 60 * TICKS_PER_SECOND;
         let quota = within(30, minute, Grain::Microsecond);
         assert_eq!(quota.cost_whole(1), Some(2_000_000_000));
-        assert_eq!(quota.burst(), minute);
+        assert_eq!(quota.span(), minute);
         let quota = within(7, minute, Grain::Nanosecond);
         assert_eq!(quota.cost_whole(1), Some(8_571_428_572));
-        assert_eq!(quota.burst(), 60_000_000_004);
+        assert_eq!(quota.span(), 60_000_000_004);
         let quota = within(5_000_000, TICKS_PER_SECOND, Grain::Microsecond);
         assert_eq!(quota.cost_whole(5), Some(1_000));
-        assert_eq!(quota.burst(), TICKS_PER_SECOND);
+        assert_eq!(quota.span(), TICKS_PER_SECOND);
         let none = Quota::within(Tokens::ONE, 0, Grain::Nanosecond);
         assert_eq!(none, Err(QuotaError::RateTooHigh));
     }
@@ -479,11 +479,11 @@ mod tests {
         // A sixth is not a double. 10.0 / 60.0 is a little less.
         let sixth = quota(10.0, 10.0 / 60.0).unwrap();
         assert_eq!(sixth.cost_whole(1), Some(6_000_000_000));
-        assert_eq!(sixth.rounding(sixth.burst()), 0);
+        assert_eq!(sixth.rounding(sixth.span()), 0);
         // Three tokens a second are exact, and cost no whole number of nanoseconds.
         let third = quota(3.0, 3.0).unwrap();
         assert_eq!(third.cost_whole(1), Some(333_333_334));
-        assert_eq!(third.rounding(third.burst()), 4);
+        assert_eq!(third.rounding(third.span()), 4);
         // The next double after a sixth is used as it is.
         let above = quota(10.0, (1f64 / 6.0).next_up()).unwrap();
         let below = quota(10.0, (1f64 / 6.0).next_down()).unwrap();
@@ -491,24 +491,24 @@ mod tests {
         assert_eq!(below.cost_whole(1), Some(6_000_000_001));
         // The first rate is ten tokens in three microseconds. The second one is a token in 7.5
         // microseconds, in a remote store.
-        assert_eq!(quota(10.0, 1e7 / 3.0).unwrap().burst(), 3_000);
+        assert_eq!(quota(10.0, 1e7 / 3.0).unwrap().span(), 3_000);
         let coarse = quota_of(1000.0, 1e6 / 7.5, Grain::Microsecond).unwrap();
-        assert_eq!(coarse.burst(), 7_500_000);
+        assert_eq!(coarse.span(), 7_500_000);
     }
 
     #[test]
     fn a_fake_clock_rounds_down() {
         let fake = |capacity, rate| quota_of(capacity, rate, Grain::FakeNanosecond).unwrap();
         assert_eq!(fake(3.0, 3.0).cost_whole(1), Some(333_333_333));
-        assert_eq!(fake(3.0, 3.0).burst(), 999_999_999);
+        assert_eq!(fake(3.0, 3.0).span(), 999_999_999);
         assert_eq!(fake(3.0, 3.0).whole_seconds(999_999_999), 1);
         assert_eq!(fake(3.0, 3.0).whole_seconds(1_000_000_001), 2);
-        assert_eq!(fake(10.0, 10.0 / 60.0).burst(), 60_000_000_000);
+        assert_eq!(fake(10.0, 10.0 / 60.0).span(), 60_000_000_000);
         // At a rate of a token in 30 days, neighbouring doubles differ by more than a nanosecond
         // per token.
         for n in 1..=1000 {
             let quota = fake(f64::from(n), f64::from(n) / 2_592_000.0);
-            assert!(quota.burst() <= 2_592_000_000_000_000, "{n} in 30 days");
+            assert!(quota.span() <= 2_592_000_000_000_000, "{n} in 30 days");
         }
     }
 
@@ -525,14 +525,14 @@ mod tests {
                 let cost = Tokens::from_float(1.0 / f64::from(parts)).unwrap();
                 let rate = f64::from(capacity) / period;
                 let quota = quota_of(f64::from(capacity), rate, Grain::FakeNanosecond).unwrap();
-                let calls = quota.burst() / quota.cost(cost).unwrap();
+                let calls = quota.span() / quota.cost(cost).unwrap();
                 assert_eq!(
                     calls,
                     u64::from(capacity * parts),
                     "{capacity} {parts} {period}"
                 );
                 assert_eq!(quota.refund(cost), quota.cost(cost).unwrap());
-                assert_eq!(quota.cost(quota.capacity()), Some(quota.burst()));
+                assert_eq!(quota.cost(quota.capacity()), Some(quota.span()));
             }
         }
         let quota = quota_of(1.0, 1e6, Grain::FakeNanosecond).unwrap();
@@ -545,10 +545,10 @@ mod tests {
     fn whole_seconds_ignore_only_what_rounding_has_added() {
         // Two million tokens at a thousand a second take exactly 2000 seconds.
         let long = quota_of(2e6, 1e3, Grain::Microsecond).unwrap();
-        assert_eq!(long.whole_seconds(long.burst()), 2000);
+        assert_eq!(long.whole_seconds(long.span()), 2000);
         let minute = quota_of(7.0, 7.0 / 60.0, Grain::Microsecond).unwrap();
-        assert_eq!(minute.burst(), 60_000_003_000);
-        assert_eq!(minute.whole_seconds(minute.burst()), 60);
+        assert_eq!(minute.span(), 60_000_003_000);
+        assert_eq!(minute.whole_seconds(minute.span()), 60);
         assert_eq!(minute.whole_seconds(60_000_010_000), 61);
     }
 
@@ -557,9 +557,9 @@ mod tests {
         assert_eq!(quota(0.0, 1.0), Err(QuotaError::NoCapacity));
         assert_eq!(quota(1.0, 0.0), Err(QuotaError::NoRate));
         assert_eq!(quota(1.0, 2e15), Err(QuotaError::RateTooHigh));
-        assert_eq!(quota(1.0, 1e-300), Err(QuotaError::BurstTooLong));
-        assert_eq!(quota(1e300, 1e15), Err(QuotaError::BurstTooLong));
-        assert_eq!(quota(1e10, 1.0), Err(QuotaError::BurstTooLong));
+        assert_eq!(quota(1.0, 1e-300), Err(QuotaError::SpanTooLong));
+        assert_eq!(quota(1e300, 1e15), Err(QuotaError::SpanTooLong));
+        assert_eq!(quota(1e10, 1.0), Err(QuotaError::SpanTooLong));
     }
 
     #[test]
@@ -575,22 +575,22 @@ mod tests {
         let quota = quota_of(10.0, 1e7, Grain::Microsecond).unwrap();
         assert_eq!(quota.price(tokens(25.0)), Some(3_000));
         let year = quota_of(1.0, 1.0, Grain::Microsecond).unwrap();
-        let most = MAX_BURST / TICKS_PER_SECOND;
+        let most = MAX_SPAN / TICKS_PER_SECOND;
         assert_eq!(
             year.price(tokens(most as f64)),
             Some(most * TICKS_PER_SECOND)
         );
         assert_eq!(year.price(tokens(most as f64 + 1.0)), None);
-        let exact = Quota::within(Tokens::ONE, MAX_BURST, Grain::Nanosecond).unwrap();
-        assert_eq!(exact.price(Tokens::ONE), Some(MAX_BURST));
+        let exact = Quota::within(Tokens::ONE, MAX_SPAN, Grain::Nanosecond).unwrap();
+        assert_eq!(exact.price(Tokens::ONE), Some(MAX_SPAN));
     }
 
     #[test]
     fn a_step_above_the_capacity_costs_a_grain_more_than_the_burst() {
         for grain in [Grain::Nanosecond, Grain::Microsecond] {
             let quota = quota_of(2.0, 1.0, grain).unwrap();
-            let too_much = quota.burst() + grain.ticks();
-            assert_eq!(quota.step_whole(3), Step::new(too_much, quota.burst()));
+            let too_much = quota.span() + grain.ticks();
+            assert_eq!(quota.step_whole(3), Step::new(too_much, quota.span()));
         }
     }
 
@@ -605,14 +605,14 @@ mod tests {
     fn a_refill_takes_at_most_the_burst() {
         let quota = quota(10.0, 2.0).unwrap();
         assert_eq!(quota.refill(3), 3 * TICKS_PER_SECOND / 2);
-        assert_eq!(quota.refill(11), quota.burst());
+        assert_eq!(quota.refill(11), quota.span());
     }
 
     #[test]
     fn a_rate_identifies_no_unit_from_2_51_on() {
         let rounding = |unit: u64| {
             let quota = quota(1.0, 1e9 / unit as f64).unwrap();
-            quota.rounding(quota.burst())
+            quota.rounding(quota.span())
         };
         assert_eq!(rounding(LEAST_UNNAMED - 1), 0);
         assert_eq!(rounding(LEAST_UNNAMED), 2);
@@ -624,12 +624,12 @@ mod tests {
         let taken = quota.cost(Tokens::from_int(1000).unwrap()).unwrap();
         assert!(1000 * quota.refund(Tokens::ONE) <= taken);
         assert_eq!(quota.refund(Tokens::from_int(1000).unwrap()), taken);
-        assert_eq!(quota.refund(Tokens::from_float(1e300).unwrap()), MAX_BURST);
+        assert_eq!(quota.refund(Tokens::from_float(1e300).unwrap()), MAX_SPAN);
         // A store in microseconds gives back whole microseconds.
         let coarse = quota_of(1000.0, 1e4, Grain::Microsecond).unwrap();
         assert_eq!(coarse.refund(Tokens::from_int(5).unwrap()), 500_000);
         let most = coarse.refund(Tokens::from_float(1e300).unwrap());
-        assert_eq!(most, MAX_BURST / 1_000 * 1_000);
+        assert_eq!(most, MAX_SPAN / 1_000 * 1_000);
     }
 
     #[test]

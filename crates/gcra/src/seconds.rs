@@ -4,7 +4,7 @@
 //! small. Waiting times for callers are rounded up, too, so that the wait is long enough.
 
 use crate::clock::{TICKS_PER_SECOND, Ticks};
-use crate::quota::{Grain, MAX_BURST};
+use crate::quota::{Grain, MAX_SPAN};
 use crate::step::Step;
 use crate::tokens::{AmountError, Tokens};
 
@@ -12,7 +12,7 @@ use crate::tokens::{AmountError, Tokens};
 /// has a nearest double of its own.
 const DISTINCT: Ticks = 1 << 52;
 
-/// Returns `seconds` in ticks, rounded up, at most [`MAX_BURST`].
+/// Returns `seconds` in ticks, rounded up, at most [`MAX_SPAN`].
 ///
 /// If `seconds` is the double nearest to a whole number of ticks, that number is returned. For
 /// example, 0.01 s is 10^7 ticks, although the double is a little more.
@@ -35,13 +35,13 @@ fn rounded(seconds: f64, round: fn(Tokens, u64, u64) -> Option<u64>) -> Result<T
     let named = [nearest, nearest - 1.0, nearest + 1.0]
         .into_iter()
         .find(|&ticks| is_nearest(ticks));
-    if let Some(ticks) = named.filter(|&ticks| ticks < MAX_BURST as f64) {
+    if let Some(ticks) = named.filter(|&ticks| ticks < MAX_SPAN as f64) {
         // The number is whole, not negative and below 2^60.
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         return Ok(ticks as Ticks);
     }
     let ticks = round(exact, TICKS_PER_SECOND, 1);
-    Ok(ticks.map_or(MAX_BURST, |ticks| ticks.min(MAX_BURST)))
+    Ok(ticks.map_or(MAX_SPAN, |ticks| ticks.min(MAX_SPAN)))
 }
 
 /// Returns `floor(amount * factor / divisor)`, but at least 1, so that no token is free.
@@ -57,7 +57,7 @@ pub fn from_ticks(ticks: Ticks) -> f64 {
     }
     // Negative seconds count as 0 ticks.
     let reached = |seconds| to_ticks(seconds).unwrap_or(0);
-    let wanted = ticks.min(MAX_BURST);
+    let wanted = ticks.min(MAX_SPAN);
     let mut seconds = ticks as f64 / TICKS_PER_SECOND as f64;
     // Beyond 2^53 ticks, the result was rounded twice: in the conversion and in the division. So it
     // may be up to two doubles too small or too great.
@@ -89,8 +89,8 @@ pub fn to_step(cost: f64, full: f64, grain: Grain) -> Result<Step, SpanError> {
     let cost_ticks = whole(cost).map_err(SpanError::Cost)?;
     let full_ticks = whole(full).map_err(SpanError::Full)?;
     let ratio = (full / cost).round();
-    let mut burst = full_ticks;
-    if ratio.is_finite() && ratio < MAX_BURST as f64 {
+    let mut span = full_ticks;
+    if ratio.is_finite() && ratio < MAX_SPAN as f64 {
         // Neither time is negative, so the ratio is at least 0. The ratio is below 2^60.
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         let costs = ratio as u64;
@@ -100,16 +100,16 @@ pub fn to_step(cost: f64, full: f64, grain: Grain) -> Result<Step, SpanError> {
             // error of the doubles, which is less than 2^-52 each.
             && whole.abs_diff(full_ticks) <= costs.saturating_mul(grain) + (full_ticks >> 51)
         {
-            burst = whole;
+            span = whole;
         }
     }
     // The greatest span is rounded down to whole grains.
-    let most = MAX_BURST - MAX_BURST % grain;
+    let most = MAX_SPAN - MAX_SPAN % grain;
     if cost > full && cost_ticks >= most {
         // Both may be limited to the greatest span. Even then, a full bucket must deny the step.
-        return Ok(Step::new(most + grain, burst.min(most)));
+        return Ok(Step::new(most + grain, span.min(most)));
     }
-    Ok(Step::new(cost_ticks.min(most), burst.min(most)))
+    Ok(Step::new(cost_ticks.min(most), span.min(most)))
 }
 
 /// The part of a step that is not a valid number of seconds: the cost or the span.
@@ -138,7 +138,7 @@ mod tests {
             999_999_999,
             1 << 53,
             (1 << 59) + 1,
-            MAX_BURST,
+            MAX_SPAN,
         ] {
             let told = from_ticks(ticks);
             assert!(to_ticks(told).unwrap() >= ticks);
@@ -162,7 +162,7 @@ mod tests {
             assert_eq!(to_ticks(ticks as f64 / 1e9), Ok(ticks));
         }
         assert_eq!(to_ticks(1.0 / 3.0), Ok(333_333_334));
-        assert_eq!(to_ticks(1e300), Ok(MAX_BURST));
+        assert_eq!(to_ticks(1e300), Ok(MAX_SPAN));
     }
 
     #[test]
@@ -171,8 +171,8 @@ mod tests {
             for n in [1, 2, 10, 97, 1000u32] {
                 for grain in [Grain::Nanosecond, Grain::Microsecond] {
                     let step = to_step(1.0 / rate, f64::from(n) / rate, grain).unwrap();
-                    assert_eq!(step.burst / step.cost, u64::from(n), "{rate} {n}");
-                    assert_eq!(step.burst % grain.ticks(), 0);
+                    assert_eq!(step.span / step.cost, u64::from(n), "{rate} {n}");
+                    assert_eq!(step.span % grain.ticks(), 0);
                 }
             }
         }

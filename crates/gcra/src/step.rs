@@ -1,11 +1,11 @@
 //! The step: decides whether a bucket grants tokens now.
 //!
 //! A bucket is one instant, `empty_at`: the time at which it was, or will be, empty. It holds the
-//! tokens that refill in `min(now - empty_at, burst)` ticks. Taking tokens moves `empty_at` forward
+//! tokens that refill in `min(now - empty_at, span)` ticks. Taking tokens moves `empty_at` forward
 //! by their cost:
 //!
 //! ```text
-//! next = max(empty_at, now - burst) + cost        granted exactly when next <= now
+//! next = max(empty_at, now - span) + cost        granted exactly when next <= now
 //! ```
 //!
 //! This is GCRA (the generic cell rate algorithm) with its theoretical arrival time shifted back by
@@ -37,10 +37,10 @@ pub const MAX_WAIT: Ticks = EPOCH.0;
 #[repr(C)]
 pub struct Step {
     /// The cost: the time in which the requested tokens refill, in ticks. A step whose cost exceeds
-    /// the sum of `burst` and `max_wait` is never granted.
+    /// the sum of `span` and `max_wait` is never granted.
     pub cost: Ticks,
     /// The span: the time in which an empty bucket becomes full. At most 2^60 ticks.
-    pub burst: Ticks,
+    pub span: Ticks,
     /// The drain tick, in ticks: a leaky bucket leaks only at multiples of this number. 1 for a
     /// bucket that is refilled all the time.
     pub tick: NonZero<Ticks>,
@@ -138,10 +138,10 @@ pub enum Denial {
 impl Step {
     /// Returns a plain step: the bucket is refilled all the time, and denials are free.
     #[must_use]
-    pub const fn new(cost: Ticks, burst: Ticks) -> Self {
+    pub const fn new(cost: Ticks, span: Ticks) -> Self {
         Self {
             cost,
-            burst,
+            span,
             tick: NonZero::<Ticks>::MIN,
             max_debt: 0,
             max_wait: 0,
@@ -160,7 +160,7 @@ impl Step {
     #[inline]
     #[must_use]
     pub const fn exceeds_capacity(&self) -> bool {
-        self.cost > self.burst + self.max_wait
+        self.cost > self.span + self.max_wait
     }
 
     /// Returns the same step as a dry step, which changes nothing.
@@ -171,9 +171,9 @@ impl Step {
 
     /// Returns the ticks after which an empty bucket is certainly full if no call takes tokens.
     #[must_use]
-    pub const fn span(&self) -> Ticks {
+    pub const fn lifetime(&self) -> Ticks {
         // The span and the drain tick are at most 2^60 ticks each. A drain tick of 1 adds no delay.
-        self.burst + (self.tick.get() - 1)
+        self.span + (self.tick.get() - 1)
     }
 
     /// Decides at `now` whether a bucket in the state `empty_at` grants the tokens. A bucket
@@ -227,11 +227,11 @@ impl Step {
     #[inline]
     fn next(&self, empty_at: Timestamp, now: Timestamp) -> Timestamp {
         if self.cost == 0 {
-            // The bucket may be full for a small burst. Its state must not change then, because the
-            // bucket may hold more tokens for a caller with a larger burst.
+            // The bucket may be full for a small span. Its state must not change then, because the
+            // bucket may hold more tokens for a caller with a larger span.
             return empty_at;
         }
-        empty_at.max(self.drained(now).saturating_sub(self.burst)) + self.cost
+        empty_at.max(self.drained(now).saturating_sub(self.span)) + self.cost
     }
 
     /// Returns the last drain tick that is not after `now`.
@@ -252,7 +252,7 @@ impl Step {
     /// Returns the tokens that the bucket holds at `now`, as the ticks in which they refill.
     #[must_use]
     pub fn available(&self, empty_at: Timestamp, now: Timestamp) -> Ticks {
-        self.drained(now).saturating_since(empty_at).min(self.burst)
+        self.drained(now).saturating_since(empty_at).min(self.span)
     }
 
     /// Returns the ticks until this step would be granted, if no other call took tokens.
@@ -272,7 +272,7 @@ impl Step {
     /// Returns the ticks until the bucket is full, if no call took tokens.
     #[must_use]
     pub fn reset_after(&self, empty_at: Timestamp, now: Timestamp) -> Ticks {
-        self.drains(empty_at + self.burst).saturating_since(now)
+        self.drains(empty_at + self.span).saturating_since(now)
     }
 }
 
@@ -339,7 +339,7 @@ mod tests {
         assert!(!step.decide(at(60), at(89)).granted());
         assert_eq!(step.retry_after(at(60), at(89)), S);
         assert!(step.decide(at(60), at(90)).granted());
-        assert_eq!(step.span(), 36 * S - 1);
+        assert_eq!(step.lifetime(), 36 * S - 1);
     }
 
     #[test]

@@ -13,7 +13,7 @@ pub enum Put {
         /// The cost: the time in which the returned tokens would have refilled.
         cost: Ticks,
         /// The span: the time in which an empty bucket becomes full.
-        burst: Ticks,
+        span: Ticks,
         /// The state right after the take that is undone, on the store's own clock. It is
         /// [`Put::VOUCHED`] if the whole cost is to be given back.
         taken: Timestamp,
@@ -25,7 +25,7 @@ pub enum Put {
     Reset {
         /// The span: the time in which an empty bucket becomes full. A remote store keeps the full
         /// record for this time, so that no host restores an earlier state from its denial cache.
-        burst: Ticks,
+        span: Ticks,
     },
     /// Creates a record that was empty `age` ticks ago, unless the bucket has a record. With a
     /// negative age, the bucket will be empty in the future.
@@ -45,10 +45,10 @@ impl Put {
 
     /// Returns a refund that gives back its whole cost.
     #[must_use]
-    pub const fn refund(cost: Ticks, burst: Ticks) -> Self {
+    pub const fn refund(cost: Ticks, span: Ticks) -> Self {
         Self::Refund {
             cost,
-            burst,
+            span,
             taken: Self::VOUCHED,
             in_debt: cost,
         }
@@ -57,10 +57,10 @@ impl Put {
     /// Returns the change that undoes a take that left the state `taken`, and needed all its tokens
     /// at once.
     #[must_use]
-    pub const fn give_back(cost: Ticks, burst: Ticks, taken: Timestamp) -> Self {
+    pub const fn give_back(cost: Ticks, span: Ticks, taken: Timestamp) -> Self {
         Self::Refund {
             cost,
-            burst,
+            span,
             taken,
             in_debt: cost,
         }
@@ -68,10 +68,10 @@ impl Put {
 
     /// Returns the change that undoes a reservation that left the state `taken`.
     #[must_use]
-    pub const fn cancel(cost: Ticks, burst: Ticks, taken: Timestamp) -> Self {
+    pub const fn cancel(cost: Ticks, span: Ticks, taken: Timestamp) -> Self {
         Self::Refund {
             cost,
-            burst,
+            span,
             taken,
             in_debt: 0,
         }
@@ -113,7 +113,7 @@ impl Put {
     #[must_use]
     pub fn worth(
         (cost, in_debt): (Ticks, Ticks),
-        burst: Ticks,
+        span: Ticks,
         taken: Timestamp,
         empty_at: Timestamp,
         now: Timestamp,
@@ -125,15 +125,15 @@ impl Put {
             let later = empty_at.saturating_since(taken);
             cost.saturating_sub(later).min(in_debt)
         };
-        let missing = taken.saturating_since(now.saturating_sub(burst));
+        let missing = taken.saturating_since(now.saturating_sub(span));
         free.min(missing)
     }
 
     /// Returns the state after a refund at `now`. The refund moves `empty_at` back by `cost`, but
     /// not beyond a full bucket, and never forward.
     #[must_use]
-    pub fn refunded(empty_at: Timestamp, now: Timestamp, cost: Ticks, burst: Ticks) -> Timestamp {
-        let full = now.saturating_sub(burst);
+    pub fn refunded(empty_at: Timestamp, now: Timestamp, cost: Ticks, span: Ticks) -> Timestamp {
+        let full = now.saturating_sub(span);
         empty_at.min(empty_at.saturating_sub(cost).max(full))
     }
 }

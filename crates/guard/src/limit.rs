@@ -327,7 +327,7 @@ mod tests {
         assert_eq!(first.capacity(), Tokens::from_int(20).unwrap());
         assert_eq!(second.cost_whole(7), Some(86_400_000_000_006));
         let most = Limit::parse("ip 1000000000/second").unwrap();
-        assert_eq!(most[0].quota().burst(), TICKS_PER_SECOND);
+        assert_eq!(most[0].quota().span(), TICKS_PER_SECOND);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! If a full table may evict, it evicts the bucket that lacks the smallest share of its span.
+//! If a full table may evict, it evicts the bucket that lacks the smallest share of its lifetime.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use gcra::clock::EPOCH;
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed};
 use segment::slots::counters::{Event, Shard, Totals};
 use segment::slots::protocol::{self, AtomicWord, Production, Slots};
-use segment::slots::word::{Fingerprint, Span, Word};
+use segment::slots::word::{Fingerprint, Lifetime, Word};
 use std::cell::Cell;
 use std::sync::atomic::Ordering;
 
@@ -97,14 +97,14 @@ fn evict(slots: &[Word]) -> (usize, Option<Ticks>) {
     (index.unwrap(), missing)
 }
 
-/// Returns the bucket `number`, which lacks `missing` ticks of its `span`.
-fn lacking(number: u64, missing: Ticks, span: Ticks) -> Word {
-    let code = Span::covering(span);
+/// Returns the bucket `number`, which lacks `missing` ticks of its `lifetime`.
+fn lacking(number: u64, missing: Ticks, lifetime: Ticks) -> Word {
+    let code = Lifetime::covering(lifetime);
     Word::live(Fingerprint::new(number), code, NOW + missing - code.ticks())
 }
 
-/// Returns eight slots. `slot` holds `other`, and the other slots hold buckets with a span of a day
-/// that lack a hundredth of that span.
+/// Returns eight slots. `slot` holds `other`, and the other slots hold buckets with a lifetime of a
+/// day that lack a hundredth of that lifetime.
 fn daily(slot: usize, other: Word) -> Vec<Word> {
     let mut slots: Vec<_> = (1..=8).map(|n| lacking(n, DAY / 100 + n, DAY)).collect();
     slots[slot] = other;
@@ -114,8 +114,8 @@ fn daily(slot: usize, other: Word) -> Vec<Word> {
 #[test]
 fn a_drained_bucket_of_minutes_outlives_daily_buckets_at_99_percent() {
     for slot in 0..8 {
-        let span = 600 * TICKS_PER_SECOND;
-        let (victim, missing) = evict(&daily(slot, lacking(99, span, span)));
+        let lifetime = 600 * TICKS_PER_SECOND;
+        let (victim, missing) = evict(&daily(slot, lacking(99, lifetime, lifetime)));
         assert_eq!(victim, usize::from(slot == 0), "the one that lacks least");
         assert_eq!(missing, Some(DAY / 100 + victim as u64 + 1));
     }
@@ -124,9 +124,9 @@ fn a_drained_bucket_of_minutes_outlives_daily_buckets_at_99_percent() {
 #[test]
 fn a_bucket_that_lacks_little_of_minutes_goes_before_daily_buckets_at_99_percent() {
     for slot in 0..8 {
-        let span = 600 * TICKS_PER_SECOND;
-        let (victim, missing) = evict(&daily(slot, lacking(99, span / 200, span)));
-        assert_eq!((victim, missing), (slot, Some(span / 200)));
+        let lifetime = 600 * TICKS_PER_SECOND;
+        let (victim, missing) = evict(&daily(slot, lacking(99, lifetime / 200, lifetime)));
+        assert_eq!((victim, missing), (slot, Some(lifetime / 200)));
     }
 }
 
@@ -140,8 +140,8 @@ fn a_full_bucket_goes_first_and_nothing_is_given_away() {
 
 #[test]
 fn equal_shares_are_told_apart_by_time_and_then_by_place() {
-    let share = |number, span: Ticks| lacking(number, span / 4, span);
-    // A word stores these spans without rounding.
+    let share = |number, lifetime: Ticks| lacking(number, lifetime / 4, lifetime);
+    // A word stores these lifetimes without rounding.
     let mut slots: Vec<_> = (1..=8).map(|n| share(n, 1 << 50)).collect();
     assert_eq!(evict(&slots).0, 0);
     slots[5] = share(6, 1 << 40);
@@ -150,12 +150,12 @@ fn equal_shares_are_told_apart_by_time_and_then_by_place() {
     assert_eq!(evict(&slots).0, 3);
 }
 
-/// Yields records of other keys. Some of them have a state or span that no step writes.
+/// Yields records of other keys. Some of them have a state or lifetime that no step writes.
 fn words() -> impl Strategy<Value = Word> {
     let tag = any::<u64>().prop_filter("another key", |tag| tag >> 16 > 1000);
     prop_oneof![
         3 => (1001..1u64 << 48, 1..=DAY, 0..2 * DAY)
-            .prop_map(|(number, span, missing)| lacking(number, missing, span)),
+            .prop_map(|(number, lifetime, missing)| lacking(number, missing, lifetime)),
         1 => (tag, 0..1u64 << 63).prop_map(|(tag, state)| Word { tag, state }),
     ]
 }
@@ -164,8 +164,8 @@ fn words() -> impl Strategy<Value = Word> {
 fn lack(word: Word) -> (Exact, Ticks) {
     let full_at = word.full_at();
     let missing = full_at.saturating_since(NOW);
-    let span = Word { state: 0, ..word }.full_at();
-    (whole(missing) / whole(span.0), missing)
+    let lifetime = Word { state: 0, ..word }.full_at();
+    (whole(missing) / whole(lifetime.0), missing)
 }
 
 proptest! {

@@ -14,6 +14,8 @@ mod clocks;
 mod cluster;
 #[path = "remote/decisions.rs"]
 mod decisions;
+#[path = "remote/denial_cache.rs"]
+mod denial_cache;
 #[path = "remote/exactness.rs"]
 mod exactness;
 #[path = "remote/failover.rs"]
@@ -26,8 +28,6 @@ mod fleets;
 mod foreign;
 #[path = "remote/healing.rs"]
 mod healing;
-#[path = "remote/hints.rs"]
-mod hints;
 #[path = "remote/lives.rs"]
 mod lives;
 #[path = "remote/numbers.rs"]

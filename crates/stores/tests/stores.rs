@@ -39,7 +39,7 @@ fn refund(n: u64) -> Put {
 
 /// A reset of a bucket of [`CAPACITY`].
 const RESET: Put = Put::Reset {
-    burst: CAPACITY * HOUR,
+    span: CAPACITY * HOUR,
 };
 
 /// Takes single tokens until a call is denied. Returns the number of grants.
@@ -228,8 +228,8 @@ fn a_cancelled_reservation_returns_nothing_that_others_have_built_on() {
             outcome.empty_at
         };
         let cancel = |taken| {
-            let (cost, burst) = (2 * HOUR, CAPACITY * HOUR);
-            home.put(key, &Put::cancel(cost, burst, taken));
+            let (cost, span) = (2 * HOUR, CAPACITY * HOUR);
+            home.put(key, &Put::cancel(cost, span, taken));
             home.take(key, &take(0).dry(), None).empty_at
         };
         let [first, second, third] = [reserve(), reserve(), reserve()];
@@ -249,7 +249,7 @@ fn a_cancelled_reservation_returns_nothing_that_a_smaller_quota_would_grant_twic
         assert!(home.take(key, &take(CAPACITY), None).granted());
         let large = home.take(key, &reserve(CAPACITY, 100), None).empty_at;
         let small = Step {
-            burst: HOUR,
+            span: HOUR,
             ..reserve(1, 100)
         };
         let due = home.take(key, &small, None).empty_at;
@@ -267,8 +267,8 @@ fn an_undone_take_returns_all_but_the_tokens_that_were_reserved_after_it() {
         let taken = home.take(key, &take(CAPACITY), None);
         let reserved = home.take(key, &reserve(1, 100), None);
         assert!(taken.granted() && reserved.granted());
-        let (cost, burst) = (CAPACITY * HOUR, CAPACITY * HOUR);
-        home.put(key, &Put::give_back(cost, burst, taken.empty_at));
+        let (cost, span) = (CAPACITY * HOUR, CAPACITY * HOUR);
+        home.put(key, &Put::give_back(cost, span, taken.empty_at));
         let left = home.take(key, &take(0).dry(), None).empty_at;
         assert_eq!(reserved.empty_at - left, (CAPACITY - 1) * HOUR);
     });
@@ -363,15 +363,15 @@ fn every_answer_is_the_steps_own() {
                 state = Timestamp::ZERO;
                 continue;
             }
-            let burst = (1 + below(20)) * HOUR;
+            let span = (1 + below(20)) * HOUR;
             let max_wait = below(3) * below(9) * HOUR;
             let step = Step {
                 cost: match below(8) {
                     0 => 0,
-                    1 => burst + max_wait,
-                    _ => below(burst / MICROSECOND) * MICROSECOND,
+                    1 => span + max_wait,
+                    _ => below(span / MICROSECOND) * MICROSECOND,
                 },
-                burst,
+                span,
                 tick: NonZero::new(match below(3) {
                     0 => 1,
                     1 => HOUR / 7 / MICROSECOND * MICROSECOND,

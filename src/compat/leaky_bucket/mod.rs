@@ -12,7 +12,7 @@ use crate::classes;
 use crate::storage;
 use compat::Wait;
 use compat::leaky_bucket::{self, Family, Limits, Request, SETS, member, set_of};
-use gcra::quota::MAX_BURST;
+use gcra::quota::MAX_SPAN;
 use gcra::{Outcome, Step, TICKS_PER_SECOND, Ticks};
 use segment::slots::counters::By;
 use std::cell::{Cell, RefCell};
@@ -129,7 +129,7 @@ fn limits(call: &mut Call<'_>, first: u32) -> Result<Limits, Thrown> {
     };
     // Both numbers are below 2^32, so their product is below 2^64.
     let seconds = u64::from(limits.period.get()) * u64::from(limits.limit);
-    if seconds > MAX_BURST / TICKS_PER_SECOND {
+    if seconds > MAX_SPAN / TICKS_PER_SECOND {
         let message = "must leak within 2^60 nanoseconds at the given period";
         return Err(throw::argument_value(first + 1, message));
     }
@@ -156,7 +156,7 @@ pub fn request(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
                 redis.count(&bucket(), By::Store, request.wait.admits());
                 Ok(request)
             },
-            |policy| decided(&step, &redis.stand_in(policy, &bucket(), &step)),
+            |policy| decided(&step, &redis.fallback(policy, &bucket(), &step)),
         )?,
         None => decided(&step, &native.take(native.key(&member), &step, None)?),
     };
@@ -183,7 +183,7 @@ pub fn retry_after(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown>
 /// Returns the result of a request whose hit was a step of a bucket.
 fn decided(step: &Step, outcome: &Outcome) -> Request {
     // A hit that has leaked in part does not occur, because the bucket leaks in whole periods.
-    let held = step.burst - step.available(outcome.empty_at, outcome.now);
+    let held = step.span - step.available(outcome.empty_at, outcome.now);
     Request {
         hits: held.div_ceil(step.tick.get()).cast_signed(),
         wait: Wait::after(step, outcome),

@@ -53,7 +53,7 @@ pub struct Values<'a> {
     pub name: &'a [u8],
     pub cost: i64,
     pub in_debt: i64,
-    pub burst: i64,
+    pub span: i64,
     pub age: i64,
     pub taken: i64,
     pub tick: i64,
@@ -78,7 +78,7 @@ impl<'a> Values<'a> {
         if self.cost == 0 {
             LONG_AGO
         } else {
-            self.burst - self.cost
+            self.span - self.cost
         }
     }
 
@@ -88,7 +88,7 @@ impl<'a> Values<'a> {
         match bind {
             Bind::Cost => self.cost,
             Bind::InDebt => self.in_debt,
-            Bind::Burst => self.burst,
+            Bind::Span => self.span,
             Bind::Slack => self.slack(),
             Bind::Age => self.age,
             Bind::Taken => self.taken,

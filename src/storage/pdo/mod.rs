@@ -53,12 +53,12 @@ impl Storage for Object<PdoStorage> {
     }
 
     /// Does nothing if the takes were in a transaction that is lost, because they are undone.
-    fn undo(&self, key: Key<'_>, put: &Put, fell_back: bool) -> Result<(), Thrown> {
+    fn undo(&self, key: Key<'_>, put: &Put, fallback: bool) -> Result<(), Thrown> {
         let db = self.copy_property(DB);
-        if !fell_back && session::is_lost(&db) {
+        if !fallback && session::is_lost(&db) {
             return Ok(());
         }
-        self.give_back(key, put, fell_back)
+        self.give_back(key, put, fallback)
     }
 
     fn contains(&self, key: Key<'_>) -> Result<bool, Thrown> {

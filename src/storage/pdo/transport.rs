@@ -42,11 +42,11 @@ pub fn with<R>(
     let database = Database::open(object, made)?;
     // On SQLite, PDO does not report a transaction that a statement began.
     let tells = made.dialect != Dialect::Sqlite;
-    let hints = made.is_one_table() && tells && !database.in_transaction.get();
+    let denial_cache = made.is_one_table() && tells && !database.in_transaction.get();
     let settings = Settings {
         // The denial cache is not used inside a transaction, because the transaction may be rolled
         // back. Its changes are also invisible to other connections.
-        hint_max_age: made.settings.hint_max_age.filter(|_| hints),
+        denial_cache_max_age: made.settings.denial_cache_max_age.filter(|_| denial_cache),
         ..made.settings
     };
     let remote = Remote::new(database, settings, host);
@@ -96,13 +96,13 @@ impl Transport for Database<'_> {
         let query = match *put {
             Put::Refund {
                 cost,
-                burst,
+                span,
                 taken,
                 in_debt,
             } => {
                 values.cost = micros(cost);
                 values.in_debt = micros(in_debt);
-                values.burst = micros(burst);
+                values.span = micros(span);
                 if taken == Put::VOUCHED {
                     Query::Refund
                 } else {
@@ -164,7 +164,7 @@ impl Database<'_> {
         let least = if step.max_debt == 0 { first } else { tick };
         let values = Values {
             cost: micros(step.cost),
-            burst: micros(step.burst),
+            span: micros(step.span),
             age: first.max(least),
             tick,
             debt: micros(step.max_debt),

@@ -18,7 +18,7 @@ pub fn purge(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let step = seconds::to_step(0.0, full, Grain::Microsecond).map_err(|error| match error {
         SpanError::Cost(error) | SpanError::Full(error) => exceptions::bad_amount(1, error),
     })?;
-    let span = micros(step.burst);
+    let span = micros(step.span);
     let deleted = with(call.this::<PdoStorage>(), |remote| {
         remote.ask(b"", |database, _| database.purge(span), |_, _| 0)
     })?;
@@ -92,9 +92,9 @@ impl Database<'_> {
     }
 }
 
-fn stale(burst: i64, keys: &[Zval]) -> Values<'_> {
+fn stale(span: i64, keys: &[Zval]) -> Values<'_> {
     Values {
-        burst,
+        span,
         keys,
         ..Values::default()
     }

@@ -62,7 +62,7 @@ fuzz_target!(|changes: Vec<(u32, u64)>| {
         let outcome = store.take(key, &step, None);
         let _ = step.retry_after(outcome.empty_at, outcome.now);
         store.put(key, &Put::give_back(500, 5_000, outcome.empty_at));
-        store.put(key, &Put::Reset { burst: 5_000 });
+        store.put(key, &Put::Reset { span: 5_000 });
         let now = outcome.now;
         if let Some(entry) = host.denial_cache().find(key.hash, now) {
             let _ = step.decide(entry.bound, now + entry.age / 1024);

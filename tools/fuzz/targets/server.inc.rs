@@ -66,6 +66,6 @@ fn check(step: &Step, outcome: &gcra::Outcome) {
 
 const PUTS: [Put; 3] = [
     Put::refund(1_000_000, 10_000_000),
-    Put::Reset { burst: 10_000_000 },
+    Put::Reset { span: 10_000_000 },
     Put::Bootstrap { age: 5_000_000 },
 ];

@@ -15,17 +15,18 @@
 //!
 //! - The start of a grant, a charge or a reservation, or of one of unknown outcome, adds its tokens
 //!   to O. At its end, these tokens move from O to B.
-//! - The start of an undone take adds its tokens to O, until `hint` after its end. Then the lesser
-//!   of its tokens and r·(its length) moves to B, because a bucket that was full meanwhile does not
-//!   gain the tokens of that time. While a bucket is in debt, a give-back may return nothing. So if
-//!   a charge or a reservation overlaps the call, or if clocks differ, all of its tokens move to B.
+//! - The start of an undone take adds its tokens to O, until `cached` after its end. Then the
+//!   lesser of its tokens and r·(its length) moves to B, because a bucket that was full meanwhile
+//!   does not gain the tokens of that time. While a bucket is in debt, a give-back may return
+//!   nothing. So if a charge or a reservation overlaps the call, or if clocks differ, all of its
+//!   tokens move to B.
 //! - A cancel is ignored, because it only lowers b.
 //! - B and q decay by r.
 //! - A refund of c that ended at e lowers B to max(B − c, K), unless B is already less than K. K is
 //!   the amount that grants added to B since the refund began, because these grants may have come
 //!   after the refund. A reset lowers B to K.
-//! - Refunds and resets count from e + `hint` on. Until then other workers may deny from the denial
-//!   cache. Refunds and resets leave O unchanged, because an open grant may come later.
+//! - Refunds and resets count from e + `cached` on. Until then other workers may deny from the
+//!   denial cache. Refunds and resets leave O unchanged, because an open grant may come later.
 //! - B is limited to C + q + P. P is the sum of the refunds that began and do not count yet.
 //! - Refunds of unknown outcome are ignored, because they only lower b.
 //! - A loss of state sets B to C + q at its start and at its end. The store may return to its state
@@ -220,11 +221,11 @@ fn events(calls: &[Call], rules: &Rules) -> Vec<(Nanos, Event, usize)> {
         let (start, end, delay) = if call.may_have_taken() {
             (Event::TakeStarts, Event::TakeEnds, 0)
         } else if call.outcome == Outcome::Undone {
-            (Event::TakeStarts, Event::UndoneEnds, rules.hint)
+            (Event::TakeStarts, Event::UndoneEnds, rules.cached)
         } else if call.is_denied() {
             (Event::DenialStarts, Event::DenialEnds, 0)
         } else if is_gift && call.outcome == Outcome::Done {
-            (Event::GiftStarts, Event::GiftEnds, rules.hint)
+            (Event::GiftStarts, Event::GiftEnds, rules.cached)
         } else if call.kind == Kind::Lost {
             (Event::Loses, Event::Loses, 0)
         } else {

@@ -2,11 +2,11 @@
 //!
 //! The file `rules` holds lines of a word and numbers:
 //!
-//! - `tick`, `skew`, `linger`, `wait` and `hint`: nanoseconds.
+//! - `tick`, `skew`, `linger`, `wait` and `cached`: nanoseconds.
 //! - `buckets`: a number.
 //! - `evicted`: thousandths of a token.
 //! - `bucket`: a bucket's number, and its capacity and rate in thousandths.
-//! - `unhinted`: the number of a bucket to which `hint` does not apply.
+//! - `uncached`: the number of a bucket to which `cached` does not apply.
 //!
 //! Files `*.log` hold log records ([`crate::record`]). A caller's file is named after its process
 //! id, as `1234.1.log`. Deaths of callers and losses of stores are in files of the same format.
@@ -30,7 +30,7 @@ pub struct Log {
     /// The quota and the calls of each bucket, including losses.
     pub buckets: BTreeMap<u32, (Quota, Vec<Call>)>,
     /// The buckets that do not use the denial cache.
-    pub unhinted: BTreeSet<u32>,
+    pub uncached: BTreeSet<u32>,
 }
 
 /// The instants of deaths by process, in ascending order.
@@ -65,7 +65,7 @@ impl Log {
     pub fn from_rules(text: &str) -> Result<Self, String> {
         let mut rules = Rules::EXACT;
         let mut buckets = BTreeMap::new();
-        let mut unhinted = BTreeSet::new();
+        let mut uncached = BTreeSet::new();
         for line in text.lines() {
             let mut words = line.split_whitespace();
             let word = words.next();
@@ -76,7 +76,7 @@ impl Log {
                 (Some("skew"), &[time]) => rules.skew = time,
                 (Some("linger"), &[time]) => rules.linger = time,
                 (Some("wait"), &[time]) => rules.wait = time,
-                (Some("hint"), &[time]) => rules.hint = time,
+                (Some("cached"), &[time]) => rules.cached = time,
                 (Some("buckets"), &[count]) => {
                     rules.buckets = u32::try_from(count).map_err(|_| line.to_owned())?;
                 }
@@ -87,8 +87,8 @@ impl Log {
                     let bucket = u32::try_from(bucket).map_err(|_| line.to_owned())?;
                     buckets.insert(bucket, (Quota::from_thousandths(capacity, rate), vec![]));
                 }
-                (Some("unhinted"), &[bucket]) => {
-                    unhinted.insert(u32::try_from(bucket).map_err(|_| line.to_owned())?);
+                (Some("uncached"), &[bucket]) => {
+                    uncached.insert(u32::try_from(bucket).map_err(|_| line.to_owned())?);
                 }
                 _ => return Err(format!("invalid rule: {line}")),
             }
@@ -96,7 +96,7 @@ impl Log {
         Ok(Self {
             rules,
             buckets,
-            unhinted,
+            uncached,
         })
     }
 

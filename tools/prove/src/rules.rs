@@ -62,7 +62,7 @@ pub struct Rules {
     /// The longest time that a call may have waited for the bucket after the store read the clock.
     pub wait: Nanos,
     /// The greatest age of an entry of the denial cache.
-    pub hint: Nanos,
+    pub cached: Nanos,
     /// The number of buckets of the quota under one name. It is 1, unless hosts fall back to their
     /// own buckets. A store may charge a call and lose its reply. Because the fallback may then
     /// deny the call, denials are not judged if this number is greater than 1.
@@ -78,7 +78,7 @@ impl Rules {
         skew: 0,
         linger: 0,
         wait: 0,
-        hint: 0,
+        cached: 0,
         buckets: 1,
         evicted: 0,
     };

@@ -78,8 +78,8 @@ impl Verdict {
         };
         for (bucket, (quota, calls)) in &log.buckets {
             let mut rules = log.rules;
-            if log.unhinted.contains(bucket) {
-                rules.hint = 0;
+            if log.uncached.contains(bucket) {
+                rules.cached = 0;
             }
             verdict.count(calls, quota, &rules);
             verdict.judge(*bucket, calls, quota, &rules);

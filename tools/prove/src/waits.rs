@@ -12,12 +12,12 @@
 //! example, let W = 0 and n' = n. Then a call was denied although its caller had waited w and no
 //! other call took tokens.
 //!
-//! If hosts may deny from entries of the denial cache that are up to `hint` old, W is larger. The
-//! earlier denial may not include the tokens taken in the `hint` before it, so W begins that much
+//! If hosts may deny from entries of the denial cache that are up to `cached` old, W is larger. The
+//! earlier denial may not include the tokens taken in the `cached` before it, so W begins that much
 //! earlier. The earlier denial may include a refund, a reset or a loss that the later denial does
-//! not include. So each of these counts in W until `hint` after its end, as if it had taken the
+//! not include. So each of these counts in W until `cached` after its end, as if it had taken the
 //! tokens that it gave. The same holds for cancels and undone takes. Undone takes count in W
-//! without `hint`, too, because the later denial may lie between the take and its give-back.
+//! without `cached`, too, because the later denial may lie between the take and its give-back.
 //!
 //! A denied reservation promises the same level at p as a denied take. If the later denial is one
 //! of a reservation that may wait for w', it is false if both levels are at least n' − r·w'.
@@ -69,7 +69,7 @@ pub fn judge(calls: &[Call], quota: &Quota, rules: &Rules) -> Contradicted {
     by_start.sort_unstable_by_key(|call| call.start);
     let ended_before: Vec<Tokens> = by_start
         .iter()
-        .map(|call| ended.before(call.start.saturating_sub(rules.hint)))
+        .map(|call| ended.before(call.start.saturating_sub(rules.cached)))
         .collect();
     let mut by_end: Vec<usize> = (0..by_start.len()).collect();
     by_end.sort_unstable_by_key(|&index| by_start[index].end);
@@ -110,8 +110,8 @@ fn take(
     }
     let is_undone = call.outcome == Outcome::Undone;
     let amount = returned.max(if is_undone { charged } else { 0 });
-    let counts = is_undone || (amount > 0 && rules.hint > 0);
-    counts.then_some((call.start, call.end.saturating_add(rules.hint), amount))
+    let counts = is_undone || (amount > 0 && rules.cached > 0);
+    counts.then_some((call.start, call.end.saturating_add(rules.cached), amount))
 }
 
 /// Returns the latest instant by which the denied tokens are refilled if no other call takes

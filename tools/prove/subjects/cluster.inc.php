@@ -4,7 +4,7 @@ require_once __DIR__ . '/../../testkit/php/cluster.php';
 /** The base of subjects whose Redis servers replace each other. */
 abstract class RedisFleetSubject extends Subject
 {
-    protected const HINTS = true;
+    protected const DENIAL_CACHE = true;
     // A loss lasts until a replica is promoted, so it allows more than on a single server.
     public const LOSSES = 0.04;
 
@@ -30,7 +30,7 @@ abstract class RedisFleetSubject extends Subject
     protected function allowances(): array
     {
         // As with a single Redis.
-        return ['tick' => 1_000, 'linger' => 500_000_000, 'hint' => 110_000_000];
+        return ['tick' => 1_000, 'linger' => 500_000_000, 'cached' => 110_000_000];
     }
 
     public function load(): array
@@ -91,7 +91,7 @@ class RedisClusterSubject extends RedisFleetSubject
     {
         $seeds = implode(',', array_map(fn (RedisServer $seed) => "127.0.0.1:$seed->port", $this->seeds()));
         return ['class' => 'TokenBucketStorageRedis', 'arguments' => [
-            'dsn' => "redis+cluster://$seeds", 'prefix' => $this->prefix(), 'onFailure' => 'Throw', 'hintMaxAge' => 0.1,
+            'dsn' => "redis+cluster://$seeds", 'prefix' => $this->prefix(), 'onFailure' => 'Throw', 'denialCacheMaxAge' => 0.1,
         ]];
     }
 
@@ -284,7 +284,7 @@ class RedisSentinelSubject extends RedisFleetSubject
     {
         $sentinels = implode(',', array_map(fn (RedisServer $server) => "127.0.0.1:$server->port", $this->sentinels));
         return ['class' => 'TokenBucketStorageRedis', 'arguments' => [
-            'dsn' => "redis+sentinel://$sentinels/" . SentinelServer::PRIMARY, 'onFailure' => 'Throw', 'hintMaxAge' => 0.1,
+            'dsn' => "redis+sentinel://$sentinels/" . SentinelServer::PRIMARY, 'onFailure' => 'Throw', 'denialCacheMaxAge' => 0.1,
         ]];
     }
 

@@ -2,7 +2,7 @@
 /** A memcached behind an unreliable connection. */
 class MemcachedSubject extends Subject
 {
-    protected const HINTS = true;
+    protected const DENIAL_CACHE = true;
 
     private readonly MemcachedServer $server;
     private readonly Proxy $proxy;
@@ -23,13 +23,13 @@ class MemcachedSubject extends Subject
     protected function storage(): array
     {
         return ['class' => 'TokenBucketStorageMemcached', 'arguments' => [
-            'servers' => "127.0.0.1:{$this->proxy->port}", 'onFailure' => 'Throw', 'hintMaxAge' => 0.1,
+            'servers' => "127.0.0.1:{$this->proxy->port}", 'onFailure' => 'Throw', 'denialCacheMaxAge' => 0.1,
         ]];
     }
 
     protected function allowances(): array
     {
-        return ['tick' => 1_000, 'linger' => 500_000_000, 'wait' => 300_000_000, 'hint' => 110_000_000];
+        return ['tick' => 1_000, 'linger' => 500_000_000, 'wait' => 300_000_000, 'cached' => 110_000_000];
     }
 
     protected function store_faults(): array

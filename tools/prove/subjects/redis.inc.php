@@ -2,7 +2,7 @@
 /** A Redis primary and its replica behind an unreliable connection. */
 class RedisSubject extends Subject
 {
-    protected const HINTS = true;
+    protected const DENIAL_CACHE = true;
 
     protected readonly Proxy $proxy;
     private RedisServer $primary;
@@ -29,7 +29,7 @@ class RedisSubject extends Subject
     protected function storage(): array
     {
         return ['class' => 'TokenBucketStorageRedis', 'arguments' => [
-            'dsn' => "redis://127.0.0.1:{$this->proxy->port}", 'onFailure' => 'Throw', 'hintMaxAge' => 0.1,
+            'dsn' => "redis://127.0.0.1:{$this->proxy->port}", 'onFailure' => 'Throw', 'denialCacheMaxAge' => 0.1,
         ]];
     }
 
@@ -37,7 +37,7 @@ class RedisSubject extends Subject
     {
         // A request sent before a suspension of up to 244 ms takes effect after the suspension.
         // Cached denials are at most a tenth of a second old.
-        return ['tick' => 1_000, 'linger' => 500_000_000, 'hint' => 110_000_000];
+        return ['tick' => 1_000, 'linger' => 500_000_000, 'cached' => 110_000_000];
     }
 
     protected function store_faults(): array

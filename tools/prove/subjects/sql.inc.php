@@ -2,7 +2,7 @@
 /** A database through PDO. */
 class SqlSubject extends Subject
 {
-    protected const HINTS = true;
+    protected const DENIAL_CACHE = true;
 
     private readonly MariaDbServer|PostgreSqlServer|SqliteFile $server;
     private readonly string $folder;
@@ -27,7 +27,7 @@ class SqlSubject extends Subject
     {
         return [
             'class' => 'TokenBucketStoragePDO',
-            'arguments' => ['table' => 'buckets', 'hintMaxAge' => 0.1],
+            'arguments' => ['table' => 'buckets', 'denialCacheMaxAge' => 0.1],
             'pdo' => [$this->server->dsn(), ...$this->credentials, [PDO::ATTR_ERRMODE => PDO::ERRMODE_EXCEPTION, PDO::ATTR_TIMEOUT => 5]],
             'statements' => $this->statements,
         ];
@@ -35,7 +35,7 @@ class SqlSubject extends Subject
 
     protected function allowances(): array
     {
-        return ['tick' => 1_000, 'linger' => 1_000_000_000, 'wait' => 300_000_000, 'hint' => 110_000_000];
+        return ['tick' => 1_000, 'linger' => 1_000_000_000, 'wait' => 300_000_000, 'cached' => 110_000_000];
     }
 
     protected function store_faults(): array

@@ -212,7 +212,7 @@ fn a_refund_takes_away_what_explained_a_denial() {
     assert_eq!(unexplained(&calls(refund(0.9, 1.2))), 0);
     // An entry of the denial cache may be older than the refund.
     let rules = Rules {
-        hint: nanos(0.2),
+        cached: nanos(0.2),
         ..Rules::EXACT
     };
     let known = denials::judge(&calls(refund(1.1, 1.2)), &QUOTA, &rules);
@@ -281,9 +281,9 @@ fn a_wait_is_not_contradicted_when_it_was_told_by_who_did_not_know_of_a_grant_ye
 /// Returns the violations of rule 3 if entries of the denial cache live for 0, 0.02 and 0.3
 /// seconds.
 fn known(calls: &[Call]) -> [u64; 3] {
-    [0.0, 0.02, 0.3].map(|hint| {
+    [0.0, 0.02, 0.3].map(|cached| {
         let rules = Rules {
-            hint: nanos(hint),
+            cached: nanos(cached),
             ..Rules::EXACT
         };
         waits::judge(calls, &QUOTA, &rules).violations
@@ -456,7 +456,7 @@ fn an_undone_take_explains_denials_while_it_lasts() {
     assert_eq!(unexplained(&in_debt), 0);
     // An entry of the denial cache may be older than the give-back.
     let rules = Rules {
-        hint: nanos(0.2),
+        cached: nanos(0.2),
         ..Rules::EXACT
     };
     let known = denials::judge(&calls(1.6, 1), &QUOTA, &rules);
@@ -482,7 +482,7 @@ fn is_slack(calls: &[Call], rules: Rules) -> bool {
     let verdict = Verdict::of(&Log {
         rules,
         buckets: BTreeMap::from([(1, (QUOTA, [&ends, calls].concat()))]),
-        unhinted: BTreeSet::new(),
+        uncached: BTreeSet::new(),
     });
     assert!(!verdict.is_convicted(), "{verdict}");
     verdict.is_slack()

@@ -7,7 +7,7 @@ use prove::record::{Record, SIZE};
 const START: u8 = 0;
 const END: u8 = 1;
 const DEATH: u8 = 2;
-const RULES: &str = "tick 1\nlinger 100\nbucket 7 20000 400000\nbucket 8 5000 100000\nunhinted 8\n";
+const RULES: &str = "tick 1\nlinger 100\nbucket 7 20000 400000\nbucket 8 5000 100000\nuncached 8\n";
 
 fn record(time: u64, bucket: u32, phase: u8, kind: u8, answer: u8, sequence: u32) -> Record {
     waiting(time, bucket, [phase, kind, answer], sequence, 55)
@@ -67,7 +67,7 @@ fn a_call_is_what_lies_between_its_two_records() {
     };
     // The store was not contacted for the third call.
     assert_eq!(calls(&log, 7), [denied, refunded]);
-    assert!(log.unhinted.contains(&8) && !log.unhinted.contains(&7));
+    assert!(log.uncached.contains(&8) && !log.uncached.contains(&7));
 }
 
 #[test]

@@ -5,7 +5,7 @@ require_once __DIR__ . '/wait_for.php';
 /** A timeout in seconds that a working server meets, however busy the machine is. */
 const PATIENCE = 30.0;
 
-/** A $hintMaxAge in seconds that no cached denial of a test reaches. */
+/** A $denialCacheMaxAge in seconds that no cached denial of a test reaches. */
 const LASTING = 3600.0;
 
 /** A Redis without persistence, on a port of 127.0.0.1 and a Unix socket. */

@@ -15,7 +15,7 @@ $prefix = 'fork' . getenv('PREFIX');
 
 function grants(int $tries): int
 {
-    $storage = new TokenBucketStorageRedis($GLOBALS['dsn'], prefix: $GLOBALS['prefix'], timeout: 20.0, hints: false);
+    $storage = new TokenBucketStorageRedis($GLOBALS['dsn'], prefix: $GLOBALS['prefix'], timeout: 20.0, denialCache: false);
     return take(without_refill($storage, 'forked', CAPACITY), $tries)
         + take(without_refill(new TokenBucketStorageSharedMemory(), 'forked', CAPACITY), $tries);
 }

@@ -10,7 +10,7 @@ function connect(): PDO
 }
 
 run(['threads' => 16, 'requests' => 10], function () {
-    $storage = new TokenBucketStoragePDO(connect(), 'limits', hints: false);
+    $storage = new TokenBucketStoragePDO(connect(), 'limits', denialCache: false);
     return take(without_refill($storage, 'shared', CAPACITY), 5);
 }, function (array $granted) {
     same(16 * 10, count($granted), 'requests');

@@ -8,7 +8,7 @@ const CAPACITY = 500;
 const TRIES = 10;
 
 run(['threads' => 16, 'requests' => 40], function (int $thread, int $request) {
-    $options = ['hints' => $request % 2 === 0, 'timeout' => 20.0, 'onFailure' => OnFailure::Throw, 'prefix' => getenv('PREFIX')];
+    $options = ['denialCache' => $request % 2 === 0, 'timeout' => 20.0, 'onFailure' => OnFailure::Throw, 'prefix' => getenv('PREFIX')];
     $storage = $request % 4 < 2
         ? new TokenBucketStorageRedis('unix://' . getenv('REDIS'), ...$options)
         : new TokenBucketStorageMemcached('unix://' . getenv('MEMCACHED'), ...$options);
@@ -21,7 +21,7 @@ run(['threads' => 16, 'requests' => 40], function (int $thread, int $request) {
     }
     same(array_fill(0, 4, CAPACITY), $sums, 'grants');
     $remote = TokenBucket\status()['remote'];
-    same(16 * 40 * TRIES, $remote['asked'] + $remote['hinted'], 'calls');
+    same(16 * 40 * TRIES, $remote['asked'] + $remote['cached'], 'calls');
     same(0, $remote['failed'], 'failures');
     // Each thread has closed its connections at its end.
     $sockets = array_filter(glob('/proc/self/fd/*'), fn (string $fd) => str_starts_with((string) @readlink($fd), 'socket:'));

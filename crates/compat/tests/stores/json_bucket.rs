@@ -29,23 +29,23 @@ fn fields(record: &[u8]) -> Option<(f64, f64)> {
 fn step(quota: &Quota, record: Option<&[u8]>, now: Timestamp) -> Option<Stepped> {
     let capacity = quota.capacity().to_float();
     let micros = |ticks: Ticks| (ticks / MICROSECOND) as f64;
-    let (now, burst) = (micros(now.0), micros(quota.burst()));
+    let (now, span) = (micros(now.0), micros(quota.span()));
     let empty_at = match record {
         None => 0.0,
         Some(record) => {
             let (num, second) = fields(record)?;
-            let held = (num * burst / capacity).min(burst).max(-burst);
+            let held = (num * span / capacity).min(span).max(-span);
             (second * 1e6 + 0.5).floor() - (held + 0.5).floor()
         }
     };
-    let state = empty_at.max(now - burst) + micros(quota.cost(Tokens::ONE)?);
+    let state = empty_at.max(now - span) + micros(quota.cost(Tokens::ONE)?);
     if state > now {
         return Some((false, None));
     }
-    let (num, second) = ((now - state) * capacity / burst, now / 1e6);
+    let (num, second) = ((now - state) * capacity / span, now / 1e6);
     let next = Next {
         record: format!("{{\"num\":{num},\"time\":{second}}}").into_bytes(),
-        life: (state + burst - now) as Ticks * MICROSECOND + TICKS_PER_SECOND,
+        life: (state + span - now) as Ticks * MICROSECOND + TICKS_PER_SECOND,
     };
     Some((true, Some(next)))
 }

@@ -47,7 +47,7 @@ fn run(
             if !refunds {
                 continue;
             }
-            empty_at = Put::refunded(empty_at, now, step.cost, step.burst);
+            empty_at = Put::refunded(empty_at, now, step.cost, step.span);
             What::Refunded
         } else {
             let outcome = step.decide(empty_at, now);
@@ -108,12 +108,12 @@ fn granted(events: &[Event], who: usize) -> impl Iterator<Item = (Timestamp, Exa
         .map(|event| (event.at, event.tokens.clone()))
 }
 
-/// Returns the tokens by which a burst, rounded up to whole ticks, exceeds the capacity. They are
+/// Returns the tokens by which a span, rounded up to whole ticks, exceeds the capacity. They are
 /// fewer than one tick adds. They are 0 if the capacity and the ticks for a token are whole
 /// numbers.
 fn burst_rounding(asked: Asked) -> Exact {
     let refill = asked.refill();
-    refill.burst * refill.per_tick - asked.exact_capacity()
+    refill.span * refill.per_tick - asked.exact_capacity()
 }
 
 /// Reports whether the denial `events[last]` is correct. A denial is correct if, in some window
@@ -128,7 +128,7 @@ fn is_explained(events: &[Event], last: usize) -> bool {
         spent += event.step.cost;
         // `span` may be negative, because the drain ticks of two callers may be in another order
         // than their calls.
-        i128::from(spent) > i128::from(event.step.burst) + span(event.at, denied.at)
+        i128::from(spent) > i128::from(event.step.span) + span(event.at, denied.at)
     })
 }
 
@@ -214,7 +214,7 @@ proptest! {
         }
         let spans = events.iter().filter(|event| event.what == What::Granted);
         let spans = spans.map(|event| (event.at, &event.tokens / asked[event.who].per_tick()));
-        let greatest = asked.iter().map(|asked| asked.refill().burst).max().unwrap();
+        let greatest = asked.iter().map(|asked| asked.refill().span).max().unwrap();
         let excess = greatest_excess(spans, &whole(1));
         prop_assert!(excess <= greatest, "{excess} > {greatest}");
     }

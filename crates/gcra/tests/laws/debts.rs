@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 
-const BURST: Ticks = 100;
+const SPAN: Ticks = 100;
 
 /// One call, some time after the previous one.
 #[derive(Clone, Copy, Debug)]
@@ -29,10 +29,10 @@ type Taken = (Timestamp, Option<Timestamp>, Ticks);
 type After = fn(Act, Timestamp, Timestamp) -> Timestamp;
 
 fn histories() -> impl Strategy<Value = Vec<(Ticks, Act)>> {
-    let wait = prop_oneof![2 => Just(0), 1 => 0..4 * BURST];
+    let wait = prop_oneof![2 => Just(0), 1 => 0..4 * SPAN];
     let act = prop_oneof![
-        4 => (1..=BURST, wait).prop_map(|(cost, wait)| Act::Take(cost, wait)),
-        1 => (1..3 * BURST).prop_map(Act::Charge),
+        4 => (1..=SPAN, wait).prop_map(|(cost, wait)| Act::Take(cost, wait)),
+        1 => (1..3 * SPAN).prop_map(Act::Charge),
     ];
     prop::collection::vec((0..60u64, act), 1..40)
 }
@@ -48,7 +48,7 @@ fn run(history: &[(Ticks, Act)], after: After) -> Vec<Taken> {
         };
         let step = Step {
             max_wait,
-            ..Step::new(cost, BURST)
+            ..Step::new(cost, SPAN)
         };
         let outcome = step.decide(empty_at, now);
         if outcome.granted() {
@@ -64,7 +64,7 @@ fn run(history: &[(Ticks, Act)], after: After) -> Vec<Taken> {
 }
 
 /// Returns the greatest number of ticks by which the takes from one take to a grant exceed the
-/// burst and the time until this grant is due.
+/// span and the time until this grant is due.
 fn greatest_excess(taken: &[Taken]) -> i128 {
     let mut worst = i128::MIN;
     for (first, &(from, ..)) in taken.iter().enumerate() {
@@ -73,7 +73,7 @@ fn greatest_excess(taken: &[Taken]) -> i128 {
             sum += i128::from(cost);
             if let Some(due) = due {
                 let earned = i128::from(due.signed_since(from));
-                worst = worst.max(sum - i128::from(BURST) - earned);
+                worst = worst.max(sum - i128::from(SPAN) - earned);
             }
         }
     }

@@ -5,7 +5,7 @@ use gcra::clock::EPOCH;
 use gcra::{Put, Step, Ticks, Timestamp};
 use proptest::prelude::*;
 
-const BURST: Ticks = 100;
+const SPAN: Ticks = 100;
 
 /// One act of the callers, some time after the previous one.
 #[derive(Clone, Copy, Debug)]
@@ -20,11 +20,11 @@ enum Act {
 
 /// Returns histories in which the time between two acts is less than `gaps`.
 fn histories(gaps: Ticks) -> impl Strategy<Value = Vec<(Ticks, Act)>> {
-    let wait = || prop_oneof![Just(0), 0..4 * BURST];
+    let wait = || prop_oneof![Just(0), 0..4 * SPAN];
     let act = prop_oneof![
         2 => (1..=40u64, wait()).prop_map(|(cost, wait)| Act::Take(cost, wait)),
-        1 => (1..=BURST, wait()).prop_map(|(cost, wait)| Act::Take(cost, wait)),
-        1 => (1..=BURST, wait()).prop_map(|(cost, wait)| Act::Hold(cost, wait)),
+        1 => (1..=SPAN, wait()).prop_map(|(cost, wait)| Act::Take(cost, wait)),
+        1 => (1..=SPAN, wait()).prop_map(|(cost, wait)| Act::Hold(cost, wait)),
         1 => (0..4usize).prop_map(Act::GiveBack),
     ];
     prop::collection::vec((0..gaps, act), 1..30)
@@ -43,7 +43,7 @@ const fn in_debt(cost: Ticks, wait: Ticks) -> Ticks {
 
 /// Runs a history with at most `most` held takes at a time, and looks at the grants that were not
 /// undone. A caller that waits gets its tokens at the end of the wait. Returns the greatest number
-/// of ticks by which the grants in a window exceed the burst and the length of the window.
+/// of ticks by which the grants in a window exceed the span and the length of the window.
 ///
 /// A give-back does not see those of other calls since its take, so it may return that time too
 /// much. With several held takes, these times are subtracted from the result.
@@ -56,7 +56,7 @@ fn greatest_excess(history: &[(Ticks, Act)], most: usize, worth: Worth) -> i128 
         let mut take = |cost, max_wait| {
             let step = Step {
                 max_wait,
-                ..Step::new(cost, BURST)
+                ..Step::new(cost, SPAN)
             };
             let outcome = step.decide(empty_at, now);
             empty_at = outcome.empty_at;
@@ -74,7 +74,7 @@ fn greatest_excess(history: &[(Ticks, Act)], most: usize, worth: Worth) -> i128 
             Act::GiveBack(number) if !held.is_empty() => {
                 let (since, costs, after) = held.swap_remove(number % held.len());
                 let worth = worth(costs, after, empty_at, now);
-                empty_at = Put::refunded(empty_at, now, worth, BURST);
+                empty_at = Put::refunded(empty_at, now, worth, SPAN);
                 overlaps += i128::from(now - since);
             }
             Act::Hold(..) | Act::GiveBack(_) => {}
@@ -86,14 +86,14 @@ fn greatest_excess(history: &[(Ticks, Act)], most: usize, worth: Worth) -> i128 
         let mut granted = 0;
         for &(at, cost) in &grants[first..] {
             granted += i128::from(cost);
-            worst = worst.max(granted - i128::from(BURST) - i128::from(at - from));
+            worst = worst.max(granted - i128::from(SPAN) - i128::from(at - from));
         }
     }
     if most > 1 { worst - overlaps } else { worst }
 }
 
 fn exact(costs: (Ticks, Ticks), taken: Timestamp, empty_at: Timestamp, now: Timestamp) -> Ticks {
-    Put::worth(costs, BURST, taken, empty_at, now)
+    Put::worth(costs, SPAN, taken, empty_at, now)
 }
 
 proptest! {
@@ -119,33 +119,33 @@ proptest! {
 
     #[test]
     fn a_give_back_at_once_is_a_whole_one(
-        before in 1..=2 * BURST,
-        (cost, meanwhile) in (0..BURST, 0..=BURST),
+        before in 1..=2 * SPAN,
+        (cost, meanwhile) in (0..SPAN, 0..=SPAN),
     ) {
         // Both takes are granted. The first take uses a part of the tokens. The second take uses a
         // part of the remaining tokens.
-        let there = before.min(BURST);
+        let there = before.min(SPAN);
         let cost = 1 + cost % there;
         let meanwhile = meanwhile % (there - cost + 1);
-        let now = EPOCH + 10 * BURST;
+        let now = EPOCH + 10 * SPAN;
         let state = now - before;
-        let held = Step::new(cost, BURST).decide(state, now);
-        let other = Step::new(meanwhile, BURST).decide(held.empty_at, now);
+        let held = Step::new(cost, SPAN).decide(state, now);
+        let other = Step::new(meanwhile, SPAN).decide(held.empty_at, now);
         prop_assert!(held.granted() && other.granted());
         let worth = exact((cost, cost), held.empty_at, other.empty_at, now);
-        let given_back = Put::refunded(other.empty_at, now, worth, BURST);
-        let alone = Step::new(meanwhile, BURST).decide(state, now);
-        prop_assert_eq!(given_back.max(now - BURST), alone.empty_at.max(now - BURST));
+        let given_back = Put::refunded(other.empty_at, now, worth, SPAN);
+        let alone = Step::new(meanwhile, SPAN).decide(state, now);
+        prop_assert_eq!(given_back.max(now - SPAN), alone.empty_at.max(now - SPAN));
     }
 
     #[test]
     fn calls_that_wait_get_their_tokens_in_order_of_arrival(
-        waits in prop::collection::vec((0..60u64, 1..=BURST), 2..20),
+        waits in prop::collection::vec((0..60u64, 1..=SPAN), 2..20),
     ) {
         let (mut empty_at, mut now, mut last) = (Timestamp::ZERO, EPOCH, EPOCH);
         for (gap, cost) in waits {
             now += gap;
-            let step = Step { max_wait: 1 << 40, ..Step::new(cost, BURST) };
+            let step = Step { max_wait: 1 << 40, ..Step::new(cost, SPAN) };
             let outcome = step.decide(empty_at, now);
             prop_assert!(outcome.granted());
             let due = outcome.empty_at.max(now);
@@ -184,26 +184,26 @@ fn a_cancellation_that_ignores_later_reservations_grants_too_much() {
 /// second.
 #[test]
 fn two_cancels_of_all_tokens_that_nobody_follows_grant_too_much() {
-    let wait = 4 * BURST;
+    let wait = 4 * SPAN;
     let history = [
-        Act::Take(BURST, 0),
-        Act::Hold(BURST, wait),
-        Act::Hold(BURST, wait),
+        Act::Take(SPAN, 0),
+        Act::Hold(SPAN, wait),
+        Act::Hold(SPAN, wait),
         Act::Take(20, wait),
         Act::GiveBack(1),
         Act::GiveBack(0),
-        Act::Take(BURST, wait),
+        Act::Take(SPAN, wait),
         Act::Take(40, wait),
     ];
     let history = history.map(|act| (0, act));
     assert!(greatest_excess(&history, 2, exact) <= 0);
     let generous: Worth =
-        |(cost, _), taken, empty_at, now| Put::worth((cost, cost), BURST, taken, empty_at, now);
+        |(cost, _), taken, empty_at, now| Put::worth((cost, cost), SPAN, taken, empty_at, now);
     assert!(greatest_excess(&history, 2, generous) > 0);
 }
 
 /// Runs reservations of several quotas on one bucket, whose rates are equal. The bucket is empty,
-/// and all calls come at one instant. Each item is the burst and the cost of a reservation, and
+/// and all calls come at one instant. Each item is the span and the cost of a reservation, and
 /// the number of the earlier one that is cancelled after it, if there is one. `part` returns the
 /// part of a cost that a cancel gives back in a debt. Returns the greatest number of ticks by which
 /// the reservations of one quota exceed its bound.
@@ -213,38 +213,38 @@ fn greatest_excess_of_quotas(
 ) -> i128 {
     let mut empty_at = EPOCH;
     let mut reserved: Vec<Option<(Ticks, Ticks, Timestamp)>> = Vec::new();
-    for &(burst, cost, cancelled) in calls {
+    for &(span, cost, cancelled) in calls {
         let step = Step {
             max_wait: 1 << 40,
-            ..Step::new(cost.min(burst), burst)
+            ..Step::new(cost.min(span), span)
         };
         let outcome = step.decide(empty_at, EPOCH);
         assert!(outcome.granted());
         empty_at = outcome.empty_at;
-        reserved.push(Some((burst, step.cost, empty_at)));
+        reserved.push(Some((span, step.cost, empty_at)));
         let number = cancelled.map(|number| number % reserved.len());
-        if let Some((burst, cost, taken)) = number.and_then(|number| reserved[number].take()) {
-            let worth = Put::worth((cost, part(cost)), burst, taken, empty_at, EPOCH);
-            empty_at = Put::refunded(empty_at, EPOCH, worth, burst);
+        if let Some((span, cost, taken)) = number.and_then(|number| reserved[number].take()) {
+            let worth = Put::worth((cost, part(cost)), span, taken, empty_at, EPOCH);
+            empty_at = Put::refunded(empty_at, EPOCH, worth, span);
         }
     }
     let mut worst = 0;
-    for &(burst, _, from) in reserved.iter().flatten() {
+    for &(span, _, from) in reserved.iter().flatten() {
         let mut mine: Vec<_> = reserved.iter().flatten().collect();
-        mine.retain(|(its, _, due)| *its == burst && *due >= from);
+        mine.retain(|(its, _, due)| *its == span && *due >= from);
         mine.sort_unstable_by_key(|(_, _, due)| *due);
         let mut granted = 0;
         for (_, cost, due) in mine {
             granted += i128::from(*cost);
-            worst = worst.max(granted - i128::from(burst) - i128::from(*due - from));
+            worst = worst.max(granted - i128::from(span) - i128::from(*due - from));
         }
     }
     worst
 }
 
 fn reservations() -> impl Strategy<Value = Vec<(Ticks, Ticks, Option<usize>)>> {
-    let burst = prop_oneof![Just(1u64), Just(10), Just(BURST)];
-    let call = (burst, 1..=BURST, prop::option::of(0..20usize));
+    let span = prop_oneof![Just(1u64), Just(10), Just(SPAN)];
+    let call = (span, 1..=SPAN, prop::option::of(0..20usize));
     prop::collection::vec(call, 1..20)
 }
 
@@ -261,13 +261,13 @@ proptest! {
 /// Runs the control, in which a cancel gives back half of the tokens if no call follows.
 #[test]
 fn a_cancel_of_half_of_the_cost_grants_a_smaller_quota_too_much() {
-    let calls = [(BURST, BURST, None), (1, 1, Some(0)), (1, 1, None)];
+    let calls = [(SPAN, SPAN, None), (1, 1, Some(0)), (1, 1, None)];
     assert!(greatest_excess_of_quotas(&calls, |_| 0) <= 0);
     let calls = [
-        (BURST, BURST, None),
-        (BURST, BURST, None),
+        (SPAN, SPAN, None),
+        (SPAN, SPAN, None),
         (1, 1, Some(1)),
-        (BURST, 49, None),
+        (SPAN, 49, None),
         (1, 1, None),
     ];
     assert!(greatest_excess_of_quotas(&calls, |_| 0) <= 0);

@@ -4,7 +4,7 @@
 //! often made just before and just after an instant at which the verdict changes.
 
 use crate::model::{Exact, Refill, exact, per_tick};
-use gcra::quota::MAX_BURST;
+use gcra::quota::MAX_SPAN;
 use gcra::{Grain, Quota, Step, Ticks, Tokens};
 use proptest::prelude::*;
 use std::num::NonZero;
@@ -93,19 +93,19 @@ pub enum Part {
     /// Eighths of the cost of one token, plus a number of ticks, which may be negative.
     OfToken(u64, i64),
     /// Eighths of the span.
-    OfBurst(u64),
+    OfSpan(u64),
 }
 
 impl Part {
     /// Returns the length of time in ticks, at most `most`.
     pub fn of(self, quota: &Quota, most: Ticks) -> Ticks {
-        let token = quota.cost(Tokens::ONE).unwrap_or(quota.burst());
+        let token = quota.cost(Tokens::ONE).unwrap_or(quota.span());
         let ticks = match self {
             Self::Ticks(ticks) => ticks,
             Self::OfToken(eighths, more) => {
                 (token / 8 * eighths + token % 8 * eighths / 8).saturating_add_signed(more)
             }
-            Self::OfBurst(eighths) => quota.burst() / 8 * eighths,
+            Self::OfSpan(eighths) => quota.span() / 8 * eighths,
         };
         ticks.min(most)
     }
@@ -118,7 +118,7 @@ fn parts() -> impl Strategy<Value = Part> {
         // off-by-one error.
         3 => (0u64..4, -1i64..=1).prop_map(|(tokens, more)| Part::OfToken(8 * tokens, more)),
         3 => (0u64..40, -1i64..=1).prop_map(|(eighths, more)| Part::OfToken(eighths, more)),
-        2 => (0u64..12).prop_map(Part::OfBurst),
+        2 => (0u64..12).prop_map(Part::OfSpan),
     ]
 }
 
@@ -177,13 +177,13 @@ impl Call {
     /// Returns the ticks since the previous call. This number is limited, so that a history of
     /// `calls` calls stays within the clock's range.
     pub fn gap(&self, quota: &Quota, calls: usize) -> Ticks {
-        self.gap.of(quota, MAX_BURST / 2 / calls as u64)
+        self.gap.of(quota, MAX_SPAN / 2 / calls as u64)
     }
 
     /// Returns the call's step, without a drain tick or a debt.
     pub fn step(&self, quota: &Quota, asked: Asked) -> Step {
         let wanted = tokens(self.amount.of(asked));
-        let step = Step::new(quota.cost(wanted).expect("within capacity"), quota.burst());
+        let step = Step::new(quota.cost(wanted).expect("within capacity"), quota.span());
         if self.kind == Kind::Peek {
             step.dry()
         } else {
@@ -194,10 +194,10 @@ impl Call {
     /// Returns the call's step, with its drain tick and its greatest debt.
     pub fn stern_step(&self, quota: &Quota, asked: Asked) -> Step {
         Step {
-            // `now - tick - burst` must not be negative.
-            tick: NonZero::new(self.tick.of(quota, MAX_BURST - quota.burst()))
+            // `now - tick - span` must not be negative.
+            tick: NonZero::new(self.tick.of(quota, MAX_SPAN - quota.span()))
                 .unwrap_or(NonZero::<Ticks>::MIN),
-            max_debt: self.max_debt.of(quota, MAX_BURST),
+            max_debt: self.max_debt.of(quota, MAX_SPAN),
             ..self.step(quota, asked)
         }
     }
@@ -206,7 +206,7 @@ impl Call {
     pub fn patient_step(&self, quota: &Quota, asked: Asked) -> Step {
         let step = self.stern_step(quota, asked);
         let max_wait = if step.max_debt == 0 {
-            self.max_wait.of(quota, MAX_BURST / 64)
+            self.max_wait.of(quota, MAX_SPAN / 64)
         } else {
             0
         };

@@ -24,13 +24,13 @@ pub fn whole(number: impl Into<BigInt>) -> Exact {
 }
 
 /// A quota after rounding. `per_tick` tokens are added in each tick, and the bucket holds the
-/// tokens of `burst` ticks.
+/// tokens of `span` ticks.
 #[derive(Clone, Debug)]
 pub struct Refill {
     /// The tokens that are added in a tick.
     pub per_tick: Exact,
     /// The span of the bucket, in whole ticks.
-    pub burst: Exact,
+    pub span: Exact,
     capacity: Exact,
 }
 
@@ -69,7 +69,7 @@ impl Refill {
         let (group, unit) = meant(rate);
         let per_tick = group / unit.ceil();
         Self {
-            burst: (exact(capacity) / &per_tick).ceil(),
+            span: (exact(capacity) / &per_tick).ceil(),
             per_tick,
             capacity: exact(capacity),
         }
@@ -82,7 +82,7 @@ impl Refill {
 
     /// Returns the whole tokens that are added in `available` ticks.
     pub fn remaining(&self, available: Ticks) -> Exact {
-        let ticks = whole(available).min(self.burst.clone());
+        let ticks = whole(available).min(self.span.clone());
         (ticks * &self.per_tick).min(self.capacity.clone()).floor()
     }
 }
@@ -132,7 +132,7 @@ impl Bucket {
     /// Applies a request at the instant `now`. Returns whether the request is granted.
     pub fn draw(&mut self, draw: &Draw<'_>, now: Timestamp) -> bool {
         let per_tick = &draw.refill.per_tick;
-        let full = &draw.refill.burst * per_tick;
+        let full = &draw.refill.span * per_tick;
         let drained = whole(now.floor(draw.tick.get()).0);
         let before = self.0.as_ref().map(|level| level.seen(per_tick, &drained));
         let held = match &before {
@@ -169,7 +169,7 @@ impl Bucket {
     pub fn refund(&mut self, refill: &Refill, tokens: &Exact, now: Timestamp) {
         let Some(level) = &self.0 else { return };
         let mut level = level.seen(&refill.per_tick, &whole(now.0));
-        let full = &refill.burst * &refill.per_tick;
+        let full = &refill.span * &refill.per_tick;
         if level.tokens < full {
             level.tokens = (level.tokens + refill.cost(tokens) * &refill.per_tick).min(full);
             self.0 = Some(level);

@@ -106,7 +106,7 @@ fn a_period_is_the_window_on_every_clock() {
     for (n, period) in cases() {
         for grain in [Grain::FakeNanosecond, Grain::Nanosecond, Grain::Microsecond] {
             let quota = quota(n, period, grain);
-            let seconds = quota.whole_seconds(quota.burst());
+            let seconds = quota.whole_seconds(quota.span());
             assert_eq!(seconds, period.into(), "{n} in {period} s, {grain:?}");
         }
     }
@@ -118,10 +118,10 @@ fn real_clocks_never_exceed_the_rate() {
         for grain in [Grain::Nanosecond, Grain::Microsecond] {
             let quota = quota(n, period, grain);
             let ticks = TICKS_PER_SECOND * Ticks::from(period);
-            assert!(quota.burst() >= ticks, "{n} in {period} s, {grain:?}");
+            assert!(quota.span() >= ticks, "{n} in {period} s, {grain:?}");
             let is_whole = (ticks / grain.ticks()).is_multiple_of(Ticks::from(n));
             if is_whole && quota.cost_whole(1).unwrap() < 1_000_000_000_000_000 {
-                assert_eq!(quota.burst(), ticks, "{n} in {period} s, {grain:?}");
+                assert_eq!(quota.span(), ticks, "{n} in {period} s, {grain:?}");
             }
         }
     }
@@ -133,8 +133,8 @@ fn seconds_that_a_subclass_computes_bring_the_tokens_back_too() {
         let rate = f64::from(n) / f64::from(period);
         let full = f64::from(n) / rate;
         let step = to_step(1.0 / rate, full, Grain::FakeNanosecond).unwrap();
-        assert_eq!(step.burst / step.cost, n.into(), "{n} in {period} s");
+        assert_eq!(step.span / step.cost, n.into(), "{n} in {period} s");
         let ticks = TICKS_PER_SECOND * Ticks::from(period);
-        assert!(step.burst <= ticks, "{n} in {period} s: {step:?}");
+        assert!(step.span <= ticks, "{n} in {period} s: {step:?}");
     }
 }

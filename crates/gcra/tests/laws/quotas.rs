@@ -4,7 +4,7 @@ use crate::history::{Amount, any_quotas, even_quotas, tokens};
 use crate::model::{exact, whole};
 use crate::tried;
 use gcra::clock::EPOCH;
-use gcra::quota::MAX_BURST;
+use gcra::quota::MAX_SPAN;
 use gcra::{Step, Ticks, Timestamp, Tokens};
 use proptest::prelude::*;
 
@@ -15,11 +15,11 @@ proptest! {
     fn a_full_bucket_of_n_grants_exactly_n_at_one_instant(asked in even_quotas()) {
         let quota = asked.quota();
         let n = quota.capacity().floor();
-        let one = Step::new(quota.cost(Tokens::ONE).unwrap(), quota.burst());
+        let one = Step::new(quota.cost(Tokens::ONE).unwrap(), quota.span());
         if n > 3000 {
             // There are too many tokens to take them one by one. All tokens cost the same, so the
             // test compares the product of their number and their cost.
-            prop_assert_eq!(u128::from(n) * u128::from(one.cost), u128::from(quota.burst()));
+            prop_assert_eq!(u128::from(n) * u128::from(one.cost), u128::from(quota.span()));
             return Ok(());
         }
         let (mut empty_at, mut taken) = (Timestamp::ZERO, 0);
@@ -42,7 +42,7 @@ proptest! {
         let kept = asked.refill().per_tick;
         prop_assert!(kept <= asked_rate);
         prop_assert!(kept > asked_rate * exact(0.999));
-        prop_assert_eq!(whole(quota.burst()), (asked.exact_capacity() / kept).ceil());
+        prop_assert_eq!(whole(quota.span()), (asked.exact_capacity() / kept).ceil());
     }
 
     #[test]
@@ -51,7 +51,7 @@ proptest! {
         parts in 0u32..=64,
         n in any::<u64>(),
         shift in 0u32..64,
-        available in 0..2 * MAX_BURST,
+        available in 0..2 * MAX_SPAN,
     ) {
         let (quota, refill) = (asked.quota(), asked.refill());
         let amount = Amount::Fraction(parts).of(asked);
@@ -61,7 +61,7 @@ proptest! {
             let cost = within.then(|| refill.cost(&whole(n)));
             prop_assert_eq!(quota.cost_whole(n).map(whole), cost);
         }
-        for available in [available, available >> shift, quota.burst(), quota.burst() - 1] {
+        for available in [available, available >> shift, quota.span(), quota.span() - 1] {
             let tokens = quota.tokens(available);
             let exact = refill.remaining(available);
             prop_assert!(whole(tokens) == exact || (tokens == u64::MAX && whole(tokens) < exact));
@@ -71,11 +71,11 @@ proptest! {
     #[test]
     fn costs_stay_within_the_burst(asked in any_quotas(), parts in 0u32..=64) {
         let quota = asked.quota();
-        let burst: Ticks = quota.burst();
-        prop_assert!((1..=MAX_BURST).contains(&burst));
+        let span: Ticks = quota.span();
+        prop_assert!((1..=MAX_SPAN).contains(&span));
         let cost = |amount| quota.cost(tokens(amount));
-        prop_assert!(cost(Amount::Fraction(parts).of(asked)).unwrap() <= burst);
-        prop_assert_eq!(cost(asked.capacity), Some(burst));
+        prop_assert!(cost(Amount::Fraction(parts).of(asked)).unwrap() <= span);
+        prop_assert_eq!(cost(asked.capacity), Some(span));
         prop_assert_eq!(cost(asked.capacity.next_up()), None);
         prop_assert!(parts == 0 || cost(Amount::Fraction(parts).of(asked)).unwrap() > 0);
     }

@@ -3,7 +3,7 @@
 
 use crate::model::{exact, whole};
 use crate::tried;
-use gcra::quota::MAX_BURST;
+use gcra::quota::MAX_SPAN;
 use gcra::seconds::{from_ticks, to_step, to_ticks};
 use gcra::{Grain, Ticks};
 use num_traits::ToPrimitive;
@@ -35,7 +35,7 @@ proptest! {
     fn n_singles_fit_in_a_full_span_that_is_n_costs((cost, full, n) in spans()) {
         for full in [full, cost * n as f64] {
             let step = to_step(cost, full, Grain::Nanosecond).unwrap();
-            prop_assert_eq!(step.burst / step.cost, n, "{:?} {}", step, full);
+            prop_assert_eq!(step.span / step.cost, n, "{:?} {}", step, full);
         }
     }
 
@@ -50,13 +50,13 @@ proptest! {
         // The double nearest to a whole number of ticks is converted to that number, which may be
         // below the exact value. The result is never below the exact value of the next lower
         // double.
-        prop_assert!(whole(step.cost) >= ticks(cost.next_down()) || step.cost == MAX_BURST);
-        prop_assert!(step.burst <= MAX_BURST);
-        prop_assert!(whole(step.burst) >= ticks(full.next_down()) || step.burst == MAX_BURST);
+        prop_assert!(whole(step.cost) >= ticks(cost.next_down()) || step.cost == MAX_SPAN);
+        prop_assert!(step.span <= MAX_SPAN);
+        prop_assert!(whole(step.span) >= ticks(full.next_down()) || step.span == MAX_SPAN);
         let rounding = costs.round().max(1.0);
         // Allows for the rounding of the doubles.
         let spacing = ticks(full) / whole(1u64 << 50);
-        prop_assert!(whole(step.burst) <= ticks(full) + spacing + exact(rounding) + whole(1));
+        prop_assert!(whole(step.span) <= ticks(full) + spacing + exact(rounding) + whole(1));
     }
 
     #[test]
@@ -64,7 +64,7 @@ proptest! {
         let seconds = seconds / f64::from(shift).exp2();
         let ticks = to_ticks(seconds).unwrap();
         let next = (exact(seconds) * whole(1_000_000_000)).ceil();
-        if whole(ticks) != next.min(whole(MAX_BURST)) {
+        if whole(ticks) != next.min(whole(MAX_SPAN)) {
             let named = (whole(ticks) / whole(1_000_000_000)).to_f64();
             prop_assert_eq!(named, Some(seconds), "{} ticks", ticks);
         }
@@ -80,7 +80,7 @@ proptest! {
     }
 
     #[test]
-    fn told_seconds_are_enough_and_tight(ticks in 0..=MAX_BURST, shift in 0u32..60) {
+    fn told_seconds_are_enough_and_tight(ticks in 0..=MAX_SPAN, shift in 0u32..60) {
         let ticks: Ticks = ticks >> shift;
         let told = from_ticks(ticks);
         prop_assert!(to_ticks(told).unwrap() >= ticks, "{told} s are too short");

@@ -39,7 +39,7 @@ fn live(
             now,
         })?;
         empty_at = if kind == Kind::Refund {
-            Put::refunded(empty_at, now, step.cost, step.burst)
+            Put::refunded(empty_at, now, step.cost, step.span)
         } else {
             step.decide(empty_at, now).empty_at
         };
@@ -66,10 +66,10 @@ proptest! {
             let wanted = exact(call.amount.of(asked[who]));
             let step = call.patient_step(&quota, asked[who]);
             prop_assert_eq!(whole(step.cost), refill.cost(&wanted));
-            prop_assert_eq!(whole(step.burst), refill.burst.clone());
+            prop_assert_eq!(whole(step.span), refill.span.clone());
             if call.kind == Kind::Refund {
                 bucket.refund(refill, &wanted, now);
-                empty_at = Put::refunded(empty_at, now, step.cost, step.burst);
+                empty_at = Put::refunded(empty_at, now, step.cost, step.span);
             } else {
                 let Step { tick, max_debt, max_wait, dry, .. } = step;
                 let draw = Draw { refill, tokens: wanted, tick, max_debt, max_wait, dry };
@@ -87,10 +87,10 @@ proptest! {
         live(&asked, &calls, |moment| {
             let &Moment { step, empty_at, now, .. } = moment;
             if moment.kind == Kind::Refund {
-                let refunded = Put::refunded(empty_at, now, step.cost, step.burst);
+                let refunded = Put::refunded(empty_at, now, step.cost, step.span);
                 prop_assert!(refunded <= empty_at);
-                prop_assert!(refunded >= empty_at.min(now - step.burst), "more than full");
-                let room = empty_at.saturating_since(now - step.burst);
+                prop_assert!(refunded >= empty_at.min(now - step.span), "more than full");
+                let room = empty_at.saturating_since(now - step.span);
                 prop_assert_eq!(empty_at - refunded, step.cost.min(room));
             } else {
                 prop_assert!(step.decide(empty_at, now).empty_at >= empty_at);
@@ -160,10 +160,10 @@ proptest! {
             let outcome = step.decide(empty_at, now);
             let reset = Decision::new(&quota, &step, &outcome).reset_after;
             let held = |later| step.available(outcome.empty_at, now + later);
-            prop_assert_eq!(held(reset), step.burst);
-            prop_assert!(reset == 0 || held(reset - 1) < step.burst);
+            prop_assert_eq!(held(reset), step.span);
+            prop_assert!(reset == 0 || held(reset - 1) < step.span);
             // A store relies on this when it deletes the record of a full bucket.
-            prop_assert_eq!(step.available(empty_at, empty_at.max(EPOCH) + step.span()), step.burst);
+            prop_assert_eq!(step.available(empty_at, empty_at.max(EPOCH) + step.lifetime()), step.span);
             Ok(())
         })?;
     }
@@ -217,8 +217,8 @@ proptest! {
 fn a_shrinking_and_growing_capacity_does_the_right_thing() {
     let quota = |capacity| Quota::new(tokens(capacity), tokens(1.0), Grain::Nanosecond).unwrap();
     let (small, large) = (quota(5.0), quota(50.0));
-    let second = quota(1.0).burst();
-    let step = |quota: &Quota, n| Step::new(n * second, quota.burst());
+    let second = quota(1.0).span();
+    let step = |quota: &Quota, n| Step::new(n * second, quota.span());
     let now = EPOCH + 100 * second;
     let drained = step(&large, 50).decide(Timestamp::ZERO, now).empty_at;
     assert!(!step(&small, 1).decide(drained, now).granted());

@@ -25,7 +25,7 @@ use super::protocol::{
     Point, Slots, Variant, count, find, is_unchanged, replace, take_found, undo,
 };
 use super::table::Neighbourhood;
-use super::word::{Span, Word};
+use super::word::{Lifetime, Word};
 use gcra::batch::{Batched, Few, Grouped, Taken, Ticket, sum};
 use gcra::clock::Timestamp;
 use gcra::step::{Denial, Outcome, Step};
@@ -73,7 +73,10 @@ impl<'a, 'k, S: Slots> Change<'a, 'k, S> {
         if self.outcome.empty_at == before.empty_at() {
             before
         } else {
-            before.moved(self.outcome.empty_at, Span::covering(self.step.span()))
+            before.moved(
+                self.outcome.empty_at,
+                Lifetime::covering(self.step.lifetime()),
+            )
         }
     }
 

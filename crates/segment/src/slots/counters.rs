@@ -57,13 +57,13 @@ pub enum Event {
     /// A remote store was contacted.
     Asked,
     /// A cached denial was returned without contacting the remote store.
-    Hinted,
+    Cached,
     /// A call to a remote store failed.
     Failed,
     /// A breaker opened.
     Opened,
     /// A fallback decided because a remote store failed.
-    FellBack,
+    Fallback,
     /// A call was granted because a remote store failed.
     LetThrough,
     /// A call was denied because a remote store failed.

@@ -110,12 +110,12 @@ impl<V: Variant> SharedMemory<V> {
         match *put {
             Put::Refund {
                 cost,
-                burst,
+                span,
                 taken,
                 in_debt,
             } => {
                 self.count(Event::Refund);
-                protocol::refund(&slots, (cost, in_debt), burst, taken);
+                protocol::refund(&slots, (cost, in_debt), span, taken);
             }
             Put::Reset { .. } => {
                 self.count(Event::Reset);

@@ -17,11 +17,12 @@
 //! LIVE(K)          EMPTY            a caller of K                               `reset`
 //! ```
 //!
-//! An eviction takes the bucket that lacks the smallest share of its own span, because forgetting
-//! the bucket gives this share away. The instant at which a bucket is full would be the wrong
-//! measure. An empty bucket with a span of ten minutes is full earlier than a daily bucket at 99 %.
-//! Evicting the empty bucket would give away its whole capacity. If shares are equal, the bucket
-//! that lacks fewer ticks is evicted. If these ticks are equal too, the lower slot is evicted.
+//! An eviction takes the bucket that lacks the smallest share of its own lifetime, because
+//! forgetting the bucket gives this share away. The instant at which a bucket is full would be the
+//! wrong measure. An empty bucket with a lifetime of ten minutes is full earlier than a daily
+//! bucket at 99 %. Evicting the empty bucket would give away its whole capacity. If shares are
+//! equal, the bucket that lacks fewer ticks is evicted. If these ticks are equal too, the lower
+//! slot is evicted.
 //!
 //! Invariant: at most one slot is LIVE(K). Suppose that slots i and j became LIVE(K), j first. The
 //! claimant of i read j after its own claim and did not find K, so j was claimed later. Then the
@@ -39,7 +40,7 @@
 //! time, two claimants could take the slot from each other for ever.
 
 use super::counters::{Event, Shard};
-use super::word::{Fingerprint, Span, Word};
+use super::word::{Fingerprint, Lifetime, Word};
 use gcra::clock::{Ticks, Timestamp};
 use gcra::step::{Denial, Outcome, Step, Verdict};
 use gcra::store::{Put, empty_at};
@@ -208,20 +209,21 @@ fn try_take<S: Slots>(slots: &S, step: &Step, first: Option<Timestamp>) -> Optio
         return take_absent(slots, step, first);
     };
     S::Variant::reached(Point::Loaded);
-    // Without `black_box`, the compiler would compute the span after the clock reading, and every
-    // grant would take longer.
-    let span = black_box(Span::covering(step.span()));
+    // Without `black_box`, the compiler would compute the lifetime after the clock reading, and
+    // every grant would take longer.
+    let lifetime = black_box(Lifetime::covering(step.lifetime()));
     // The clock is read after the slot, so that a denial is true at the instant that it states.
     let outcome = step.decide(word.empty_at(), slots.now());
-    write(slots, (index, word), outcome, span).then_some(outcome)
+    write(slots, (index, word), outcome, lifetime).then_some(outcome)
 }
 
 /// Writes the state of `outcome`, which was decided for the record `found`. Returns `false` if
 /// another process changed the slot since.
 #[inline(always)]
-fn write<S: Slots>(slots: &S, found: (usize, Word), outcome: Outcome, span: Span) -> bool {
+fn write<S: Slots>(slots: &S, found: (usize, Word), outcome: Outcome, lifetime: Lifetime) -> bool {
     let (_, word) = found;
-    outcome.empty_at == word.empty_at() || replace(slots, found, word.moved(outcome.empty_at, span))
+    outcome.empty_at == word.empty_at()
+        || replace(slots, found, word.moved(outcome.empty_at, lifetime))
 }
 
 /// Replaces the record `found` by `new`. Returns `false` if another process has changed the slot.
@@ -250,7 +252,7 @@ fn take_absent<S: Slots>(slots: &S, step: &Step, first: Option<Timestamp>) -> Op
         // This step changes nothing. A bucket from which nothing was taken needs no slot.
         return Some(step.decide(Timestamp::ZERO, slots.now()));
     }
-    claim(slots, Span::covering(step.span()), |now| {
+    claim(slots, Lifetime::covering(step.lifetime()), |now| {
         step.decide_first(first, now)
     })
 }
@@ -263,8 +265,8 @@ pub(super) fn take_found<S: Slots>(slots: &S, step: &Step) -> (Outcome, Option<(
             None => take_absent(slots, step, None),
             Some(record) => {
                 let outcome = step.decide(record.1.empty_at(), slots.now());
-                let span = Span::covering(step.span());
-                write(slots, record, outcome, span).then_some(outcome)
+                let lifetime = Lifetime::covering(step.lifetime());
+                write(slots, record, outcome, lifetime).then_some(outcome)
             }
         };
         if let Some(outcome) = outcome {
@@ -286,15 +288,15 @@ pub(super) fn take_found<S: Slots>(slots: &S, step: &Step) -> (Outcome, Option<(
 /// that was no record, the slot is emptied. Otherwise this gives back the tokens as [`refund`]
 /// does.
 pub(super) fn undo<S: Slots>(slots: &S, step: &Step, outcome: &Outcome, before: Option<Word>) {
-    let span = Span::covering(step.span());
+    let lifetime = Lifetime::covering(step.lifetime());
     let after = match before {
-        Some(before) => before.moved(outcome.empty_at, span),
-        None => Word::live(slots.fingerprint(), span, outcome.empty_at),
+        Some(before) => before.moved(outcome.empty_at, lifetime),
+        None => Word::live(slots.fingerprint(), lifetime, outcome.empty_at),
     };
     let untouched = find(slots).filter(|&(_, word)| word == after);
     let before = before.unwrap_or(Word::EMPTY);
     if !untouched.is_some_and(|(index, _)| swap(slots, index, after, before)) {
-        refund(slots, (step.cost, step.cost), step.burst, outcome.empty_at);
+        refund(slots, (step.cost, step.cost), step.span, outcome.empty_at);
     }
 }
 
@@ -311,7 +313,11 @@ pub(super) fn find<S: Slots>(slots: &S) -> Option<(usize, Word)> {
 
 /// Creates a record with the state that `birth` returns for the current instant. Denies if no slot
 /// is available. Returns `None` if the key already has a record, or if another process won a race.
-fn claim<S: Slots>(slots: &S, span: Span, birth: impl Fn(Timestamp) -> Outcome) -> Option<Outcome> {
+fn claim<S: Slots>(
+    slots: &S,
+    lifetime: Lifetime,
+    birth: impl Fn(Timestamp) -> Outcome,
+) -> Option<Outcome> {
     let now = slots.now();
     let Some((index, old)) = survey(slots, now)?.best(slots.may_evict()) else {
         return Some(Outcome::denied(Denial::TableFull, Timestamp::ZERO, now));
@@ -342,7 +348,7 @@ fn claim<S: Slots>(slots: &S, span: Span, birth: impl Fn(Timestamp) -> Outcome) 
         now
     });
     S::Variant::reached(Point::Born);
-    let live = Word::live(slots.fingerprint(), span, outcome.empty_at);
+    let live = Word::live(slots.fingerprint(), lifetime, outcome.empty_at);
     if !swap(slots, index, pending, live) {
         return None;
     }
@@ -450,14 +456,14 @@ fn validate<S: Slots>(slots: &S, mine: usize, pending: Word) -> bool {
 /// Gives back the part of a cost that the bucket still lacks because of the take that left the
 /// state `taken`. `costs` are the cost and its part in a debt, see [`Put::worth`]. A bucket without
 /// a record is already full, so nothing changes.
-pub fn refund<S: Slots>(slots: &S, costs: (Ticks, Ticks), burst: Ticks, taken: Timestamp) {
+pub fn refund<S: Slots>(slots: &S, costs: (Ticks, Ticks), span: Ticks, taken: Timestamp) {
     change(slots, |word| {
         // The clock is read after the slot. So every step that led to this state ran at or before
         // `now`.
         let now = slots.now();
-        let cost = Put::worth(costs, burst, taken, word.empty_at(), now);
-        let refunded = Put::refunded(word.empty_at(), now, cost, burst);
-        word.moved(refunded, Span::LEAST)
+        let cost = Put::worth(costs, span, taken, word.empty_at(), now);
+        let refunded = Put::refunded(word.empty_at(), now, cost, span);
+        word.moved(refunded, Lifetime::LEAST)
     });
 }
 
@@ -498,7 +504,7 @@ pub fn raise<S: Slots>(slots: &S, bound: Timestamp) {
     for tries in 0.. {
         let is_done = match find(slots) {
             Some((_, word)) if word.empty_at() >= bound => true,
-            Some((index, word)) => swap(slots, index, word, word.moved(bound, Span::UNKNOWN)),
+            Some((index, word)) => swap(slots, index, word, word.moved(bound, Lifetime::UNKNOWN)),
             None => create(slots, |_| bound),
         };
         if is_done {
@@ -517,7 +523,7 @@ fn create<S: Slots>(slots: &S, empty_at: impl Fn(Timestamp) -> Timestamp) -> boo
         now,
         empty_at: empty_at(now),
     };
-    let outcome = claim(slots, Span::UNKNOWN, birth);
+    let outcome = claim(slots, Lifetime::UNKNOWN, birth);
     if outcome.is_some_and(|outcome| !outcome.granted()) {
         count(slots, Event::Refused);
     }

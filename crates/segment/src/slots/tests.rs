@@ -6,7 +6,7 @@ use super::counters::{By, Event, Shard, Totals};
 use super::diagnostics::Denied;
 use super::protocol::{self, AtomicWord, Production, Slots};
 use super::table::{Usage, is_lock_free};
-use super::word::{Fingerprint, Span, Word};
+use super::word::{Fingerprint, Lifetime, Word};
 use crate::host::{Host, Settings, lines};
 use crate::memory::{Layout, Segment, SegmentError};
 use gcra::clock::{EPOCH, TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
@@ -98,8 +98,8 @@ impl Slots for Table {
 }
 
 impl Table {
-    /// Returns slots that hold other buckets, which lack half of their span. The slots in `words`
-    /// hold these words instead.
+    /// Returns slots that hold other buckets, which lack half of their lifetime. The slots in
+    /// `words` hold these words instead.
     fn new(words: &[(usize, Word)]) -> Self {
         let slots: [_; 8] = std::array::from_fn(|_| Cell::new(live(OTHER, NOW - 50)));
         for &(index, word) in words {
@@ -153,7 +153,7 @@ impl Table {
 }
 
 fn live(key: Fingerprint, empty_at: Timestamp) -> Word {
-    Word::live(key, Span::covering(100), empty_at)
+    Word::live(key, Lifetime::covering(100), empty_at)
 }
 
 /// Returns a claim that is `age` ticks old.
@@ -229,19 +229,23 @@ fn only_a_table_that_may_evict_gives_away_the_tokens_of_others() {
 #[test]
 fn an_eviction_compares_shares_then_ticks_then_slots() {
     // Each other bucket lacks 50 of 100 ticks.
-    for (slot, span, lacks, evicted) in [
+    for (slot, lifetime, lacks, evicted) in [
         (2, 100, 50, 0),
         (2, 1000, 400, 2),
         (2, 1000, 500, 0),
         (2, 60, 30, 2),
     ] {
-        let word = Word::live(OTHER, Span::covering(span), NOW + lacks - span);
+        let word = Word::live(OTHER, Lifetime::covering(lifetime), NOW + lacks - lifetime);
         let table = Table {
             evict: true,
             ..Table::new(&[(slot, word)])
         };
         assert!(table.take(60).granted());
-        assert_eq!(table.records(), [(evicted, NOW - 40)], "{lacks} of {span}");
+        assert_eq!(
+            table.records(),
+            [(evicted, NOW - 40)],
+            "{lacks} of {lifetime}"
+        );
     }
 }
 
@@ -376,7 +380,7 @@ fn a_raised_record_is_created_or_moves_forward() {
     assert_eq!(table.records(), [(3, NOW + 60)]);
     let expected = [(Event::Inserted, 1), (Event::Conflict, 2000)];
     assert_eq!(table.events(), expected);
-    // A full record is moved, too. Its new span covers that of any quota.
+    // A full record is moved, too. Its new lifetime covers that of any quota.
     table.slots[3].set(live(MINE, NOW - 100));
     protocol::raise(&table, NOW);
     table.now.set(NOW + 86_399 * TICKS_PER_SECOND);

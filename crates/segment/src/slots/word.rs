@@ -1,24 +1,24 @@
 //! The content of a slot: 128 bits that change together.
 //!
 //! ```text
-//! tag    fingerprint: 48 bits | span: 16 bits
+//! tag    fingerprint: 48 bits | lifetime: 16 bits
 //! state  LIVE     0 | 0 (free for a descriptor) | empty_at: 62 bits
 //!        PENDING  1 | 0 | age stamp: 8 bits | shard: 6 bits | count: 48 bits
 //! ```
 //!
-//! The fingerprint 0 means no bucket, as in the word `EMPTY`. The span is the greatest span of the
-//! quotas under which callers took from the bucket. Every process uses the span to determine
-//! whether the bucket is full. The span is rounded **up**. Otherwise a bucket could count as full
-//! too early. The span of a record that was created without taking tokens is at least one day.
-//! Stamp, shard and count make every claim a different word.
+//! The fingerprint 0 means no bucket, as in the word `EMPTY`. The lifetime is the greatest lifetime
+//! of the quotas under which callers took from the bucket. Every process uses the lifetime to
+//! determine whether the bucket is full. The lifetime is rounded **up**. Otherwise a bucket could
+//! count as full too early. The lifetime of a record that was created without taking tokens is at
+//! least one day. Stamp, shard and count make every claim a different word.
 
 use gcra::clock::{Ticks, Timestamp};
 use gcra::store::UNKNOWN_SPAN;
 
 const PENDING: u64 = 1 << 63;
 const FINGERPRINT_BITS: u32 = 48;
-const SPAN_BITS: u32 = 16;
-const SPAN_MASK: u64 = (1 << SPAN_BITS) - 1;
+const LIFETIME_BITS: u32 = 16;
+const LIFETIME_MASK: u64 = (1 << LIFETIME_BITS) - 1;
 const MANTISSA_BITS: u32 = 10;
 const STAMP_SHIFT: u32 = 54;
 const STAMP_MASK: u64 = 0xff;
@@ -31,7 +31,7 @@ const ABANDONED: u64 = 3;
 /// The content of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Word {
-    /// Fingerprint and span.
+    /// Fingerprint and lifetime.
     pub tag: u64,
     /// `empty_at` of a record, or the stamp and ticket of a claim.
     pub state: u64,
@@ -67,28 +67,28 @@ impl Word {
     pub const fn pending(fingerprint: Fingerprint, ticket: u64, now: Timestamp) -> Self {
         let stamp = ((now.0 >> STAMP_UNIT) & STAMP_MASK) << STAMP_SHIFT;
         Self {
-            tag: fingerprint.0 << SPAN_BITS,
+            tag: fingerprint.0 << LIFETIME_BITS,
             state: PENDING | stamp | (ticket & ((1 << STAMP_SHIFT) - 1)),
         }
     }
 
     /// Returns a record of the bucket in the state `empty_at`.
     #[must_use]
-    pub const fn live(fingerprint: Fingerprint, span: Span, empty_at: Timestamp) -> Self {
+    pub const fn live(fingerprint: Fingerprint, lifetime: Lifetime, empty_at: Timestamp) -> Self {
         Self {
-            tag: (fingerprint.0 << SPAN_BITS) | span.0,
+            tag: (fingerprint.0 << LIFETIME_BITS) | lifetime.0,
             state: empty_at.0 & !PENDING,
         }
     }
 
-    /// Returns the same bucket in another state. The new span is the greater of the old span and
-    /// `span`.
+    /// Returns the same bucket in another state. The new lifetime is the greater of the old
+    /// lifetime and `lifetime`.
     #[inline]
     #[must_use]
-    pub fn moved(self, empty_at: Timestamp, span: Span) -> Self {
-        let span = span.max(Span(self.tag & SPAN_MASK));
+    pub fn moved(self, empty_at: Timestamp, lifetime: Lifetime) -> Self {
+        let lifetime = lifetime.max(Lifetime(self.tag & LIFETIME_MASK));
         Self {
-            tag: (self.tag & !SPAN_MASK) | span.0,
+            tag: (self.tag & !LIFETIME_MASK) | lifetime.0,
             state: empty_at.0 & !PENDING,
         }
     }
@@ -97,7 +97,7 @@ impl Word {
     #[inline]
     #[must_use]
     pub const fn is_of(self, fingerprint: Fingerprint) -> bool {
-        self.tag >> SPAN_BITS == fingerprint.0
+        self.tag >> LIFETIME_BITS == fingerprint.0
     }
 
     /// Reports whether the slot is claimed and not yet a bucket.
@@ -118,18 +118,18 @@ impl Word {
     #[must_use]
     pub fn full_at(self) -> Timestamp {
         self.empty_at()
-            .saturating_add(Span(self.tag & SPAN_MASK).ticks())
+            .saturating_add(Lifetime(self.tag & LIFETIME_MASK).ticks())
     }
 
-    /// Reports whether this bucket lacks a smaller share of its span at `now` than `other`. If the
-    /// shares are equal, compares the missing ticks. This cannot overflow, because a product of two
-    /// 64-bit numbers fits into 128 bits.
+    /// Reports whether this bucket lacks a smaller share of its lifetime at `now` than `other`. If
+    /// the shares are equal, compares the missing ticks. This cannot overflow, because a product of
+    /// two 64-bit numbers fits into 128 bits.
     #[must_use]
     pub fn lacks_less_than(self, other: Self, now: Timestamp) -> bool {
         let missing = |word: Self| u128::from(word.full_at().saturating_since(now));
-        let span = |word: Self| u128::from(Span(word.tag & SPAN_MASK).ticks());
+        let lifetime = |word: Self| u128::from(Lifetime(word.tag & LIFETIME_MASK).ticks());
         let (mine, its) = (missing(self), missing(other));
-        (mine * span(other), mine) < (its * span(self), its)
+        (mine * lifetime(other), mine) < (its * lifetime(self), its)
     }
 
     /// Reports whether any caller may take the slot because it is empty or its bucket is full.
@@ -168,19 +168,19 @@ impl From<Word> for u128 {
     }
 }
 
-/// A span as a 16-bit code: a small float with 6 bits of exponent and 10 of mantissa. Greater spans
-/// have greater codes.
+/// A lifetime as a 16-bit code: a small float with 6 bits of exponent and 10 of mantissa. Greater
+/// lifetimes have greater codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Span(u64);
+pub struct Lifetime(u64);
 
-impl Span {
-    /// The span of a record that was created without taking tokens. The span of this record never
-    /// becomes less, because the quota for which the record was created is unknown.
+impl Lifetime {
+    /// The lifetime of a record that was created without taking tokens. The lifetime of this record
+    /// never becomes less, because the quota for which the record was created is unknown.
     pub const UNKNOWN: Self = Self::covering(UNKNOWN_SPAN);
-    /// The least span. It does not change the span of a record.
+    /// The least lifetime. It does not change the lifetime of a record.
     pub const LEAST: Self = Self(0);
 
-    /// Returns the least span that is not below `ticks`. It is at most 0.1 % longer.
+    /// Returns the least lifetime that is not below `ticks`. It is at most 0.1 % longer.
     #[inline]
     #[must_use]
     pub const fn covering(ticks: Ticks) -> Self {
@@ -189,13 +189,13 @@ impl Span {
             return Self(ticks);
         }
         let shift = bits - (MANTISSA_BITS + 1);
-        // A span is at most 2^61, so adding less than 2^51 cannot overflow. A mantissa that is
+        // A lifetime is at most 2^61, so adding less than 2^51 cannot overflow. A mantissa that is
         // rounded up to 2^11 carries into the exponent, which gives the correct code.
         let mantissa = (ticks + ((1 << shift) - 1)) >> shift;
         Self(((shift as u64) << MANTISSA_BITS) + mantissa)
     }
 
-    /// Returns the span in ticks.
+    /// Returns the lifetime in ticks.
     #[must_use]
     pub const fn ticks(self) -> Ticks {
         let exponent = self.0 >> MANTISSA_BITS;
@@ -217,15 +217,15 @@ mod tests {
     fn a_span_covers_and_is_tight() {
         let mut ticks: Ticks = 1;
         while ticks <= 1 << 61 {
-            assert_eq!(Span::covering(ticks).ticks(), ticks);
+            assert_eq!(Lifetime::covering(ticks).ticks(), ticks);
             for near in [ticks - 1, ticks, ticks + 1, ticks + ticks / 3] {
                 if near == 0 {
                     continue;
                 }
-                let covered = Span::covering(near).ticks();
+                let covered = Lifetime::covering(near).ticks();
                 assert!(covered >= near, "{near}");
                 assert!(covered - near <= near / 1000, "{near} {covered}");
-                assert!(Span::covering(near) <= Span::covering(near + 1));
+                assert!(Lifetime::covering(near) <= Lifetime::covering(near + 1));
             }
             ticks *= 2;
         }
@@ -233,19 +233,23 @@ mod tests {
 
     #[test]
     fn a_word_keeps_its_parts() {
-        let word = Word::live(Fingerprint::new(0xabc), Span::covering(5000), Timestamp(77));
+        let word = Word::live(
+            Fingerprint::new(0xabc),
+            Lifetime::covering(5000),
+            Timestamp(77),
+        );
         assert_eq!(Word::from(u128::from(word)), word);
         assert!(word.is_of(Fingerprint::new(0xabc)) && !word.is_pending());
-        let moved = word.moved(Timestamp(99), Span::covering(10));
-        assert_eq!(moved.full_at().0, 99 + Span::covering(5000).ticks());
+        let moved = word.moved(Timestamp(99), Lifetime::covering(10));
+        assert_eq!(moved.full_at().0, 99 + Lifetime::covering(5000).ticks());
         assert!(moved.is_reclaimable(moved.full_at()));
         assert!(!moved.is_reclaimable(moved.full_at() - 1));
     }
 
     #[test]
     fn a_small_burst_does_not_shorten_an_unknown_span() {
-        let created = Word::live(Fingerprint::new(1), Span::UNKNOWN, Timestamp(1_000));
-        let moved = created.moved(Timestamp(1_000), Span::covering(2_000_000));
+        let created = Word::live(Fingerprint::new(1), Lifetime::UNKNOWN, Timestamp(1_000));
+        let moved = created.moved(Timestamp(1_000), Lifetime::covering(2_000_000));
         assert!(moved.full_at().0 >= 1_000 + UNKNOWN_SPAN);
     }
 

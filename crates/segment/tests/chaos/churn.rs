@@ -10,29 +10,29 @@ use segment::host::{Host, Settings};
 use segment::memory::Segment;
 use segment::slots::counters::{By, Event, Totals};
 use segment::slots::protocol::{Point, Variant};
-use segment::slots::word::Span;
+use segment::slots::word::Lifetime;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-/// A quota: the cost of one call, and the span of the bucket.
+/// A quota: the cost of one call, and the lifetime of the bucket.
 #[derive(Clone, Copy, Debug)]
 pub struct Limit {
     pub cost: Ticks,
-    pub burst: Ticks,
+    pub span: Ticks,
 }
 
 pub const SMALL: Limit = Limit {
     cost: 20_000,
-    burst: 100_000,
+    span: 100_000,
 };
 /// A quota for which one call empties the bucket.
 pub const SINGLE: Limit = Limit {
     cost: 100_000,
-    burst: 100_000,
+    span: 100_000,
 };
 pub const GREAT: Limit = Limit {
     cost: 50_000,
-    burst: 400_000,
+    span: 400_000,
 };
 
 /// The least number of calls in a run.
@@ -61,7 +61,7 @@ pub struct Outcome {
     pub twice: usize,
     /// The result of the replay of each limit's grants alone.
     pub alone: Vec<Verdict>,
-    /// The result of the replay of all grants together, for a bucket with the greatest span.
+    /// The result of the replay of all grants together, for a bucket with the greatest lifetime.
     pub together: Verdict,
 }
 
@@ -100,9 +100,9 @@ impl Churn {
         let limits = self.limits.iter();
         let of_limit = |limit: &Limit| {
             let grants = board.grants().filter(|grant| grant.cost == limit.cost);
-            replay(grants, limit.burst)
+            replay(grants, limit.span)
         };
-        let greatest = self.limits.iter().map(|limit| limit.burst).max();
+        let greatest = self.limits.iter().map(|limit| limit.span).max();
         Ok(Outcome {
             tally,
             calls: board.sum(|lane| &lane.calls),
@@ -142,7 +142,7 @@ impl Churn {
             let key = (now.0 / period + rolled % 6) % self.keys;
             let limit = self.limits[usize::try_from(rolled >> 16).unwrap() % self.limits.len()];
             let name = key.to_le_bytes();
-            let step = Step::new(limit.cost, limit.burst);
+            let step = Step::new(limit.cost, limit.span);
             let outcome = store
                 .slots()
                 .take(store.slots().hasher().key(&name), &step, None);
@@ -161,7 +161,7 @@ impl Churn {
         for key in 0..self.keys.min(32) {
             let begin = Instant::now();
             let (name, limit) = (key.to_le_bytes(), self.limits[0]);
-            let step = Step::new(limit.burst, limit.burst);
+            let step = Step::new(limit.span, limit.span);
             while !store
                 .slots()
                 .take(store.slots().hasher().key(&name), &step, None)
@@ -178,8 +178,8 @@ impl Churn {
 
     /// Returns the greatest number of ticks that one eviction gives away.
     fn victim(&self) -> Ticks {
-        let greatest = self.limits.iter().map(|limit| limit.burst).max();
-        Span::covering(greatest.unwrap_or_default()).ticks()
+        let greatest = self.limits.iter().map(|limit| limit.span).max();
+        Lifetime::covering(greatest.unwrap_or_default()).ticks()
     }
 }
 

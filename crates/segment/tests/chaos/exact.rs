@@ -5,7 +5,7 @@ use crate::board::Board;
 use crate::churn::shared;
 use crate::fate::Meant;
 use crate::supervisor::{Supervisor, Treatment};
-use gcra::quota::MAX_BURST;
+use gcra::quota::MAX_SPAN;
 use gcra::{Put, Step, TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
 use segment::host::Host;
 use std::sync::atomic::Ordering::SeqCst;
@@ -30,7 +30,7 @@ fn state(store: &Host<Meant>) -> Timestamp {
 pub fn run(treatment: Treatment, refunding: bool) -> Result<String, String> {
     let store = shared::<Meant>(2, false);
     let key = store.slots().hasher().key(b"exact");
-    let first = store.slots().take(key, &Step::new(AHEAD, MAX_BURST), None);
+    let first = store.slots().take(key, &Step::new(AHEAD, MAX_SPAN), None);
     if !first.granted() || state(&store) != first.empty_at {
         return Err(format!("{first:?}"));
     }
@@ -39,12 +39,12 @@ pub fn run(treatment: Treatment, refunding: bool) -> Result<String, String> {
     let work = |lane: usize, _: u64| {
         let lane = &board.lanes[lane];
         while boot_clock() < end {
-            let outcome = store.slots().take(key, &Step::new(TOKEN, MAX_BURST), None);
+            let outcome = store.slots().take(key, &Step::new(TOKEN, MAX_SPAN), None);
             assert!(outcome.granted(), "{outcome:?}");
             let taken = lane.calls.fetch_add(1, SeqCst);
             if refunding && taken.is_multiple_of(4) {
-                let (cost, burst) = (TOKEN, MAX_BURST);
-                store.slots().put(key, &Put::refund(cost, burst));
+                let (cost, span) = (TOKEN, MAX_SPAN);
+                store.slots().put(key, &Put::refund(cost, span));
                 lane.returned.fetch_add(1, SeqCst);
             }
         }

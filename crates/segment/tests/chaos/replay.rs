@@ -19,7 +19,7 @@ pub struct Verdict {
 /// Applies Lindley's recursion to the grants of each key, in the order of their instants.
 ///
 /// The costs of grants at the same instant are added first, so their order does not matter.
-pub fn replay(grants: impl Iterator<Item = Grant>, burst: Ticks) -> Verdict {
+pub fn replay(grants: impl Iterator<Item = Grant>, span: Ticks) -> Verdict {
     let mut of_keys: HashMap<u64, Vec<(Timestamp, Ticks)>> = HashMap::new();
     for grant in grants {
         let of_key = of_keys.entry(grant.key).or_default();
@@ -34,7 +34,7 @@ pub fn replay(grants: impl Iterator<Item = Grant>, burst: Ticks) -> Verdict {
         let mut empty_at = Timestamp::ZERO;
         let mut most = 0;
         for &(now, cost) in of_key.iter() {
-            empty_at = (now - burst).max(empty_at) + cost;
+            empty_at = (now - span).max(empty_at) + cost;
             let above = empty_at.saturating_since(now);
             verdict.violations += u64::from(above > 0);
             most = most.max(above);

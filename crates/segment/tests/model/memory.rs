@@ -12,7 +12,7 @@ use loom::sync::atomic::{AtomicU64, Ordering, fence};
 use loom::thread::ThreadId;
 use segment::slots::counters::{Event, Shard, Totals};
 use segment::slots::protocol::{self, AtomicWord, Slots, Variant};
-use segment::slots::word::{Fingerprint, Span, Word};
+use segment::slots::word::{Fingerprint, Lifetime, Word};
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -35,9 +35,9 @@ pub const fn at(ticks: Ticks) -> Timestamp {
     Timestamp(START.0 + ticks)
 }
 
-/// Returns a bucket with a span of `span` ticks that is full at `full_at`.
-pub fn live(key: Fingerprint, span: Ticks, full_at: Timestamp) -> Word {
-    Word::live(key, Span::covering(span), full_at - span)
+/// Returns a bucket with a lifetime of `lifetime` ticks that is full at `full_at`.
+pub fn live(key: Fingerprint, lifetime: Ticks, full_at: Timestamp) -> Word {
+    Word::live(key, Lifetime::covering(lifetime), full_at - lifetime)
 }
 
 /// The guards of the protocol. A control test sets one of them to `false`.
@@ -221,17 +221,17 @@ impl<G: Guards> Caller<G> {
     }
 
     /// Takes tokens that cost `cost` ticks. Returns `None` if the caller is killed during the call.
-    pub fn take(&self, cost: Ticks, burst: Ticks) -> Option<Outcome> {
-        self.alive(|slots| protocol::take(slots, &Step::new(cost, burst), None))
+    pub fn take(&self, cost: Ticks, span: Ticks) -> Option<Outcome> {
+        self.alive(|slots| protocol::take(slots, &Step::new(cost, span), None))
     }
 
     /// Does the same as [`Caller::take`], but proposes the first state `first`.
-    pub fn take_first(&self, cost: Ticks, burst: Ticks, first: Timestamp) -> Option<Outcome> {
-        self.alive(|slots| protocol::take(slots, &Step::new(cost, burst), Some(first)))
+    pub fn take_first(&self, cost: Ticks, span: Ticks, first: Timestamp) -> Option<Outcome> {
+        self.alive(|slots| protocol::take(slots, &Step::new(cost, span), Some(first)))
     }
 
-    pub fn refund(&self, cost: Ticks, burst: Ticks) {
-        self.alive(|slots| protocol::refund(slots, (cost, cost), burst, Put::VOUCHED));
+    pub fn refund(&self, cost: Ticks, span: Ticks) {
+        self.alive(|slots| protocol::refund(slots, (cost, cost), span, Put::VOUCHED));
     }
 
     pub fn reset(&self) {

@@ -6,7 +6,7 @@ use segment::slots::word::Word;
 
 const PENDING: u64 = 1 << 63;
 const KEY_SHIFT: u32 = 59;
-const SPAN_SHIFT: u32 = 43;
+const LIFETIME_SHIFT: u32 = 43;
 const STAMP_SHIFT: u32 = 54;
 const TICKET_BITS: u32 = 16;
 
@@ -14,7 +14,7 @@ const TICKET_BITS: u32 = 16;
 ///
 /// The highest bits are `pending: 1 | fingerprint: 4`.
 ///
-/// - For a record, `span: 16 | empty_at: 43` follows.
+/// - For a record, `lifetime: 16 | empty_at: 43` follows.
 /// - For a claim, `stamp: 8 | ticket: 16` are the lowest bits.
 pub fn pack(word: Word) -> u64 {
     let key = (word.tag >> 16) << KEY_SHIFT;
@@ -23,7 +23,7 @@ pub fn pack(word: Word) -> u64 {
         let ticket = word.state & ((1 << STAMP_SHIFT) - 1);
         PENDING | (stamp << TICKET_BITS) | ticket
     } else {
-        ((word.tag & 0xffff) << SPAN_SHIFT) | word.state
+        ((word.tag & 0xffff) << LIFETIME_SHIFT) | word.state
     };
     let packed = key | rest;
     assert_eq!(unpack(packed), word, "too much for 64 bits");
@@ -34,8 +34,8 @@ pub fn unpack(packed: u64) -> Word {
     let key = ((packed & !PENDING) >> KEY_SHIFT) << 16;
     if packed & PENDING == 0 {
         return Word {
-            tag: key | ((packed >> SPAN_SHIFT) & 0xffff),
-            state: packed & ((1 << SPAN_SHIFT) - 1),
+            tag: key | ((packed >> LIFETIME_SHIFT) & 0xffff),
+            state: packed & ((1 << LIFETIME_SHIFT) - 1),
         };
     }
     let stamp = (packed >> TICKET_BITS) & 0xff;

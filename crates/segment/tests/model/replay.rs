@@ -29,11 +29,11 @@ pub fn grants(cost: Ticks, outcomes: &[Option<Outcome>]) -> Grants {
 ///
 /// Lindley's recursion computes this number. It applies the grants to the bucket in the order of
 /// their instants.
-pub fn excess(mut empty_at: Timestamp, mut grants: Grants, burst: Ticks) -> Ticks {
+pub fn excess(mut empty_at: Timestamp, mut grants: Grants, span: Ticks) -> Ticks {
     grants.sort_unstable();
     let mut most = 0;
     for (now, cost) in grants {
-        empty_at = empty_at.max(now - burst) + cost;
+        empty_at = empty_at.max(now - span) + cost;
         most = most.max(empty_at.saturating_since(now));
     }
     most
@@ -41,8 +41,8 @@ pub fn excess(mut empty_at: Timestamp, mut grants: Grants, burst: Ticks) -> Tick
 
 /// Asserts that `grants` do not exceed what the bucket held. The bucket starts in the state
 /// `empty_at`.
-pub fn assert_bounded(empty_at: Timestamp, grants: &Grants, burst: Ticks) {
-    let excess = excess(empty_at, grants.clone(), burst);
+pub fn assert_bounded(empty_at: Timestamp, grants: &Grants, span: Ticks) {
+    let excess = excess(empty_at, grants.clone(), span);
     assert_eq!(excess, 0, "more than the bucket held: {grants:?}");
 }
 
@@ -51,7 +51,7 @@ pub fn assert_bounded(empty_at: Timestamp, grants: &Grants, burst: Ticks) {
 pub fn assert_explained(
     empty_at: Timestamp,
     cost: Ticks,
-    burst: Ticks,
+    span: Ticks,
     outcomes: &[Option<Outcome>],
 ) {
     let denied = Verdict::Denied(Denial::Insufficient);
@@ -63,7 +63,7 @@ pub fn assert_explained(
         let mut earlier = grants(cost, outcomes);
         earlier.retain(|&(now, _)| now <= denial.now);
         earlier.push((denial.now, cost));
-        let excess = excess(empty_at, earlier, burst);
+        let excess = excess(empty_at, earlier, span);
         assert!(excess > 0, "a false denial: {outcomes:?}");
     }
 }
@@ -75,13 +75,9 @@ pub fn assert_nobody_is_blocked(memory: &Arc<Memory>, keys: &[Fingerprint]) {
     for &key in keys {
         let caller = memory.caller(key);
         let step = Step::new(10, 10);
-        let first = caller
-            .take(step.cost, step.burst)
-            .expect("nobody is killed");
+        let first = caller.take(step.cost, step.span).expect("nobody is killed");
         assert_eq!(first.verdict, Verdict::Granted, "blocked");
-        let second = caller
-            .take(step.cost, step.burst)
-            .expect("nobody is killed");
+        let second = caller.take(step.cost, step.span).expect("nobody is killed");
         assert_eq!(second.verdict, Verdict::Denied(Denial::Insufficient));
     }
     for key in [K, Y] {

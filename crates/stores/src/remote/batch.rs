@@ -37,14 +37,14 @@ impl<T: Transport> Remote<'_, T> {
             let prepared = store.prepare(ticket.key, &ticket.step, now);
             prepared.map_err(|outcome| taken(ticket, outcome))
         });
-        let (mut asks, hints): (Vec<_>, Vec<_>) = match prepared.collect() {
+        let (mut asks, entries): (Vec<_>, Vec<_>) = match prepared.collect() {
             Ok(prepared) => prepared,
             Err(refused) => return Ok(Some(sure(Err(refused)))),
         };
         // Hashing long identifiers has taken time, which is no part of the timeout.
         let now = boot_clock();
-        for (ask, hint) in asks.iter_mut().zip(&hints) {
-            self.set_seen(ask, hint.as_ref(), now);
+        for (ask, entry) in asks.iter_mut().zip(&entries) {
+            self.set_seen(ask, entry.as_ref(), now);
         }
         let ask = |transport: &T, deadline| {
             let mut replies = transport.take_all(&asks, deadline)?;
@@ -56,16 +56,16 @@ impl<T: Transport> Remote<'_, T> {
                     // store returned.
                     reply.outcome = step.dry().decide(reply.outcome.empty_at, reply.outcome.now);
                 }
-                store.learn(key, &step, reply, hints[index].as_ref(), now);
+                store.learn(key, &step, reply, entries[index].as_ref(), now);
                 store.note_clock(reply);
             }
             let batched = read(&asks, buckets, granted, &replies);
             count(self.host, buckets, &batched);
             Ok(batched)
         };
-        let stand_in = |policy, _: &_| stand_in(policy, buckets);
+        let fallback = |policy, _: &_| fallback(policy, buckets);
         let deadline = now + left.of(self.settings.timeout);
-        let answer = self.ask_until(deadline, &asks[0].name, ask, stand_in);
+        let answer = self.ask_until(deadline, &asks[0].name, ask, fallback);
         answer.map(Some)
     }
 }
@@ -149,7 +149,7 @@ fn refusal(mine: &[Ticket<'_>], seen: Outcome) -> Option<Taken> {
 }
 
 /// Decides a batch by the failure policy.
-fn stand_in<T: Transport>(policy: OnFailure, buckets: &[(&Remote<'_, T>, Ticket<'_>)]) -> Batched {
+fn fallback<T: Transport>(policy: OnFailure, buckets: &[(&Remote<'_, T>, Ticket<'_>)]) -> Batched {
     if let (OnFailure::Local, Some((store, _))) = (policy, buckets.first()) {
         for (store, ticket) in buckets {
             store.inherit(ticket.key, store.find(ticket.key, boot_clock()));
@@ -162,7 +162,7 @@ fn stand_in<T: Transport>(policy: OnFailure, buckets: &[(&Remote<'_, T>, Ticket<
     let answers = buckets.iter().map(|(store, ticket)| {
         let taken = taken(
             ticket,
-            store.stand_in(policy, ticket.key, &ticket.step, None),
+            store.fallback(policy, ticket.key, &ticket.step, None),
         );
         taken.outcome.granted().then_some(taken).ok_or(taken)
     });

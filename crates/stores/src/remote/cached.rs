@@ -44,26 +44,27 @@ impl<T: Transport> Remote<'_, T> {
         step: &Step,
         now: Timestamp,
     ) -> Result<(Ask, Option<Entry>), Outcome> {
-        let hint = self.hint(key, step, now)?;
+        let entry = self.entry(key, step, now)?;
         let ask = Ask {
             name: self.transport.name(key.identifier),
             step: *step,
             first: None,
             seen: None,
         };
-        Ok((ask, hint))
+        Ok((ask, entry))
     }
 
-    /// Sets [`Ask::seen`] of a request whose timeout starts at `now`. `hint` is the bucket's entry.
-    pub(super) fn set_seen(&self, ask: &mut Ask, hint: Option<&Entry>, now: Timestamp) {
-        ask.seen = hint.and_then(|hint| self.seen(hint, ask.step.burst, now));
+    /// Sets [`Ask::seen`] of a request whose timeout starts at `now`. `entry` is the bucket's
+    /// entry.
+    pub(super) fn set_seen(&self, ask: &mut Ask, entry: Option<&Entry>, now: Timestamp) {
+        ask.seen = entry.and_then(|entry| self.seen(entry, ask.step.span, now));
     }
 
     /// Returns the bucket's entry in the denial cache, if the step may be decided from it.
     ///
     /// # Errors
     /// Fails like [`Remote::prepare`].
-    fn hint(&self, key: Key<'_>, step: &Step, now: Timestamp) -> Result<Option<Entry>, Outcome> {
+    fn entry(&self, key: Key<'_>, step: &Step, now: Timestamp) -> Result<Option<Entry>, Outcome> {
         if step.exceeds_capacity() {
             return Err(self
                 .exceeding(key, step, now)
@@ -71,13 +72,13 @@ impl<T: Transport> Remote<'_, T> {
         }
         // Only plain steps may be decided from the cache. Denials of other steps may take tokens,
         // or depend on drain ticks, which end at instants of the store's clock.
-        let hint = self.find(key, now).filter(|_| step.is_plain());
-        if let Some(outcome) = hint.and_then(|hint| self.told_by(&hint, step, now)) {
-            self.host.slots().count(Event::Hinted);
+        let entry = self.find(key, now).filter(|_| step.is_plain());
+        if let Some(outcome) = entry.and_then(|entry| self.told_by(&entry, step, now)) {
+            self.host.slots().count(Event::Cached);
             self.count(key, step, By::DenialCache, false);
             return Err(outcome);
         }
-        Ok(hint)
+        Ok(entry)
     }
 
     /// Returns the denial of a step for more than the capacity, with the numbers of the bucket.
@@ -116,9 +117,9 @@ impl<T: Transport> Remote<'_, T> {
         step: &Step,
         now: Timestamp,
     ) -> Result<Ask, Outcome> {
-        let hint = self.find(key, now).filter(|_| step.is_plain());
-        if let Some(told) = hint.and_then(|hint| self.told_by(&hint, step, now)) {
-            self.host.slots().count(Event::Hinted);
+        let entry = self.find(key, now).filter(|_| step.is_plain());
+        if let Some(told) = entry.and_then(|entry| self.told_by(&entry, step, now)) {
+            self.host.slots().count(Event::Cached);
             self.count(key, step, By::DenialCache, false);
             return Err(exceeds(told.empty_at, told.now));
         }
@@ -147,9 +148,9 @@ impl<T: Transport> Remote<'_, T> {
         step: &Step,
         now: Timestamp,
     ) -> Result<(Ask, Option<Entry>, Ticks, bool), Outcome> {
-        let (ask, mut hint) = self.prepare(key, step, now)?;
-        if !hint.is_some_and(|hint| is_scarce(&hint, step, now)) {
-            return Ok((ask, hint, 0, false));
+        let (ask, mut entry) = self.prepare(key, step, now)?;
+        if !entry.is_some_and(|entry| is_scarce(&entry, step, now)) {
+            return Ok((ask, entry, 0, false));
         }
         let timeout = self.settings.timeout;
         let patience = timeout / 8;
@@ -158,8 +159,8 @@ impl<T: Transport> Remote<'_, T> {
         let mut later = start;
         let is_asker = loop {
             let is_over = later.saturating_since(start) >= patience;
-            let scarce = hint.filter(|hint| !is_over && is_scarce(hint, step, later));
-            let Some(entry) = scarce else { break false };
+            let scarce = entry.filter(|entry| !is_over && is_scarce(entry, step, later));
+            let Some(scarce) = scarce else { break false };
             let server = self.transport.server(&ask.name);
             let is_open = |server: Arc<Server>| self.breaker(&server).is_open(later);
             if server.is_ok_and(is_open) {
@@ -168,7 +169,7 @@ impl<T: Transport> Remote<'_, T> {
             if self.host.denial_cache().lease(key.hash, later, timeout / 2) {
                 // The bound is early. A request that is sent at once would often be denied, and
                 // another one would follow.
-                let likely = step.retry_after(entry.bound + entry.error, later);
+                let likely = step.retry_after(scarce.bound + scarce.error, later);
                 if likely < timeout / 16 {
                     sleep(Duration::from_nanos(likely));
                 }
@@ -176,15 +177,15 @@ impl<T: Transport> Remote<'_, T> {
             }
             sleep(Duration::from_nanos(PAUSE.min(patience)));
             later = boot_clock();
-            hint = self.hint(key, step, later)?;
+            entry = self.entry(key, step, later)?;
         };
         let waited = boot_clock().saturating_since(start);
-        Ok((ask, hint, waited, is_asker))
+        Ok((ask, entry, waited, is_asker))
     }
 
     /// Returns the bucket's entry, if the denial cache is enabled.
     pub(super) fn find(&self, key: Key<'_>, now: Timestamp) -> Option<Entry> {
-        self.settings.hint_max_age?;
+        self.settings.denial_cache_max_age?;
         self.host.denial_cache().find(key.hash, now)
     }
 
@@ -193,7 +194,7 @@ impl<T: Transport> Remote<'_, T> {
     /// that, the result is `None`. The instants in the denial assume the latest state that is
     /// possible. The error of the entry does not make a bucket appear to be in debt.
     fn told_by(&self, entry: &Entry, step: &Step, now: Timestamp) -> Option<Outcome> {
-        if step.dry || entry.age > self.settings.hint_max_age? {
+        if step.dry || entry.age > self.settings.denial_cache_max_age? {
             return None;
         }
         let drift = entry.age / 1024;
@@ -207,10 +208,10 @@ impl<T: Transport> Remote<'_, T> {
     /// Returns an upper bound of the ticks since the bucket was empty. If the store has lost the
     /// record, it restores the record from this bound. Returns `None` if the bucket may be full
     /// when the request arrives.
-    pub(super) fn seen(&self, entry: &Entry, burst: Ticks, now: Timestamp) -> Option<i64> {
+    pub(super) fn seen(&self, entry: &Entry, span: Ticks, now: Timestamp) -> Option<i64> {
         // The request may arrive as late as the deadline.
         let slack = self.settings.timeout + entry.age / 1024;
-        (entry.bound + burst > now + slack).then(|| (now + slack).signed_since(entry.bound))
+        (entry.bound + span > now + slack).then(|| (now + slack).signed_since(entry.bound))
     }
 
     /// Records the state of a bucket whose step was denied, as an instant on this host's clock.
@@ -230,7 +231,7 @@ impl<T: Transport> Remote<'_, T> {
             Verdict::Granted => known.is_some() || reply.outcome.empty_at > reply.outcome.now,
             Verdict::Denied(denial) => denial == Denial::Insufficient,
         };
-        if self.settings.hint_max_age.is_none() || !step.is_plain() || !tells {
+        if self.settings.denial_cache_max_age.is_none() || !step.is_plain() || !tells {
             return;
         }
         let mut error = boot_clock() - sent;

@@ -42,10 +42,12 @@ impl<T: Transport> Remote<'_, T> {
         };
         let requests = buckets.iter().zip(puts).enumerate();
         let requests = requests.map(|(index, (&(store, key), put))| {
-            let hint = store.find(key, start);
+            let entry = store.find(key, start);
             let name = store.transport.name(key.identifier);
             let seen = match put {
-                Put::Refund { burst, .. } => hint.and_then(|hint| store.seen(&hint, *burst, start)),
+                Put::Refund { span, .. } => {
+                    entry.and_then(|entry| store.seen(&entry, *span, start))
+                }
                 _ => None,
             };
             Request {

@@ -54,17 +54,17 @@ pub struct Answer<T> {
     /// and kind of cause.
     pub warning: Option<Failure>,
     /// True if the failure policy returned the result instead of the store.
-    pub stood_in: bool,
+    pub fallback: bool,
 }
 
 impl<T> Answer<T> {
-    /// Pairs the value with [`Answer::stood_in`].
+    /// Pairs the value with [`Answer::fallback`].
     #[must_use]
     pub fn with_origin(self) -> Answer<(T, bool)> {
         Answer {
-            value: (self.value, self.stood_in),
+            value: (self.value, self.fallback),
             warning: self.warning,
-            stood_in: self.stood_in,
+            fallback: self.fallback,
         }
     }
 }
@@ -132,7 +132,7 @@ impl<'h, T: Transport> Remote<'h, T> {
                 Ok(denied) | Err((denied, _)) => Ok(sure(denied)),
             };
         }
-        let (mut ask, hint, waited, is_asker) = match self.prepare_alone(key, step, now) {
+        let (mut ask, entry, waited, is_asker) = match self.prepare_alone(key, step, now) {
             Ok(prepared) => prepared,
             Err(denied) => return Ok(sure(denied)),
         };
@@ -140,16 +140,16 @@ impl<'h, T: Transport> Remote<'h, T> {
         let now = boot_clock();
         let latest = now + self.settings.timeout - waited;
         ask.first = first.map(|first| now.signed_since(first));
-        self.set_seen(&mut ask, hint.as_ref(), now);
+        self.set_seen(&mut ask, entry.as_ref(), now);
         let asked = |transport: &T, deadline| {
             let reply = transport.take(&ask, deadline)?;
-            self.learn(key, step, &reply, hint.as_ref(), now);
+            self.learn(key, step, &reply, entry.as_ref(), now);
             self.note_clock(&reply);
             self.count(key, step, By::Store, reply.outcome.granted());
             Ok(reply.outcome)
         };
         let answer = self.ask_until(latest, &ask.name, asked, |policy, _| {
-            self.stand_in(policy, key, step, first)
+            self.fallback(policy, key, step, first)
         });
         if is_asker {
             self.host.denial_cache().release(key.hash);
@@ -171,7 +171,7 @@ impl<'h, T: Transport> Remote<'h, T> {
     }
 
     /// Decides a step by the failure policy.
-    fn stand_in(
+    fn fallback(
         &self,
         policy: OnFailure,
         key: Key<'_>,
@@ -185,10 +185,10 @@ impl<'h, T: Transport> Remote<'h, T> {
     }
 
     /// Moves the fallback bucket forward to the last state that this host received of the store's
-    /// bucket. `hint` is the bucket's entry in the denial cache.
-    fn inherit(&self, key: Key<'_>, hint: Option<Entry>) {
-        if let Some(hint) = hint {
-            self.host.slots().raise(key, hint.bound);
+    /// bucket. `entry` is the bucket's entry in the denial cache.
+    fn inherit(&self, key: Key<'_>, entry: Option<Entry>) {
+        if let Some(entry) = entry {
+            self.host.slots().raise(key, entry.bound);
         }
     }
 
@@ -225,7 +225,7 @@ impl<'h, T: Transport> Remote<'h, T> {
     /// lost the tokens. If that store fails, the give-back is dropped. The tokens are then refilled
     /// with time.
     ///
-    /// If the policy granted the take ([`Answer::stood_in`]), the caller must not call this method,
+    /// If the policy granted the take ([`Answer::fallback`]), the caller must not call this method,
     /// because the store's bucket has not lost those tokens. The caller gives them back to this
     /// host's bucket instead.
     ///
@@ -234,10 +234,10 @@ impl<'h, T: Transport> Remote<'h, T> {
     pub fn put(&self, key: Key<'_>, put: &Put) -> Result<Answer<()>, Failure> {
         let name = self.transport.name(key.identifier);
         let now = boot_clock();
-        let (hint, seen) = match *put {
-            Put::Refund { burst, .. } => {
-                let hint = self.find(key, now);
-                (hint, hint.and_then(|hint| self.seen(&hint, burst, now)))
+        let (entry, seen) = match *put {
+            Put::Refund { span, .. } => {
+                let entry = self.find(key, now);
+                (entry, entry.and_then(|entry| self.seen(&entry, span, now)))
             }
             _ => (None, None),
         };
@@ -250,7 +250,7 @@ impl<'h, T: Transport> Remote<'h, T> {
         let answer = self.ask_until(now + self.settings.timeout, &name, asked, |policy, _| {
             let is_give_back = matches!(*put, Put::Refund { taken, .. } if taken != Put::VOUCHED);
             if policy == OnFailure::Local && !is_give_back {
-                self.inherit(key, hint);
+                self.inherit(key, entry);
                 self.host.slots().put(key, put);
             }
         });
@@ -265,7 +265,7 @@ impl<'h, T: Transport> Remote<'h, T> {
     /// Calls `ask` with a transport and the deadline, unless the breaker is open. The breaker
     /// belongs to the server that keeps the record `name`, its credential and the timeout. Calls
     /// `ask` again if that server replies that another one keeps the record now. If the call fails
-    /// or the breaker is open, and the policy is not [`OnFailure::Throw`], `stand_in` returns the
+    /// or the breaker is open, and the policy is not [`OnFailure::Throw`], `fallback` returns the
     /// result.
     ///
     /// # Errors
@@ -274,9 +274,9 @@ impl<'h, T: Transport> Remote<'h, T> {
         &self,
         name: &[u8],
         ask: impl FnMut(&T, Timestamp) -> Result<R, Cause>,
-        stand_in: impl FnOnce(OnFailure, &Cause) -> R,
+        fallback: impl FnOnce(OnFailure, &Cause) -> R,
     ) -> Result<Answer<R>, Failure> {
-        self.ask_until(boot_clock() + self.settings.timeout, name, ask, stand_in)
+        self.ask_until(boot_clock() + self.settings.timeout, name, ask, fallback)
     }
 
     /// Does the same as [`Remote::ask`] before `deadline`.
@@ -285,14 +285,14 @@ impl<'h, T: Transport> Remote<'h, T> {
         deadline: Timestamp,
         name: &[u8],
         mut ask: impl FnMut(&T, Timestamp) -> Result<R, Cause>,
-        stand_in: impl FnOnce(OnFailure, &Cause) -> R,
+        fallback: impl FnOnce(OnFailure, &Cause) -> R,
     ) -> Result<Answer<R>, Failure> {
         let now = boot_clock();
         let ask = |transport: &T, _: &Arc<Server>| ask(transport, deadline);
         let server = self.server(name, now, deadline);
         match server.and_then(|server| self.call_counted(&server, now, deadline, ask)) {
             Ok(answer) => Ok(sure(answer)),
-            Err((server, cause)) => self.fall_back(&server, cause, stand_in),
+            Err((server, cause)) => self.fall_back(&server, cause, fallback),
         }
     }
 
@@ -324,7 +324,7 @@ impl<'h, T: Transport> Remote<'h, T> {
         &self,
         server: &Server,
         cause: Cause,
-        stand_in: impl FnOnce(OnFailure, &Cause) -> R,
+        fallback: impl FnOnce(OnFailure, &Cause) -> R,
     ) -> Result<Answer<R>, Failure> {
         let policy = match cause {
             Cause::Transaction(_) => OnFailure::Throw,
@@ -340,9 +340,9 @@ impl<'h, T: Transport> Remote<'h, T> {
         let kind = failure.cause.kind();
         let warns = self.breaker(server).warns(kind, boot_clock());
         Ok(Answer {
-            value: stand_in(policy, &failure.cause),
+            value: fallback(policy, &failure.cause),
             warning: warns.then_some(failure),
-            stood_in: true,
+            fallback: true,
         })
     }
 
@@ -466,6 +466,6 @@ const fn sure<T>(value: T) -> Answer<T> {
     Answer {
         value,
         warning: None,
-        stood_in: false,
+        fallback: false,
     }
 }

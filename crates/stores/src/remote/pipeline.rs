@@ -29,7 +29,7 @@ struct Request {
     index: usize,
     ask: Ask,
     /// The bucket's entry in the denial cache.
-    hint: Option<Entry>,
+    entry: Option<Entry>,
 }
 
 /// The index of a step that was not decided, and the failure. The failure is `None` if another step
@@ -125,7 +125,7 @@ impl<T: Transport> Each<'_, '_, T> {
         let sent = boot_clock();
         for request in wave.iter_mut().flatten() {
             let (store, _) = self.buckets[request.index];
-            store.set_seen(&mut request.ask, request.hint.as_ref(), sent);
+            store.set_seen(&mut request.ask, request.entry.as_ref(), sent);
         }
         let Some(first) = wave.iter().flatten().next() else {
             return;
@@ -215,7 +215,7 @@ impl<T: Transport> Each<'_, '_, T> {
                 store.prepare(key, &step, now)
             };
             match prepared {
-                Ok((ask, hint)) => requests.push(Request { index, ask, hint }),
+                Ok((ask, entry)) => requests.push(Request { index, ask, entry }),
                 Err(denied) => decided(index, sure(denied)),
             }
         }
@@ -318,7 +318,7 @@ impl<T: Transport> Each<'_, '_, T> {
         if step.exceeds_capacity() {
             return sure(exceeds(reply.outcome.empty_at, reply.outcome.now));
         }
-        store.learn(key, &step, reply, request.hint.as_ref(), sent);
+        store.learn(key, &step, reply, request.entry.as_ref(), sent);
         store.note_clock(reply);
         store.count(key, &step, By::Store, reply.outcome.granted());
         sure(reply.outcome)
@@ -332,16 +332,16 @@ impl<T: Transport> Each<'_, '_, T> {
             let now = boot_clock();
             return Ok(sure(exceeds(now, now)));
         }
-        let stand_in = |policy| store.stand_in(policy, key, &step, None);
+        let fallback = |policy| store.fallback(policy, key, &step, None);
         if let Some((server, cause)) = failed {
-            return store.fall_back(&server, cause, |policy, _| stand_in(policy));
+            return store.fall_back(&server, cause, |policy, _| fallback(policy));
         }
         let policy = self.policy(index);
         store.host.slots().count(policy.event());
         Ok(Answer {
-            value: stand_in(policy),
+            value: fallback(policy),
             warning: None,
-            stood_in: true,
+            fallback: true,
         })
     }
 }

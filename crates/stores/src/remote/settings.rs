@@ -24,7 +24,7 @@ impl OnFailure {
     /// Returns the event that the policy counts when the store fails.
     pub(super) const fn event(self) -> Event {
         match self {
-            Self::Local => Event::FellBack,
+            Self::Local => Event::Fallback,
             Self::Allow => Event::LetThrough,
             Self::Deny => Event::TurnedAway,
             Self::Throw => Event::Thrown,
@@ -68,5 +68,5 @@ pub struct Settings {
     pub on_failure: OnFailure,
     /// The greatest age of a cached denial that may be returned, in ticks; `None` disables the
     /// cache.
-    pub hint_max_age: Option<Ticks>,
+    pub denial_cache_max_age: Option<Ticks>,
 }

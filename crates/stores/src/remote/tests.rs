@@ -30,7 +30,7 @@ const SLOW_NAME: Ticks = 300 * MILLISECOND;
 const SETTINGS: Settings = Settings {
     timeout: TICKS_PER_SECOND,
     on_failure: OnFailure::Throw,
-    hint_max_age: Some(1024 * UNIT),
+    denial_cache_max_age: Some(1024 * UNIT),
 };
 
 type Asked<'t> = dyn FnMut(Timestamp) -> Result<Reply, Cause> + 't;
@@ -200,10 +200,10 @@ fn a_lost_record_is_restored_unless_it_is_full_at_the_deadline() {
     let remote = remote(&host, settings, silent);
     // The timeout is 7 ticks, and the store's clock may be one unit ahead.
     let age = 11 * UNIT + 7;
-    for (burst, seen) in [(age, None), (age + 1, Some(age.cast_signed()))] {
-        let step = Step::new(0, burst);
-        let (mut ask, hint) = remote.prepare(key(), &step, NOW).expect("it costs nothing");
-        remote.set_seen(&mut ask, hint.as_ref(), NOW);
+    for (span, seen) in [(age, None), (age + 1, Some(age.cast_signed()))] {
+        let step = Step::new(0, span);
+        let (mut ask, cached) = remote.prepare(key(), &step, NOW).expect("it costs nothing");
+        remote.set_seen(&mut ask, cached.as_ref(), NOW);
         assert_eq!(ask.seen, seen);
     }
 }
@@ -224,7 +224,7 @@ fn waits(identifier: &'static [u8], tokens: u64, timeout: Ticks, is_lost: bool) 
     let host = host();
     let settings = Settings {
         timeout,
-        hint_max_age: Some(TICKS_PER_SECOND),
+        denial_cache_max_age: Some(TICKS_PER_SECOND),
         ..SETTINGS
     };
     let unit = TICKS_PER_SECOND;
@@ -315,7 +315,7 @@ fn denials_and_debts_are_cached() {
         age: 1,
     };
     let off = Settings {
-        hint_max_age: None,
+        denial_cache_max_age: None,
         ..SETTINGS
     };
     let ticking = Step { tick: TWO, ..step };
@@ -403,7 +403,7 @@ fn cache(host: &Host) {
 fn refunds_and_resets_clear_the_denial_cache_before_and_after_the_call() {
     for (put, clears) in [
         (Put::refund(1, 10), true),
-        (Put::Reset { burst: 10 }, true),
+        (Put::Reset { span: 10 }, true),
         (Put::Bootstrap { age: 1 }, false),
     ] {
         let host = host();
@@ -514,8 +514,8 @@ fn naming_a_record_is_no_part_of_the_timeout() {
         identifier: SLOW,
         ..key()
     };
-    let burst = 3600 * TICKS_PER_SECOND;
-    let step = Step::new(1, burst);
+    let span = 3600 * TICKS_PER_SECOND;
+    let step = Step::new(1, span);
     record();
     assert!(remote.take(key, &step, None).is_ok());
     assert!(is_covered());
@@ -523,7 +523,7 @@ fn naming_a_record_is_no_part_of_the_timeout() {
     assert!(Remote::take_each(&[(&remote, ticket(key, step))], None, |_, _| {}).is_ok());
     assert!(is_covered());
     record();
-    let refund = Put::refund(1, burst);
+    let refund = Put::refund(1, span);
     assert!(remote.put(key, &refund).is_ok());
     assert!(is_covered());
 }
@@ -539,7 +539,7 @@ fn forgets_a_debt(
         timeout: TICKS_PER_SECOND,
         on_failure: OnFailure::Local,
         // An older entry denies no call by itself.
-        hint_max_age: Some(0),
+        denial_cache_max_age: Some(0),
     };
     let step = Step::new(TICKS_PER_SECOND, 10 * TICKS_PER_SECOND);
     if had_an_outage {
@@ -581,7 +581,7 @@ fn the_fallback_starts_from_the_last_known_state() {
             answer.value.is_ok()
         }));
         assert!(!forgets_a_debt(had_an_outage, |remote, step| {
-            let refund = Put::refund(step.cost, step.burst);
+            let refund = Put::refund(step.cost, step.span);
             assert!(remote.put(key(), &refund).is_ok());
             false
         }));
@@ -591,8 +591,8 @@ fn the_fallback_starts_from_the_last_known_state() {
 #[test]
 fn after_a_reset_the_fallback_starts_full() {
     assert!(forgets_a_debt(true, |remote, step| {
-        let burst = step.burst;
-        assert!(remote.put(key(), &Put::Reset { burst }).is_ok());
+        let span = step.span;
+        assert!(remote.put(key(), &Put::Reset { span }).is_ok());
         let answer = remote.take(key(), step, None).expect("it does not throw");
         answer.value.granted()
     }));
@@ -625,6 +625,6 @@ fn a_bucket_is_said_to_exist_if_nobody_knows() {
         });
         let answer = remote.contains(key()).expect("it replies");
         assert_eq!(answer.value, found == Found::Record);
-        assert!(!answer.stood_in);
+        assert!(!answer.fallback);
     }
 }

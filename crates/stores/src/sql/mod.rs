@@ -87,7 +87,7 @@ pub enum Query {
     Find,
     /// Creates the table.
     Create,
-    /// Returns the names of the first stale rows, in ascending order; see [`Bind::Burst`].
+    /// Returns the names of the first stale rows, in ascending order; see [`Bind::Span`].
     Stale,
     /// Returns the names of the next stale rows.
     StaleAfter,
@@ -201,7 +201,7 @@ const LOOK: &str =
 
 /// Moves the state back, but not beyond a full bucket, and never forward. Changes nothing if the
 /// row does not hold a bucket.
-const REFUND: &str = "UPDATE :table SET microtime = :lesser(microtime, :greater(:bare - :cost, :now - :burst) / :million) \
+const REFUND: &str = "UPDATE :table SET microtime = :lesser(microtime, :greater(:bare - :cost, :now - :span) / :million) \
      WHERE identifier = :name AND :bare < 9000000000000000";
 
 /// Refunds like [`REFUND`], but only what `Put::worth` returns. `:late` is read while the row is
@@ -209,7 +209,7 @@ const REFUND: &str = "UPDATE :table SET microtime = :lesser(microtime, :greater(
 const GIVE_BACK: &str = "UPDATE :table SET microtime = :lesser(microtime, :greater(:bare - \
      :lesser(CASE WHEN :bare = :taken OR :bare <= :late THEN :cost \
      ELSE :lesser(:cost - :greater(:bare - :taken, 0), :indebt) END, \
-     :greater(:taken - (:late - :burst), 0)), :late - :burst) / :million) \
+     :greater(:taken - (:late - :span), 0)), :late - :span) / :million) \
      WHERE identifier = :name AND :bare < 9000000000000000";
 
 const START: &str = "INSERT INTO :table AS s (identifier, microtime) VALUES (:name, (:now - :age) / :million) \
@@ -219,12 +219,12 @@ const CREATE: &str = "CREATE TABLE IF NOT EXISTS :table \
      (identifier varchar(255) NOT NULL PRIMARY KEY, microtime double precision NOT NULL)";
 
 const STALE: &str =
-    "SELECT identifier FROM :table WHERE :bare < :now - :burst ORDER BY identifier LIMIT :batch";
+    "SELECT identifier FROM :table WHERE :bare < :now - :span ORDER BY identifier LIMIT :batch";
 
-const STALE_AFTER: &str = "SELECT identifier FROM :table WHERE identifier > :key AND :bare < :now - :burst \
+const STALE_AFTER: &str = "SELECT identifier FROM :table WHERE identifier > :key AND :bare < :now - :span \
      ORDER BY identifier LIMIT :batch";
 
-const DELETE: &str = "DELETE FROM :table WHERE identifier IN (:keys) AND :bare < :now - :burst";
+const DELETE: &str = "DELETE FROM :table WHERE identifier IN (:keys) AND :bare < :now - :span";
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]

@@ -15,7 +15,7 @@ pub enum Bind {
     InDebt,
     /// The span: the time in which an empty bucket becomes full. In a purge, a row is stale if its
     /// bucket was empty longer ago than this.
-    Burst,
+    Span,
     /// The span minus the cost. It is longer than any span if the cost is 0.
     Slack,
     /// The time since a bucket without a record was empty.
@@ -46,7 +46,7 @@ impl Bind {
             "name" => Self::Name,
             "cost" => Self::Cost,
             "indebt" => Self::InDebt,
-            "burst" => Self::Burst,
+            "span" => Self::Span,
             "slack" => Self::Slack,
             "age" => Self::Age,
             "taken" => Self::Taken,

@@ -1,7 +1,7 @@
 //! Tests batches on several buckets of one Redis server. A batch takes from all buckets or from
 //! none, in one round trip.
 
-use crate::caller::{CAPACITY, HASTY, HOUR, PLAIN, PREFIX, hinted, host, take, under};
+use crate::caller::{CAPACITY, HASTY, HOUR, PLAIN, PREFIX, cached, host, take, under};
 use gcra::batch::{Batched, Ticket};
 use gcra::{Denial, Step, Verdict};
 use segment::host::Host;
@@ -104,9 +104,9 @@ fn a_foreign_key_stops_them_all() {
 }
 
 #[test]
-fn a_hint_refuses_without_asking() {
+fn a_cached_denial_refuses_without_asking() {
     let server = Redis::start(&[]);
-    let settings = hinted(HOUR);
+    let settings = cached(HOUR);
     let host = host();
     let remote = remote(host, server.port(), PREFIX, settings);
     let key = remote.hasher().key(b"b");
@@ -115,21 +115,24 @@ fn a_hint_refuses_without_asking() {
     assert!(!denied.granted());
     let refusal = batched(&remote, &[("a", take(1)), ("b", take(1))]).unwrap_err();
     assert_eq!(
-        (refusal.index, host.slots().totals().get(Event::Hinted)),
+        (refusal.index, host.slots().totals().get(Event::Cached)),
         (1, 1)
     );
     assert_eq!(left(&remote, "a"), CAPACITY);
 }
 
 #[test]
-fn a_refused_batch_leaves_its_hints_true() {
+fn a_refused_batch_leaves_its_cached_denials_true() {
     let server = Redis::start(&[]);
-    let settings = hinted(HOUR);
+    let settings = cached(HOUR);
     let remote = remote(host(), server.port(), PREFIX, settings);
     let hasher = remote.hasher();
     let ask = |name: &[u8], n| remote.take(hasher.key(name), &take(n), None).unwrap().value;
     assert!(ask(b"a", 3).granted() && ask(b"b", CAPACITY).granted());
-    assert!(!ask(b"a", 3).granted(), "leaves a hint of two tokens");
+    assert!(
+        !ask(b"a", 3).granted(),
+        "leaves a cached denial of two tokens"
+    );
     assert!(batched(&remote, &[("a", take(1)), ("b", take(1))]).is_err());
     assert!(ask(b"a", 2).granted());
 }

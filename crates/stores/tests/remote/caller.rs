@@ -32,12 +32,12 @@ pub const HANG: Duration = Duration::from_secs(60);
 pub const PLAIN: Settings = Settings {
     timeout: 20 * TICKS_PER_SECOND,
     on_failure: OnFailure::Throw,
-    hint_max_age: None,
+    denial_cache_max_age: None,
 };
 /// Settings with a short timeout, for servers that do not reply.
 pub const HASTY: Settings = within(500 * MILLISECOND);
 /// Settings with cached denials that are fresh for longer than any test takes.
-pub const HINTED: Settings = hinted(HOUR);
+pub const CACHED: Settings = cached(HOUR);
 
 /// Returns [`PLAIN`] with another timeout.
 pub const fn within(timeout: Ticks) -> Settings {
@@ -45,10 +45,10 @@ pub const fn within(timeout: Ticks) -> Settings {
 }
 
 /// Returns [`PLAIN`] with cached denials that are at most `age` old.
-pub const fn hinted(age: Ticks) -> Settings {
-    let hint_max_age = Some(age);
+pub const fn cached(age: Ticks) -> Settings {
+    let denial_cache_max_age = Some(age);
     Settings {
-        hint_max_age,
+        denial_cache_max_age,
         ..PLAIN
     }
 }
@@ -68,7 +68,7 @@ pub fn take(n: u64) -> Step {
 
 /// A reset of a bucket of [`CAPACITY`].
 pub const RESET: Put = Put::Reset {
-    burst: CAPACITY * HOUR,
+    span: CAPACITY * HOUR,
 };
 
 /// Returns a refund of `n` tokens into a bucket of [`CAPACITY`].

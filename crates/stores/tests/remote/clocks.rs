@@ -164,7 +164,7 @@ fn a_clock_that_is_set_back_grants_nothing_twice() {
             let step = if charges { charge(cost) } else { take(cost) };
             let outcome = caller.take(&identifier, &step);
             if outcome.granted() {
-                right = right.max(outcome.now - step.burst) + step.cost;
+                right = right.max(outcome.now - step.span) + step.cost;
                 granted += if charges { 0 } else { cost };
                 debt = outcome.empty_at.saturating_since(outcome.now);
             }

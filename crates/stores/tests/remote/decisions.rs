@@ -1,6 +1,6 @@
 //! Tests the counts of decisions on remote stores, by the part that decided.
 
-use crate::caller::{CAPACITY, Caller, MILLISECOND, Server, hinted, take, under, within};
+use crate::caller::{CAPACITY, Caller, MILLISECOND, Server, cached, take, under, within};
 use gcra::decision::retry_after;
 use gcra::{Decision, Denial, Verdict};
 use segment::slots::counters::By;
@@ -17,7 +17,7 @@ fn decisions(caller: &Caller) -> [[u64; 2]; 4] {
 #[test]
 fn the_store_and_the_denial_cache_are_counted_apart() {
     Server::each(|server| {
-        let caller = server.caller(hinted(60_000 * MILLISECOND));
+        let caller = server.caller(cached(60_000 * MILLISECOND));
         for granted in [true, true, true, true, true, false] {
             assert_eq!(caller.grants("id", &take(1)), granted);
         }

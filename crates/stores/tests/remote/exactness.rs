@@ -1,6 +1,6 @@
 //! Tests that any number of callers get exactly as many tokens as the quota allows.
 
-use crate::caller::{Caller, HINTED, HOUR, MILLISECOND, PLAIN, Server, host};
+use crate::caller::{CACHED, Caller, HOUR, MILLISECOND, PLAIN, Server, host};
 use gcra::{Denial, Outcome, Step, Ticks, Timestamp, Verdict, boot_clock};
 use prove::call::{Call, Kind, Outcome as Answer, TOKEN};
 use prove::rules::{Quota, Rules};
@@ -33,8 +33,9 @@ fn a_thousand_tokens_are_a_thousand_grants() {
     let step = Step::new(HOUR, 1000 * HOUR);
     Server::each(|server| {
         for round in 0..2 {
-            for settings in [PLAIN, HINTED] {
-                let id = format!("{round}{:?}", settings.hint_max_age).replace(['(', ')'], "");
+            for settings in [PLAIN, CACHED] {
+                let id =
+                    format!("{round}{:?}", settings.denial_cache_max_age).replace(['(', ')'], "");
                 let granted = AtomicU64::new(0);
                 workers(&server, settings, |_, caller| {
                     for _ in 0..1000 {
@@ -50,7 +51,7 @@ fn a_thousand_tokens_are_a_thousand_grants() {
 
 /// Returns the most tokens that a full bucket can grant within `span` ticks.
 fn tokens(step: &Step, span: Ticks) -> u64 {
-    (step.burst + span) / step.cost
+    (step.span + span) / step.cost
 }
 
 /// Asserts that each outcome equals the result of the step on the state after an earlier grant.
@@ -112,7 +113,7 @@ fn observed(caller: &Caller, step: &Step) -> Call {
 }
 
 #[test]
-fn hints_admit_no_more_and_deny_only_what_grants_explain() {
+fn denial_cache_admit_no_more_and_deny_only_what_grants_explain() {
     const RATE: u64 = 50;
     let step = Step::new(20 * MILLISECOND, 140 * MILLISECOND);
     let quota = Quota::from_thousandths(7 * 1000, RATE * 1000);
@@ -125,15 +126,15 @@ fn hints_admit_no_more_and_deny_only_what_grants_explain() {
             skew: if is_led { 100 * MILLISECOND } else { 0 },
             ..Rules::EXACT
         };
-        let (calls, hinted) = (Mutex::new(Vec::new()), AtomicU64::new(0));
-        workers(&server, HINTED, |_, caller| {
+        let (calls, cached) = (Mutex::new(Vec::new()), AtomicU64::new(0));
+        workers(&server, CACHED, |_, caller| {
             let mut mine = Vec::new();
             // Until each worker has waited for some tokens.
             while mine.iter().filter(|call: &&Call| call.is_granted()).count() < 5 {
                 mine.push(observed(caller, &step));
             }
             calls.lock().unwrap().extend(mine);
-            hinted.store(caller.count(Event::Hinted), Relaxed);
+            cached.store(caller.count(Event::Cached), Relaxed);
         });
         let calls = calls.into_inner().unwrap();
         let worst = bound::judge(&calls, &quota, &rules);
@@ -141,7 +142,10 @@ fn hints_admit_no_more_and_deny_only_what_grants_explain() {
         let unexplained = denials::judge(&calls, &quota, &rules);
         assert_eq!(unexplained.violations, 0, "{unexplained:?}");
         println!("{} denials", unexplained.denials);
-        assert!(hinted.into_inner() > 0, "the control: hints are used");
+        assert!(
+            cached.into_inner() > 0,
+            "the control: cached denials are used"
+        );
     });
 }
 
@@ -151,9 +155,9 @@ fn two_quotas_share_what_the_larger_one_allows() {
     // to 60.
     let quotas = [Step::new(HOUR, 100 * HOUR), Step::new(HOUR / 2, 30 * HOUR)];
     Server::each(|server| {
-        for settings in [PLAIN, HINTED] {
-            let id = if settings.hint_max_age.is_some() {
-                "hinted"
+        for settings in [PLAIN, CACHED] {
+            let id = if settings.denial_cache_max_age.is_some() {
+                "cached"
             } else {
                 "plain"
             };

@@ -300,7 +300,7 @@ fn all_are_asked_at_once<T: Transport + Sync>(
         });
         let buckets: Vec<_> = tickets.collect();
         let mut decided = vec![None; stores.len()];
-        let done = |index: usize, answer: Answer<_>| decided[index] = Some(answer.stood_in);
+        let done = |index: usize, answer: Answer<_>| decided[index] = Some(answer.fallback);
         Remote::take_each(&buckets, None, done).unwrap();
         decided
     };

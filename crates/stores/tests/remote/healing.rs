@@ -1,17 +1,17 @@
 //! Tests servers that have lost their records. The store restores a lost bucket from a host's
 //! denial cache, unless the bucket was reset.
 
-use crate::caller::{CAPACITY, Caller, PLAIN, RESET, Server, hinted, refund, take};
+use crate::caller::{CAPACITY, Caller, PLAIN, RESET, Server, cached, refund, take};
 use gcra::Ticks;
 use segment::slots::counters::Event;
 use stores::remote::Settings;
 
 /// Records denials in the denial cache, but contacts the store for every call.
-const ASKING: Settings = hinted(1);
+const ASKING: Settings = cached(1);
 
 /// The most by which a restored state may be earlier than the lost state: the timeout of a call,
-/// and the error of a hint, which is the duration of a call. If this wore off with each call, 20
-/// calls would exceed it.
+/// and the error of a cached denial, which is the duration of a call. If this wore off with each
+/// call, 20 calls would exceed it.
 const ERROR: Ticks = 3 * PLAIN.timeout;
 
 /// Returns two hosts that were denied a token of the bucket `id`.
@@ -34,16 +34,16 @@ fn a_lost_record_is_made_up_for() {
         let after = host.take("id", &take(1));
         assert!(!after.granted());
         // The restored state is never later than the lost state. It may be earlier by the duration
-        // of a call and the error of a hint.
+        // of a call and the error of a cached denial.
         assert!(after.empty_at <= before.empty_at);
         assert!(after.empty_at + ERROR > before.empty_at);
-        assert_eq!(host.count(Event::Hinted), 0, "the server's own reply");
+        assert_eq!(host.count(Event::Cached), 0, "the server's own reply");
         for _ in 0..20 {
             let again = host.take("id", &take(1));
             assert!(!again.granted());
             assert!(again.empty_at + ERROR > before.empty_at, "it wears off");
         }
-        // Control: for a host without a hint, the bucket is full.
+        // Control: for a host without a cached denial, the bucket is full.
         let stranger = server.caller(ASKING);
         assert!(stranger.grants("id", &take(1)));
     });
@@ -102,7 +102,7 @@ fn a_record_that_is_there_is_never_made_up_for() {
 }
 
 #[test]
-fn without_hints_a_loss_is_a_loss() {
+fn without_a_denial_cache_a_loss_is_a_loss() {
     // This is the control of all tests above.
     Server::each(|mut server| {
         let host = server.caller(PLAIN);

@@ -75,10 +75,10 @@ fn a_smaller_bucket_never_shortens_it() {
         assert_lives(&server, 6 * HOUR);
         assert!(caller.grants("id", &small));
         assert_lives(&server, 6 * HOUR);
-        let (cost, burst) = (HOUR, 2 * HOUR);
-        caller.put("id", &Put::refund(cost, burst));
+        let (cost, span) = (HOUR, 2 * HOUR);
+        caller.put("id", &Put::refund(cost, span));
         assert_lives(&server, 6 * HOUR);
-        caller.put("id", &Put::Reset { burst });
+        caller.put("id", &Put::Reset { span });
         assert_lives(&server, 6 * HOUR);
         assert!(caller.grants("id", &small));
         assert_lives(&server, 6 * HOUR);
@@ -126,7 +126,7 @@ fn months_are_no_instants() {
     Server::each(|server| {
         let caller = server.caller(PLAIN);
         for days in [29, 31, 60, 400] {
-            caller.put("id", &Put::Reset { burst: DAY });
+            caller.put("id", &Put::Reset { span: DAY });
             let step = Step::new(days * DAY, days * DAY);
             assert!(caller.grants("id", &step), "{days}");
             assert_lives(&server, days * DAY);

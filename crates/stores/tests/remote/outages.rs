@@ -26,7 +26,7 @@ fn granted(outcomes: &[Outcome]) -> usize {
 /// Makes calls until a decision comes from the store, not from the fallback. Returns the warnings.
 fn recovers(caller: &Caller) -> Vec<Failure> {
     let (start, mut warnings) = (Instant::now(), Vec::new());
-    let failed = || caller.count(Event::FellBack) + caller.count(Event::Thrown);
+    let failed = || caller.count(Event::Fallback) + caller.count(Event::Thrown);
     loop {
         let before = failed();
         if let Ok(answer) = caller.ask(b"other", &take(0)) {
@@ -106,7 +106,7 @@ fn the_local_bucket_stands_in() {
         assert_eq!(denied.count() + granted(&outcomes), outcomes.len());
         assert_eq!(warnings.len(), 1, "{warnings:?}");
         assert!(matches!(warnings[0].cause, Cause::Connect(_)));
-        assert_eq!(caller.count(Event::FellBack), 20);
+        assert_eq!(caller.count(Event::Fallback), 20);
         server.restart();
         recovers(&caller);
         let answer = caller.ask(b"id", &take(CAPACITY)).unwrap();
@@ -204,11 +204,11 @@ fn what_the_store_took_is_not_given_back_to_the_bucket_that_stands_in() {
             outcome: caller.take("id", &take(CAPACITY)),
         };
         server.kill();
-        let stood_in = caller.ask(b"id", &take(CAPACITY)).unwrap();
-        assert!(stood_in.stood_in && stood_in.value.granted());
+        let fallback = caller.ask(b"id", &take(CAPACITY)).unwrap();
+        assert!(fallback.fallback && fallback.value.granted());
         caller.put("id", &undone.give_back());
         let answer = caller.ask(b"id", &take(1)).unwrap();
-        assert!(answer.stood_in && !answer.value.granted(), "granted twice");
+        assert!(answer.fallback && !answer.value.granted(), "granted twice");
         // Control: a refund that undoes no particular take reaches the fallback.
         caller.put("id", &refund(1));
         assert!(caller.ask(b"id", &take(1)).unwrap().value.granted());

@@ -199,5 +199,5 @@ fn a_name_that_no_sentinel_knows_is_an_error() {
     let settings = under(OnFailure::Local);
     let local = Caller::redis(&dsn, settings);
     assert!(local.ask(b"id", &take(1)).unwrap().value.granted());
-    assert_eq!(local.count(Event::FellBack), 1);
+    assert_eq!(local.count(Event::Fallback), 1);
 }

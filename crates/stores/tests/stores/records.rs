@@ -2,7 +2,7 @@
 
 use crate::homes::{self, Home};
 use crate::{CAPACITY, HOUR, MICROSECOND, RESET, assert_insufficient, now, refund, singles, take};
-use gcra::quota::MAX_BURST;
+use gcra::quota::MAX_SPAN;
 use gcra::{Key, Put, Step, TICKS_PER_SECOND};
 
 /// Creates the record of a bucket that was empty `hours` hours ago.
@@ -96,7 +96,7 @@ fn a_bootstrap_never_overwrites() {
 #[test]
 fn the_oldest_and_the_latest_first_state_are_kept_apart() {
     homes::each(|home| {
-        let most = MAX_BURST / MICROSECOND * MICROSECOND;
+        let most = MAX_SPAN / MICROSECOND * MICROSECOND;
         let age = most.cast_signed();
         let (old, late) = (home.key(b"old"), home.key(b"late"));
         home.put(old, &Put::Bootstrap { age });

@@ -81,7 +81,7 @@ fn home<T: Transport + 'static>(name: &'static str, transport: T) -> Home {
     let plain = Settings {
         timeout: 20 * TICKS_PER_SECOND,
         on_failure: OnFailure::Throw,
-        hint_max_age: None,
+        denial_cache_max_age: None,
     };
     let host = Host::new(settings(), Segment::private).unwrap();
     let host = Box::leak(Box::new(host));

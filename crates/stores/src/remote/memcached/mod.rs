@@ -278,7 +278,7 @@ fn take(
         if after == record.empty_at {
             return Decision::Keep(reply);
         }
-        Decision::Write(reply, after, after + ask.step.span())
+        Decision::Write(reply, after, after + ask.step.lifetime())
     };
     let known = connection.recall(&ask.name);
     Change::new(&ask.name, known, false, ask.seen, decide).run(connection, patience)
@@ -320,7 +320,7 @@ fn decide_each(
         let reply = decide_one(record, ask, now, gives_up);
         replies.push(reply);
         record.empty_at = reply.outcome.empty_at;
-        full_at = full_at.max(record.empty_at + ask.step.span());
+        full_at = full_at.max(record.empty_at + ask.step.lifetime());
     }
     if record.empty_at == before {
         return Decision::Keep(replies);
@@ -333,20 +333,20 @@ fn change(put: &Put, record: Record, now: Timestamp) -> Decision<()> {
     let (state, full_at) = match *put {
         // The bucket is full, so there is nothing to refund. Write a record, so that no host
         // restores one that was lost before the refund.
-        Put::Refund { burst, .. } if record.is_absent() => (Timestamp::ZERO, now + burst),
+        Put::Refund { span, .. } if record.is_absent() => (Timestamp::ZERO, now + span),
         Put::Refund {
             cost,
-            burst,
+            span,
             taken,
             in_debt,
         } => {
             // The instant `now` is late enough for this, because the clock was read after the item.
             // The write succeeds only if the item is unchanged.
-            let cost = Put::worth((cost, in_debt), burst, taken, record.empty_at, now);
-            let state = Put::refunded(record.empty_at, now, cost, burst);
-            (state.floor(TICKS_PER_MICROSECOND), state + burst)
+            let cost = Put::worth((cost, in_debt), span, taken, record.empty_at, now);
+            let state = Put::refunded(record.empty_at, now, cost, span);
+            (state.floor(TICKS_PER_MICROSECOND), state + span)
         }
-        Put::Reset { burst } => (Timestamp::ZERO, now + burst),
+        Put::Reset { span } => (Timestamp::ZERO, now + span),
         Put::Bootstrap { age } => {
             let state = empty_at(now, age).ceil(TICKS_PER_MICROSECOND);
             if !record.is_absent() || state + UNKNOWN_SPAN <= now {

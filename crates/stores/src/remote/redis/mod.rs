@@ -147,7 +147,7 @@ fn arguments(ask: &Ask) -> Vec<Argument<'static>> {
     let step = &ask.step;
     let mut arguments = vec![
         Argument::micros(step.cost),
-        Argument::micros(step.burst),
+        Argument::micros(step.span),
         lost_ago(ask.seen),
     ];
     let only_takes = step.is_plain() && step.max_wait == 0 && step.cost > 0 && !step.dry;
@@ -168,20 +168,20 @@ fn changing(put: &Put, seen: Option<i64>) -> Vec<Argument<'static>> {
     match *put {
         Put::Refund {
             cost,
-            burst,
+            span,
             taken,
             in_debt,
         } => vec![
             Argument::Word(b"refund"),
             Argument::micros(cost),
-            Argument::micros(burst),
+            Argument::micros(span),
             lost_ago(seen),
             // The greatest record is later than any state, so a refund with this value returns the
             // whole cost.
             Argument::micros(taken.0.min(record::GREATEST * TICKS_PER_MICROSECOND)),
             Argument::micros(in_debt),
         ],
-        Put::Reset { burst } => vec![Argument::Word(b"reset"), Argument::micros(burst)],
+        Put::Reset { span } => vec![Argument::Word(b"reset"), Argument::micros(span)],
         Put::Bootstrap { age } => vec![
             Argument::Word(b"bootstrap"),
             micros_ago(Some(age)),
@@ -315,7 +315,7 @@ impl Transport for Redis {
         let arguments = asks.iter().flat_map(|ask| {
             [
                 Argument::micros(ask.step.cost),
-                Argument::micros(ask.step.burst),
+                Argument::micros(ask.step.span),
                 lost_ago(ask.seen),
             ]
         });

@@ -21,7 +21,7 @@ if refusal then
     return refusal
 end
 if ARGV[1] == 'refund' then
-    local burst = ARGV[3] + 0
+    local span = ARGV[3] + 0
     if record or ARGV[4] ~= '' then
         local empty_at = record or now - ARGV[4]
         -- `Put::worth` in `store.rs` explains these numbers.
@@ -30,14 +30,14 @@ if ARGV[1] == 'refund' then
             local later = math.max(empty_at - taken, 0)
             free = math.min(math.max(free - later, 0), ARGV[6] + 0)
         end
-        local cost = math.min(free, math.max(taken - (now - burst), 0))
-        local state = math.min(empty_at, math.max(empty_at - cost, now - burst))
+        local cost = math.min(free, math.max(taken - (now - span), 0))
+        local state = math.min(empty_at, math.max(empty_at - cost, now - span))
         if state > 0 then
-            write(KEYS[1], state, state + burst)
+            write(KEYS[1], state, state + span)
         end
     else
         -- Write a full record, so that no host restores a record that was lost before the refund.
-        write(KEYS[1], 0, now + burst)
+        write(KEYS[1], 0, now + span)
     end
 elseif ARGV[1] == 'reset' then
     -- Do not delete the record, because a host with a cached denial would restore a missing record.

@@ -14,7 +14,7 @@
 --          the server's time
 --          the kind of the state, if it has one
 
-local cost, burst, tick = ARGV[1] + 0, ARGV[2] + 0, (ARGV[4] or 1) + 0
+local cost, span, tick = ARGV[1] + 0, ARGV[2] + 0, (ARGV[4] or 1) + 0
 local debt, wait = (ARGV[5] or 0) + 0, (ARGV[6] or 0) + 0
 local empty_at, refusal, kind = read(KEYS[1])
 if refusal then
@@ -29,23 +29,23 @@ end
 local drained = now - now % tick
 local state = empty_at
 if cost > 0 then
-    state = math.max(empty_at, drained - burst) + cost
+    state = math.max(empty_at, drained - span) + cost
 end
 local granted = state <= drained + wait
 if ARGV[7] == '1' then
     return { 2 * empty_at + (granted and 1 or 0), now, kind }
 end
-if kind == ABSENT and (ARGV[8] or '') ~= '' and cost <= burst + wait then
+if kind == ABSENT and (ARGV[8] or '') ~= '' and cost <= span + wait then
     granted, state = true, math.max(now - ARGV[8], state)
 end
 if not granted then
-    if debt > 0 and cost <= burst + wait then
+    if debt > 0 and cost <= span + wait then
         state = math.max(empty_at, math.min(state, now + debt))
     else
         state = empty_at
     end
 end
 if state ~= empty_at or kind == SET_BACK then
-    write(KEYS[1], state, state + burst + tick - 1)
+    write(KEYS[1], state, state + span + tick - 1)
 end
 return { 2 * state + (granted and 1 or 0), now, kind }

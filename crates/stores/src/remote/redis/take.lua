@@ -10,8 +10,8 @@ local now = time[1] * 1000000 + time[2]
 local past = not ARGV[4] and type(record) == 'string' and #record <= 16
     and string.find(record, '^%d+$') and tonumber(record)
 if past and past > 0 and past <= now then
-    local burst = ARGV[2] + 0
-    local state, full = past, now - burst
+    local span = ARGV[2] + 0
+    local state, full = past, now - span
     if state < full then
         state = full
     end
@@ -21,7 +21,7 @@ if past and past > 0 and past <= now then
     end
     -- A life ends with the digit 1, and a state becomes text, because Redis 7.2.0 to 7.2.4 writes a
     -- number with eight zeros at its end as 1e+8.
-    local life = math.floor((state + burst - now) / 10000) * 10 + 11
+    local life = math.floor((state + span - now) / 10000) * 10 + 11
     local left = call('PTTL', key)
     if left == -1 or left >= life then
         call('SET', key, string.format('%.0f', state), 'KEEPTTL')

@@ -16,7 +16,7 @@ local found, states, spans, kinds = {}, {}, {}, {}
 local granted, reply = 1, { 1, now }
 
 for i, key in ipairs(KEYS) do
-    local cost, burst, lost = ARGV[3 * i - 2] + 0, ARGV[3 * i - 1] + 0, ARGV[3 * i]
+    local cost, span, lost = ARGV[3 * i - 2] + 0, ARGV[3 * i - 1] + 0, ARGV[3 * i]
     if not found[key] then
         local empty_at, refusal, kind = read(key)
         if refusal then
@@ -29,9 +29,9 @@ for i, key in ipairs(KEYS) do
         states[key], spans[key] = found[key], 0
     end
     if cost > 0 then
-        states[key] = math.max(states[key], now - burst) + cost
+        states[key] = math.max(states[key], now - span) + cost
     end
-    spans[key] = math.max(spans[key], burst)
+    spans[key] = math.max(spans[key], span)
     reply[2 * i + 1], reply[2 * i + 2] = states[key], kinds[key]
     if states[key] > now then
         granted = 0

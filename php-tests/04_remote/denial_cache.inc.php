@@ -14,7 +14,7 @@ function on_each_store(Closure $test): void
     foreach ($stores as $kind => [$proxy, $scheme]) {
         $class = "TokenBucketStorage$kind";
         $address = "{$scheme}127.0.0.1:$proxy->port";
-        $storage = fn (bool $hints = true, float $age = LASTING) => new $class($address, 'p:', PATIENCE, TokenBucket\OnFailure::Throw, $hints, $age);
+        $storage = fn (bool $denialCache = true, float $age = LASTING) => new $class($address, 'p:', PATIENCE, TokenBucket\OnFailure::Throw, $denialCache, $age);
         $bucket = fn (string $name, int $capacity = 5, float $rate = 0.001, float $age = LASTING) => new TokenBucket($storage(age: $age), $name, $capacity, $rate);
         $asked = function (callable $call) use ($proxy): array {
             $before = $proxy->roundTrips();

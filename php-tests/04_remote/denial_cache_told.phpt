@@ -4,7 +4,7 @@ All processes of a host use a cached denial without contacting the store
 pcntl
 --FILE--
 <?php
-require __DIR__ . '/hints.inc.php';
+require __DIR__ . '/denial_cache.inc.php';
 
 on_each_store(function (string $kind, Closure $bucket, Closure $asked, Closure $is) {
     // Cached decisions are plausible and close to those of the store.

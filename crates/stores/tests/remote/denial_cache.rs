@@ -1,7 +1,7 @@
 //! Tests cached denials on two hosts of one store.
 
 use crate::caller::{
-    CAPACITY, Caller, HANG, HINTED, MILLISECOND, RESET, Server, hinted, refund, take,
+    CACHED, CAPACITY, Caller, HANG, MILLISECOND, RESET, Server, cached, refund, take,
 };
 use gcra::{Put, Step, TICKS_PER_SECOND, Ticks, boot_clock};
 use segment::slots::counters::Event;
@@ -12,15 +12,15 @@ use std::time::{Duration, Instant};
 use testkit::{Mode, eventually};
 
 fn hosts(server: &Server) -> [Caller; 2] {
-    [(); 2].map(|()| server.caller(HINTED))
+    [(); 2].map(|()| server.caller(CACHED))
 }
 
 #[test]
-fn another_hosts_reset_is_seen_within_the_age_of_a_hint() {
+fn another_hosts_reset_is_seen_within_the_age_of_a_cached_denial() {
     const AGE: Ticks = 500 * MILLISECOND;
-    // The age of a hint is rounded up by a few microseconds.
+    // The age of a cached denial is rounded up by a few microseconds.
     const ROUNDING: Ticks = MILLISECOND;
-    let settings = hinted(AGE);
+    let settings = cached(AGE);
     Server::each(|server| {
         for put in [RESET, refund(CAPACITY)] {
             let [host, other] = [(); 2].map(|()| server.caller(settings));
@@ -31,17 +31,17 @@ fn another_hosts_reset_is_seen_within_the_age_of_a_hint() {
             let denied = boot_clock();
             other.put("id", &put);
             loop {
-                let (start, hinted) = (boot_clock(), host.count(Event::Hinted));
+                let (start, cached) = (boot_clock(), host.count(Event::Cached));
                 let granted = host.grants("id", &take(1));
-                let is_hinted = host.count(Event::Hinted) > hinted;
-                assert_ne!(granted, is_hinted, "only a hint denies it");
+                let is_cached = host.count(Event::Cached) > cached;
+                assert_ne!(granted, is_cached, "only a cached denial denies it");
                 if boot_clock() + ROUNDING < asked + AGE {
-                    assert!(is_hinted, "the control: a fresh hint is used");
+                    assert!(is_cached, "the control: a fresh cached denial is used");
                 }
                 if granted {
                     break;
                 }
-                assert!(start < denied + AGE + ROUNDING, "too old a hint");
+                assert!(start < denied + AGE + ROUNDING, "too old a cached denial");
                 sleep(Duration::from_millis(5));
             }
         }
@@ -53,13 +53,13 @@ fn another_hosts_reset_is_seen_within_the_age_of_a_hint() {
 fn a_refund_whose_reply_is_missing_removes_the_cached_denial() {
     let server = Server::Redis(testkit::Redis::start(&[]));
     let proxy = server.proxy();
-    let caller = server.caller_at(proxy.port(), HINTED);
+    let caller = server.caller_at(proxy.port(), CACHED);
     // Loads the script, so that a single request executes the next refund.
     caller.put("id", &refund(1));
     assert!(caller.grants("id", &take(CAPACITY)));
     assert!(!caller.grants("id", &take(1)));
     assert!(!caller.grants("id", &take(1)));
-    assert_eq!(caller.count(Event::Hinted), 1);
+    assert_eq!(caller.count(Event::Cached), 1);
     let (before, replied) = (server.record("id"), proxy.reply_bytes());
     std::thread::scope(|scope| {
         proxy.set(Mode::SwallowReplies);
@@ -82,11 +82,11 @@ fn another_hosts_grant_is_no_reason_to_ask() {
         assert!(!host.grants("id", &take(3)));
         assert!(other.grants("id", &take(2)));
         assert!(!host.grants("id", &take(3)));
-        assert_eq!(host.count(Event::Hinted), 1);
+        assert_eq!(host.count(Event::Cached), 1);
         // The cached bound does not deny this call. So the call contacts the server, which denies
         // the call.
         assert!(!host.grants("id", &take(1)));
-        assert_eq!(host.count(Event::Hinted), 1);
+        assert_eq!(host.count(Event::Cached), 1);
     });
 }
 
@@ -104,37 +104,38 @@ impl Chance {
 }
 
 #[test]
-fn a_hint_never_denies_what_the_store_would_grant() {
+fn a_cached_denial_never_denies_what_the_store_would_grant() {
     // A token is refilled in two milliseconds. So buckets become full and empty within a second,
-    // with hints in between.
+    // with cached denials in between.
     const UNIT: Ticks = 2 * MILLISECOND;
     Server::each(|server| {
         let hosts = hosts(&server);
-        let hinted = || hosts.iter().map(|host| host.count(Event::Hinted)).sum();
+        let cached = || hosts.iter().map(|host| host.count(Event::Cached)).sum();
         let start = Instant::now();
         for seed in 1.. {
             // On a slow machine, the buckets are full more often.
-            let hinted: u64 = hinted();
-            if seed > 3 && hinted > 50 {
-                println!("{hinted} hinted");
+            let cached: u64 = cached();
+            if seed > 3 && cached > 50 {
+                println!("{cached} cached");
                 break;
             }
-            assert!(start.elapsed() < HANG, "{hinted}: nothing was tested");
+            assert!(start.elapsed() < HANG, "{cached}: nothing was tested");
             let id = format!("id{seed}");
             let mut chance = Chance(seed);
-            // All calls on a bucket have the same span, because a hint may outlive the record. The
-            // store forgets a bucket that is full for every quota that took tokens. For a larger
-            // quota that never took tokens, a hint would still hold the true state.
-            let burst = (1 + chance.below(20)) * UNIT;
+            // All calls on a bucket have the same span, because a cached denial may outlive the
+            // record. The store forgets a bucket that is full for every quota that took tokens. For
+            // a larger quota that never took tokens, a cached denial would still hold the true
+            // state.
+            let span = (1 + chance.below(20)) * UNIT;
             for call in 0..1500 {
                 let host = &hosts[usize::from(chance.below(2) == 0)];
-                let step = Step::new(chance.below(burst / 1000) * 1000, burst);
+                let step = Step::new(chance.below(span / 1000) * 1000, span);
                 if chance.below(50) == 0 {
                     let cost = chance.below(3) * UNIT;
                     // Both hosts make the refund. Otherwise the other host would rightly deny for a
-                    // while because of its hint.
+                    // while because of its cached denial.
                     for host in &hosts {
-                        host.put(&id, &Put::refund(cost, burst));
+                        host.put(&id, &Put::refund(cost, span));
                     }
                 }
                 // A dry step never uses the denial cache.
@@ -178,9 +179,9 @@ fn limiters_that_charge_denials_or_drain_in_ticks_are_asked() {
         for step in steps {
             assert!(!host.grants("id", &step));
         }
-        assert_eq!(host.count(Event::Hinted), 0);
+        assert_eq!(host.count(Event::Cached), 0);
         assert!(!host.grants("id", &one));
-        assert_eq!(host.count(Event::Hinted), 1);
+        assert_eq!(host.count(Event::Cached), 1);
     });
 }
 
@@ -196,7 +197,7 @@ struct Saturated {
 
 /// Eight hosts of four workers each call for the tokens of one bucket, until `most` are granted.
 fn saturated(server: &Server, rate: u64, most: u64) -> Saturated {
-    let hosts: Vec<_> = (0..8).map(|_| server.caller(HINTED)).collect();
+    let hosts: Vec<_> = (0..8).map(|_| server.caller(CACHED)).collect();
     let unit = TICKS_PER_SECOND / rate;
     let step = Step::new(unit, unit);
     let (start, granted) = (Instant::now(), AtomicU64::new(0));

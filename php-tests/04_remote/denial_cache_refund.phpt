@@ -4,7 +4,7 @@ A refund or reset on the same host removes the cached denial
 pcntl
 --FILE--
 <?php
-require __DIR__ . '/hints.inc.php';
+require __DIR__ . '/denial_cache.inc.php';
 
 on_each_store(function (string $kind, Closure $bucket, Closure $asked, Closure $is) {
     // Tokens that this host gives back count at once.

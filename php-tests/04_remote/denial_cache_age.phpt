@@ -1,17 +1,17 @@
 --TEST--
-A call contacts the store if the cached denial is older than hintMaxAge
+A call contacts the store if the cached denial is older than denialCacheMaxAge
 --EXTENSIONS--
 pcntl
 --FILE--
 <?php
-require __DIR__ . '/hints.inc.php';
+require __DIR__ . '/denial_cache.inc.php';
 
 // The youngest age at which a cached denial may no longer be used, in seconds.
 const AGE = 0.3;
 
 on_each_store(function (string $kind, Closure $bucket, Closure $asked, Closure $is) {
-    // A cached denial is used until it is hintMaxAge old. A call that has ended within that time
-    // since before the denial must not contact the store. On a busy machine no call may be so
+    // A cached denial is used until it is denialCacheMaxAge old. A call that has ended within that
+    // time since before the denial must not contact the store. On a busy machine no call may be so
     // quick. Then another bucket is used.
     for ($told = $round = 0; $told === 0 && $round < 100; $round++) {
         $old = $bucket("old $round", 1, age: AGE);

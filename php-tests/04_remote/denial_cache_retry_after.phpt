@@ -4,7 +4,7 @@ A bucket grants after the retryAfter of a cached denial
 pcntl
 --FILE--
 <?php
-require __DIR__ . '/hints.inc.php';
+require __DIR__ . '/denial_cache.inc.php';
 
 on_each_store(function (string $kind, Closure $bucket, Closure $asked, Closure $is) {
     // Waiting for retryAfter is enough, whether the denial is cached or not.
