@@ -25,7 +25,8 @@ foreach (sql_servers() as $driver => $server) {
     $db = $server->connect();
     $driver === 'sqlite' && $db->exec('PRAGMA journal_mode = WAL');
     (new TokenBucketStoragePDO($db, 'limits'))->prepare();
-    // The control: a limiter that reads and then writes grants too much in this race.
+    // The control: a limiter that reads and then writes grants too much in this race. It pauses in
+    // between, so that others read, too, however the machine schedules them.
     $db->exec('CREATE TABLE control (tokens INTEGER)');
     $db->exec("INSERT INTO control VALUES ($limit)");
     $db = null;
@@ -33,6 +34,7 @@ foreach (sql_servers() as $driver => $server) {
         $db = $server->connect();
         return function () use ($db) {
             $tokens = (int) $db->query('SELECT tokens FROM control')->fetchColumn();
+            usleep(1000);
             return $tokens > 0 && $db->exec('UPDATE control SET tokens = ' . ($tokens - 1)) !== false;
         };
     });
