@@ -11,6 +11,12 @@ foreach ([
     ['guard', "ip 10/second <\n\xff"],
     ['guard', 'ip'],
     ['guard', 'ip 10/second; ip+path 10/minute burst 20'],
+    ['guard', 'on POST /wp-login.php ip 5/minute; on /export* all 100/second'],
+    ['guard', 'on post /login ip 5/minute'],
+    ['guard', 'ip 10/second; on /log*n ip 5/minute'],
+    ['guard', 'ip+all 10/second'],
+    ['guard', 'ip concurrent 10'],
+    ['guard', 'ip 10/second block 15 minutes'],
     ['guard', ''],
     ['guard_local', 'path 0/hour'],
     ['guard_trusted_proxies', '10.0.0.0/8, 10.0.0.0/33'],
@@ -29,7 +35,7 @@ foreach ([
 Warning: tokenbucket: tokenbucket.guard must have second, minute, hour or day at position 8, "mnute burst 20" given; no limit of this setting is in force
 started
 == guard = "ip 10\/second; user 5\/second"
-Warning: tokenbucket: tokenbucket.guard must have a key: ip, host, path or header:Name at position 15, "user 5/second" given; no limit of this setting is in force
+Warning: tokenbucket: tokenbucket.guard must have a key: ip, host, path, header:Name or all at position 15, "user 5/second" given; no limit of this setting is in force
 started
 == guard = "ip 10\/second; ip 10\/second burst 10"
 Warning: tokenbucket: tokenbucket.guard must have another limit at position 15, "ip 10/second burst 10" given; no limit of this setting is in force
@@ -41,6 +47,23 @@ started
 Warning: tokenbucket: tokenbucket.guard must have a space and a whole number at position 3, "" given; no limit of this setting is in force
 started
 == guard = "ip 10\/second; ip+path 10\/minute burst 20"
+started
+== guard = "on POST \/wp-login.php ip 5\/minute; on \/export* all 100\/second"
+started
+== guard = "on post \/login ip 5\/minute"
+Warning: tokenbucket: tokenbucket.guard must have a method such as POST, or a path such as /login at position 4, "post /login ip 5/minute" given; no limit of this setting is in force
+started
+== guard = "ip 10\/second; on \/log*n ip 5\/minute"
+Warning: tokenbucket: tokenbucket.guard must have a path without "*" (except at its end), "?" and "#" at position 22, "*n ip 5/minute" given; no limit of this setting is in force
+started
+== guard = "ip+all 10\/second"
+Warning: tokenbucket: tokenbucket.guard must have another key at position 4, "all 10/second" given; no limit of this setting is in force
+started
+== guard = "ip concurrent 10"
+Warning: tokenbucket: tokenbucket.guard must have a whole number from 1 to 1000000000 at position 4, "concurrent 10" given; no limit of this setting is in force
+started
+== guard = "ip 10\/second block 15 minutes"
+Warning: tokenbucket: tokenbucket.guard must have "burst", ";" or the end at position 14, "block 15 minutes" given; no limit of this setting is in force
 started
 == guard = ""
 started

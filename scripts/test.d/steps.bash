@@ -269,6 +269,8 @@ step_instructions() {
     build_release
     # shellcheck disable=SC2031 # the module of this step
     "$PHP" -n -d "extension=$module" tools/bench/instructions.php check
+    # shellcheck disable=SC2031
+    "$PHP" -n -d "extension=$module" tools/bench/conditions.php
 }
 
 # In Chromium the page is the same with each PHP.

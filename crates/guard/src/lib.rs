@@ -1,7 +1,8 @@
 //! The guard's rules: the limits of php.ini that a request must pass before its script is compiled.
 //!
 //! This module is pure. It parses the settings ([`Limit`], [`Networks`]), finds the client's
-//! address ([`Client`]) and makes the identifiers of the buckets. The PHP extension reads the
+//! address ([`Client`]), decides which limits count it ([`Target`]) and makes the identifiers of
+//! the buckets. The PHP extension reads the
 //! request, takes the tokens and sends the response.
 //!
 //! Invariant: a client cannot choose which bucket counts it, except by the values that a limit
@@ -9,13 +10,18 @@
 //! addresses share one bucket.
 
 mod client;
+mod condition;
+mod grammar;
 mod limit;
 mod networks;
 mod path;
+mod scanner;
+mod target;
 
 pub use client::Client;
 pub use limit::{Limit, Part};
 pub use networks::Networks;
+pub use target::Target;
 
 use std::ffi::CStr;
 

@@ -1,30 +1,23 @@
 //! The limits of the guard, as php.ini has them: `ip 100/minute burst 20; ip+path 10/second`.
 
+use super::condition::Condition;
 use super::path::path;
-use super::{Client, Request, SyntaxError};
-use gcra::clock::{TICKS_PER_SECOND, Ticks};
-use gcra::quota::{Grain, Quota};
-use gcra::tokens::Tokens;
+use super::scanner::Scanner;
+use super::target::Target;
+use super::{Client, Request, SyntaxError, grammar};
+use gcra::quota::Quota;
 use std::ffi::{CStr, CString};
-
-/// The greatest count and the greatest burst.
-const GREATEST: i64 = 1_000_000_000;
-
-const UNITS: [(&str, Ticks); 4] = [
-    ("second", TICKS_PER_SECOND),
-    ("minute", 60 * TICKS_PER_SECOND),
-    ("hour", 3_600 * TICKS_PER_SECOND),
-    ("day", 86_400 * TICKS_PER_SECOND),
-];
 
 /// One limit: a quota for each combination of values of its parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limit {
+    /// The requests that the limit counts. `None`: all requests.
+    pub(super) condition: Option<Condition>,
     /// The parts of the bucket's identifier. At least one, and each only once.
-    parts: Vec<Part>,
-    quota: Quota,
+    pub(super) parts: Vec<Part>,
+    pub(super) quota: Quota,
     /// The limit in its canonical form. Limits with equal names are equal.
-    name: String,
+    pub(super) name: String,
 }
 
 /// A value of a request that chooses the bucket.
@@ -38,12 +31,15 @@ pub enum Part {
     Path,
     /// The value of the header with this variable.
     Header(CString),
+    /// No value: all requests share a bucket. It is the only part of its limit.
+    All,
 }
 
 impl Limit {
     /// Parses a list of limits, which `;` separates. A limit is `KEY[+KEY...] COUNT/UNIT`,
     /// optionally followed by `burst COUNT`. The burst is the capacity. Without it, the capacity is
-    /// the count.
+    /// the count. Before the keys there may be a condition, `on PATH` or `on METHOD[,METHOD...]
+    /// PATH`.
     ///
     /// # Errors
     /// Returns the position of the first error. Two equal limits are an error, too.
@@ -51,16 +47,13 @@ impl Limit {
         let mut limits: Vec<Self> = Vec::new();
         let mut start = 0;
         for item in text.split(';') {
-            let mut scanner = Scanner {
-                text: item,
-                at: start,
-            };
+            let mut scanner = Scanner::new(item, start);
             start += item.len() + 1;
             if scanner.is_at_end() {
                 continue;
             }
             let begin = scanner.at;
-            let limit = scanner.limit()?;
+            let limit = grammar::limit(&mut scanner)?;
             if limits.contains(&limit) {
                 return Err(SyntaxError {
                     at: begin,
@@ -84,6 +77,12 @@ impl Limit {
         &self.name
     }
 
+    /// Reports whether the limit counts a request with this target.
+    pub fn counts(&self, target: &Target<'_, impl Request>) -> bool {
+        let condition = self.condition.as_ref();
+        condition.is_none_or(|condition| condition.holds(target))
+    }
+
     /// Returns the identifier of the bucket that counts a request of `client`: the value of the
     /// part. The values of several parts are joined by spaces. Their lengths follow, so that no two
     /// combinations of values have the same identifier.
@@ -103,9 +102,10 @@ impl Limit {
                 Part::Path => {
                     let names = [c"REQUEST_URI", c"SCRIPT_NAME", c"PATH_INFO"];
                     let [uri, script, info] = names.map(variable);
-                    identifier.extend(path(uri, script, info, request.script()));
+                    identifier.extend_from_slice(&path(uri, script, info, request.script()));
                 }
                 Part::Header(name) => identifier.extend(variable(name)),
+                Part::All => identifier.extend(b"all"),
             }
             if is_joined {
                 lengths.extend(((identifier.len() - start) as u64).to_le_bytes());
@@ -122,183 +122,12 @@ fn host(name: &[u8]) -> impl Iterator<Item = u8> {
     name.iter().map(u8::to_ascii_lowercase)
 }
 
-/// The rest of a limit, and its position in the setting.
-struct Scanner<'a> {
-    text: &'a str,
-    at: usize,
-}
-
-impl<'a> Scanner<'a> {
-    fn limit(&mut self) -> Result<Limit, SyntaxError> {
-        let (parts, keys) = self.parts()?;
-        self.blanks()?;
-        let count = self.number()?;
-        self.expect("/", "\"/\" and a unit")?;
-        let (unit, span) = self.unit()?;
-        let begin = self.at;
-        let capacity = if self.is_at_end() {
-            count
-        } else {
-            self.burst()?
-        };
-        if !self.is_at_end() {
-            return Err(self.before("", "\";\" or the end"));
-        }
-        let quota = quota(capacity, count, span).ok_or(SyntaxError {
-            at: begin,
-            expected: "a burst that refills within 36 years",
-        })?;
-        let name = format!("{keys} {count}/{unit} burst {capacity}");
-        Ok(Limit { parts, quota, name })
-    }
-
-    /// Reads the keys. Returns their canonical form, too.
-    fn parts(&mut self) -> Result<(Vec<Part>, String), SyntaxError> {
-        let (mut parts, mut keys) = (Vec::new(), String::new());
-        loop {
-            let begin = self.at;
-            let (part, key) = self.part()?;
-            if parts.contains(&part) {
-                return Err(SyntaxError {
-                    at: begin,
-                    expected: "another key",
-                });
-            }
-            parts.push(part);
-            keys += &key;
-            if !self.skip("+") {
-                return Ok((parts, keys));
-            }
-            keys.push('+');
-        }
-    }
-
-    /// Reads a key. Returns its canonical form, too.
-    fn part(&mut self) -> Result<(Part, String), SyntaxError> {
-        const EXPECTED: &str = "a key: ip, host, path or header:Name";
-        let word = self.word();
-        let lower = word.to_ascii_lowercase();
-        let part = match lower.as_str() {
-            "ip" => Part::Ip,
-            "host" => Part::Host,
-            "path" => Part::Path,
-            "header" => {
-                self.expect(":", "\":\" and the name of a header")?;
-                let name = self.word().to_ascii_lowercase().replace('_', "-");
-                let variable = variable(&name).filter(|_| !name.is_empty());
-                let variable = variable.ok_or_else(|| self.before("", "the name of a header"))?;
-                return Ok((Part::Header(variable), format!("header:{name}")));
-            }
-            _ => return Err(self.before(word, EXPECTED)),
-        };
-        Ok((part, lower))
-    }
-
-    fn burst(&mut self) -> Result<i64, SyntaxError> {
-        let word = self.word();
-        if !word.eq_ignore_ascii_case("burst") {
-            return Err(self.before(word, "\"burst\", \";\" or the end"));
-        }
-        self.blanks()?;
-        self.number()
-    }
-
-    fn number(&mut self) -> Result<i64, SyntaxError> {
-        let word = self.word();
-        let is_number = word.bytes().all(|byte| byte.is_ascii_digit());
-        let number = word.parse().ok().filter(|_| is_number);
-        number
-            .filter(|number| (1..=GREATEST).contains(number))
-            .ok_or_else(|| self.before(word, "a whole number from 1 to 1000000000"))
-    }
-
-    fn unit(&mut self) -> Result<(&'static str, Ticks), SyntaxError> {
-        let word = self.word();
-        let unit = UNITS
-            .into_iter()
-            .find(|unit| word.eq_ignore_ascii_case(unit.0));
-        unit.ok_or_else(|| self.before(word, "second, minute, hour or day"))
-    }
-
-    /// Returns the letters, digits, hyphens and underscores at the start of the rest, and skips
-    /// them.
-    fn word(&mut self) -> &'a str {
-        let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
-        let length = self.text.bytes().take_while(is_part).count();
-        let (word, rest) = self.text.split_at(length);
-        self.text = rest;
-        self.at += length;
-        word
-    }
-
-    fn skip(&mut self, token: &str) -> bool {
-        let rest = self.text.strip_prefix(token);
-        if let Some(rest) = rest {
-            self.text = rest;
-            self.at += token.len();
-        }
-        rest.is_some()
-    }
-
-    /// Skips white space.
-    fn trim(&mut self) {
-        let rest = self.text.trim_ascii_start();
-        self.at += self.text.len() - rest.len();
-        self.text = rest;
-    }
-
-    /// Skips white space, of which there must be some.
-    fn blanks(&mut self) -> Result<(), SyntaxError> {
-        let begin = self.at;
-        self.trim();
-        if self.at == begin {
-            return Err(self.before("", "a space and a whole number"));
-        }
-        Ok(())
-    }
-
-    /// Skips white space, and reports whether nothing else is left.
-    fn is_at_end(&mut self) -> bool {
-        self.trim();
-        self.text.is_empty()
-    }
-
-    fn expect(&mut self, token: &str, expected: &'static str) -> Result<(), SyntaxError> {
-        if self.skip(token) {
-            return Ok(());
-        }
-        Err(self.before("", expected))
-    }
-
-    /// Returns the error that something else was expected instead of the last `word`.
-    const fn before(&self, word: &str, expected: &'static str) -> SyntaxError {
-        SyntaxError {
-            at: self.at - word.len(),
-            expected,
-        }
-    }
-}
-
-/// Returns the variable of a header, as CGI names it.
-fn variable(header: &str) -> Option<CString> {
-    let name = header.to_ascii_uppercase().replace('-', "_");
-    let name = match name.as_str() {
-        "CONTENT_TYPE" | "CONTENT_LENGTH" => name,
-        _ => format!("HTTP_{name}"),
-    };
-    CString::new(name).ok()
-}
-
-/// Returns the quota of at most `capacity` tokens, with `count` tokens in each span.
-fn quota(capacity: i64, count: i64, span: Ticks) -> Option<Quota> {
-    let [capacity, count] = [capacity, count].map(Tokens::from_int);
-    Quota::refilling(capacity.ok()?, count.ok()?, span, Grain::Nanosecond).ok()
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use gcra::clock::TICKS_PER_SECOND;
+    use gcra::tokens::Tokens;
 
     fn names(text: &str) -> Vec<String> {
         let limits = Limit::parse(text).unwrap();
@@ -316,6 +145,22 @@ mod tests {
             ["ip+header:x-api-key 5/hour burst 7"]
         );
         assert_eq!(names("host 1/day"), ["host 1/day burst 1"]);
+        assert_eq!(names("ALL 1/day"), ["all 1/day burst 1"]);
+        assert_eq!(
+            names("ON POST,GET,POST //wp-login.php/ ip 5/minute; on /a/../%65xport/* all 1/day"),
+            [
+                "on GET,POST /wp-login.php ip 5/minute burst 5",
+                "on /export* all 1/day burst 1"
+            ]
+        );
+        assert_eq!(
+            names("on /%2a%3B%25%20\u{e9} ip 1/day; on /* ip 1/day; on / ip 1/day"),
+            [
+                "on /%2A%3B%25%20%C3%A9 ip 1/day burst 1",
+                "on /* ip 1/day burst 1",
+                "on / ip 1/day burst 1"
+            ]
+        );
         assert_eq!(names(" ; ;"), [""; 0]);
     }
 
@@ -353,6 +198,28 @@ mod tests {
             ("ip 1/second burst", 17, "a space"),
             ("ip 1/second burst 2 3", 20, "\";\""),
             ("ip 1/day burst 1000000", 8, "a burst"),
+            ("all+ip 1/second", 3, "a space"),
+            ("ip+all 1/second", 3, "another key"),
+            ("on", 2, "a space, and a path"),
+            ("on ", 3, "a method"),
+            ("on/x ip 1/second", 2, "a space, and a path"),
+            ("on x ip 1/second", 3, "a method"),
+            ("on post /x ip 1/second", 3, "a method"),
+            ("on POST, /x ip 1/second", 8, "a method"),
+            ("on POST;ip 1/second", 7, "a space and a path"),
+            ("on POST x ip 1/second", 8, "a path that begins"),
+            ("on POST,/x ip 1/second", 8, "a method"),
+            ("on /x", 5, "a space and a key"),
+            ("on /x ;", 6, "a key"),
+            ("on /*x ip 1/second", 4, "a path without"),
+            ("on /x** ip 1/second", 5, "a path without"),
+            ("on /x?y ip 1/second", 5, "a path without"),
+            ("on /x#y ip 1/second", 5, "a path without"),
+            ("on /x;y ip 1/second", 5, "a space and a key"),
+            ("on /x on /y ip 1/second", 6, "a key"),
+            ("on /x ip 1/second; on /x/ ip 1/second", 19, "another limit"),
+            ("ip concurrent 5", 3, "a whole number"),
+            ("ip 1/second block 5 minutes", 12, "\"burst\""),
             ("ip 1/second; ip\u{fc} 1/second", 15, "a space"),
             ("ip 1/second;\u{0} ", 12, "a key"),
             ("ip 1/second; ip 1/second burst 1", 13, "another limit"),

@@ -1,6 +1,11 @@
-//! The path of a request, in a form that a client cannot vary without changing the target.
+//! The paths of a request, in a form that a client cannot vary without changing the target.
 
 use percent_encoding::percent_decode;
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// Bytes of a request, copied only if they had to be changed.
+pub type Path<'r> = Cow<'r, [u8]>;
 
 /// Returns the path that a limit counts.
 ///
@@ -15,26 +20,37 @@ use percent_encoding::percent_decode;
 /// `/login.php/1.php` if its configuration does not split the path. Then PHP looks for a file above
 /// this path. So `file`, the file that PHP runs, decides where the script's path ends. Without a
 /// URI, the path is that of the script, too.
-pub fn path(uri: &[u8], script: &[u8], info: &[u8], file: &[u8]) -> Vec<u8> {
-    let script = until(file, resolved(script));
+pub fn path<'r>(uri: &'r [u8], script: &'r [u8], info: &[u8], file: &[u8]) -> Path<'r> {
+    let until = |path: Path<'r>| part(&path, 0..until(file, &path));
+    let script = until(resolved(script.into()));
     if uri.is_empty() {
         return script;
     }
-    let path: Vec<u8> = percent_decode(target(uri)).collect();
-    let path = until(file, resolved(&path));
-    let is_below = matches!(path.strip_prefix(script.as_slice()), Some([b'/', ..]));
-    let above_info = path.strip_suffix(resolved(info).as_slice());
+    let path = until(resolved(decoded(uri)));
+    let is_below = matches!(path.strip_prefix(&*script), Some([b'/', ..]));
+    let above_info = path.strip_suffix(&*resolved(info.into()));
     let is_named = is_without_suffixes(&path, &script)
         || above_info.is_some_and(|path| is_without_suffixes(path, &script));
-    if (is_below || is_named || path == folder(&script)) && script.len() > 1 {
+    if (is_below || is_named || &*path == folder(&script)) && script.len() > 1 {
         script
     } else {
         path
     }
 }
 
-/// Cuts a path off after the first segment that is the name of `file`.
-fn until(file: &[u8], mut path: Vec<u8>) -> Vec<u8> {
+/// Returns the decoded path of a request's target.
+pub fn decoded(uri: &[u8]) -> Path<'_> {
+    percent_decode(target(uri)).into()
+}
+
+/// Returns the decoded path of a setting.
+pub fn decoded_text(path: &str) -> Path<'_> {
+    percent_decode(path.as_bytes()).into()
+}
+
+/// Returns the length of a path up to the first segment that is the name of `file`. If there is no
+/// such segment, this is the whole length.
+pub fn until(file: &[u8], path: &[u8]) -> usize {
     let name = file.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
     let mut end = 0;
     // A path begins with a slash.
@@ -44,8 +60,15 @@ fn until(file: &[u8], mut path: Vec<u8>) -> Vec<u8> {
             break;
         }
     }
-    path.truncate(end);
-    path
+    end
+}
+
+/// Returns a part of a path.
+pub fn part<'r>(path: &Path<'r>, range: Range<usize>) -> Path<'r> {
+    match path {
+        Cow::Borrowed(bytes) => Cow::Borrowed(&bytes[range]),
+        Cow::Owned(bytes) => Cow::Owned(bytes[range].to_vec()),
+    }
 }
 
 /// Reports whether a path is that of the script without one or more of its suffixes, as `/news` and
@@ -56,7 +79,7 @@ fn is_without_suffixes(path: &[u8], script: &[u8]) -> bool {
 }
 
 /// Returns the folder of a path.
-fn folder(path: &[u8]) -> &[u8] {
+pub fn folder(path: &[u8]) -> &[u8] {
     match path.iter().rposition(|&byte| byte == b'/') {
         Some(0) | None => b"/",
         Some(at) => &path[..at],
@@ -67,30 +90,49 @@ fn folder(path: &[u8]) -> &[u8] {
 fn target(uri: &[u8]) -> &[u8] {
     let end = uri.iter().position(|byte| matches!(byte, b'?' | b'#'));
     let uri = &uri[..end.unwrap_or(uri.len())];
-    let authority = uri.windows(3).position(|bytes| bytes == b"://");
-    match authority {
-        Some(at) if !uri.starts_with(b"/") => {
-            let rest = &uri[at + 3..];
-            let path = rest.iter().position(|&byte| byte == b'/');
-            path.map_or(b"/", |path| &rest[path..])
-        }
-        _ => uri,
+    if uri.starts_with(b"/") {
+        return uri;
     }
+    let authority = uri.windows(3).position(|bytes| bytes == b"://");
+    authority.map_or(uri, |at| {
+        let rest = &uri[at + 3..];
+        let path = rest.iter().position(|&byte| byte == b'/');
+        path.map_or(b"/", |path| &rest[path..])
+    })
 }
 
 /// Removes empty segments, "." and "..". The result begins with a slash and ends without one.
-fn resolved(path: &[u8]) -> Vec<u8> {
+pub fn resolved(path: Path<'_>) -> Path<'_> {
+    normal(path, true)
+}
+
+/// Removes empty segments and ".", but not "..".
+pub fn with_parents(path: Path<'_>) -> Path<'_> {
+    normal(path, false)
+}
+
+fn normal(path: Path<'_>, resolves: bool) -> Path<'_> {
+    if is_normal(&path) {
+        return path;
+    }
     let mut segments: Vec<&[u8]> = Vec::new();
     for segment in path.split(|&byte| byte == b'/') {
         match segment {
             b"" | b"." => {}
-            b".." => {
+            b".." if resolves => {
                 segments.pop();
             }
             _ => segments.push(segment),
         }
     }
-    [b"/", segments.join(&b'/').as_slice()].concat()
+    [b"/", segments.join(&b'/').as_slice()].concat().into()
+}
+
+/// Reports whether a path has neither empty segments nor segments that begin with a dot. Nearly all
+/// paths are like this.
+pub fn is_normal(path: &[u8]) -> bool {
+    let is_odd = |pair: &[u8]| matches!(pair, b"//" | b"/.");
+    path.starts_with(b"/") && !path.ends_with(b"/") && !path.windows(2).any(is_odd)
 }
 
 #[cfg(test)]
@@ -118,7 +160,7 @@ mod tests {
             "HTTP://user:pass@[::1]:80//login",
         ] {
             let path = path(uri.as_bytes(), b"/index.php", b"", b"/srv/index.php");
-            assert_eq!(path, b"/login", "{uri}");
+            assert_eq!(&*path, b"/login", "{uri}");
         }
     }
 

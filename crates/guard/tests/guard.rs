@@ -2,7 +2,7 @@
 //! bucket that counts it.
 #![allow(clippy::unwrap_used)]
 
-use guard::{Client, Limit, Networks, Request};
+use guard::{Client, Limit, Networks, Request, Target};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -166,8 +166,12 @@ proptest! {
         }
         spelled += if segments.is_empty() { "/" } else { "" };
         spelled += &query;
-        let by_path = |uri: &str| identifier("path 1/second", vec![(c"REQUEST_URI", uri.as_bytes()), (c"SCRIPT_NAME", b"/index.php")]);
-        prop_assert_eq!(by_path(&spelled), plain.as_bytes(), "{}", spelled);
+        let variables = vec![(c"REQUEST_URI", spelled.as_bytes()), (c"SCRIPT_NAME", b"/index.php")];
+        prop_assert_eq!(identifier("path 1/second", variables.clone()), plain.as_bytes(), "{}", spelled);
+        for condition in [plain.clone(), format!("{plain}*"), "/*".to_owned()] {
+            let limits = Limit::parse(&format!("on {condition} ip 1/second")).unwrap();
+            prop_assert!(limits[0].counts(&Target::of(&Variables(variables.clone()))), "{} {}", condition, spelled);
+        }
     }
 
     #[test]
@@ -188,16 +192,17 @@ proptest! {
         unit in prop::sample::select(vec!["second", "Minute", "hour", "DAY"]),
         burst in proptest::option::of(1u64..2000),
         blanks in prop::sample::select(vec![" ", "\t", "   "]),
+        condition in "(on ((GET|POST)(,(GET|PUT)){0,2} )?/[a-z%.é/]{0,6}\\*? )?",
     ) {
         let burst = burst.map_or(String::new(), |burst| format!("{blanks}burst{blanks}{burst}"));
-        let text = format!("{blanks}{}{blanks}{count}/{unit}{burst}{blanks}", keys.join("+"));
+        let text = format!("{blanks}{condition}{}{blanks}{count}/{unit}{burst}{blanks}", keys.join("+"));
         let limits = Limit::parse(&text).unwrap();
         prop_assert_eq!(limits.len(), 1);
         prop_assert_eq!(&Limit::parse(limits[0].name()).unwrap(), &limits);
     }
 
     #[test]
-    fn errors_are_inside_the_text(text in "[ipath+;/ 0-9secondburst:é,.]{0,40}|\\PC{0,20}") {
+    fn errors_are_inside_the_text(text in "(on )?[ipath+;/ 0-9secondburst:é,.*?POST%]{0,40}|\\PC{0,20}") {
         if let Err(error) = Limit::parse(&text) {
             prop_assert!(text.is_char_boundary(error.at), "{:?}", error);
         }

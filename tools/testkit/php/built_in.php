@@ -2,20 +2,29 @@
 require_once __DIR__ . '/child.php';
 require_once __DIR__ . '/server_process.php';
 
-/** PHP's own web server in one process, which runs one script for each request. */
+/**
+ * PHP's own web server in one process, which runs one script for each request. With several
+ * scripts, the path of a request chooses the script, or else index.php.
+ */
 final class BuiltInServer extends ServerProcess
 {
-    /** @param array<string, string> $ini settings, added to those of the test */
-    public function __construct(private readonly array $ini, private readonly string $script)
+    /**
+     * @param array<string, string> $ini settings, added to those of the test
+     * @param string|array<string, string> $script the code of the script, or of scripts by name
+     */
+    public function __construct(private readonly array $ini, private readonly string|array $script)
     {
         parent::__construct(true, '');
     }
 
     protected function arguments(int $port): array
     {
-        file_put_contents("$this->folder/script.php", $this->script);
+        foreach (is_array($this->script) ? $this->script : ['script' => $this->script] as $name => $code) {
+            file_put_contents("$this->folder/$name.php", $code);
+        }
+        $what = is_array($this->script) ? "-t $this->folder" : "$this->folder/script.php";
         // The test's settings are arguments for a shell.
-        return ['sh', '-c', 'exec ' . php_command($this->ini) . " -S 127.0.0.1:$port $this->folder/script.php"];
+        return ['sh', '-c', 'exec ' . php_command($this->ini) . " -S 127.0.0.1:$port $what"];
     }
 
     protected function answers(int $port): bool

@@ -4,7 +4,8 @@ require_once __DIR__ . '/server_process.php';
 /** An nginx in one process that passes /script, and /script.php, to that script of a php-fpm. */
 final class Nginx extends ServerProcess
 {
-    public function __construct(private readonly Fpm $fpm)
+    /** @param string $directives directives of the server, which precede the locations */
+    public function __construct(private readonly Fpm $fpm, private readonly string $directives = '')
     {
         parent::__construct(true, '');
     }
@@ -48,6 +49,7 @@ final class Nginx extends ServerProcess
                 server {
                     listen 127.0.0.1:$port;
                     keepalive_requests 1000000;
+                    $this->directives
                     location = /ping { return 200 "$this->folder"; }
                     location / {
                         $pass

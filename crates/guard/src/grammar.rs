@@ -1,0 +1,167 @@
+//! The grammar of a limit: `[on [METHOD[,METHOD...]] PATH] KEY[+KEY...] COUNT/UNIT [burst COUNT]`.
+
+use super::SyntaxError;
+use super::condition::{Condition, Pattern};
+use super::limit::{Limit, Part};
+use super::scanner::Scanner;
+use gcra::clock::{TICKS_PER_SECOND, Ticks};
+use gcra::quota::{Grain, Quota};
+use gcra::tokens::Tokens;
+use std::ffi::CString;
+
+const UNITS: [(&str, Ticks); 4] = [
+    ("second", TICKS_PER_SECOND),
+    ("minute", 60 * TICKS_PER_SECOND),
+    ("hour", 3_600 * TICKS_PER_SECOND),
+    ("day", 86_400 * TICKS_PER_SECOND),
+];
+
+const NUMBER: &str = "a space and a whole number";
+
+/// Reads one limit.
+pub fn limit(scanner: &mut Scanner<'_>) -> Result<Limit, SyntaxError> {
+    let condition = if scanner.skip_word("on") {
+        Some(condition(scanner)?)
+    } else {
+        None
+    };
+    let (parts, keys) = parts(scanner)?;
+    scanner.blanks(NUMBER)?;
+    let count = scanner.number()?;
+    scanner.expect("/", "\"/\" and a unit")?;
+    let (unit, span) = unit(scanner)?;
+    let begin = scanner.at;
+    let capacity = if scanner.is_at_end() {
+        count
+    } else {
+        burst(scanner)?
+    };
+    if !scanner.is_at_end() {
+        return Err(scanner.before("", "\";\" or the end"));
+    }
+    let quota = quota(capacity, count, span).ok_or(SyntaxError {
+        at: begin,
+        expected: "a burst that refills within 36 years",
+    })?;
+    let condition_name = condition.as_ref().map_or(String::new(), Condition::name);
+    let name = format!("{condition_name}{keys} {count}/{unit} burst {capacity}");
+    Ok(Limit {
+        condition,
+        parts,
+        quota,
+        name,
+    })
+}
+
+/// Reads the condition after `on`.
+fn condition(scanner: &mut Scanner<'_>) -> Result<Condition, SyntaxError> {
+    const EXPECTED: &str = "a space, and a path or methods such as GET,POST";
+    scanner.blanks(EXPECTED)?;
+    let mut methods = Vec::new();
+    if !scanner.starts_with("/") {
+        methods = self::methods(scanner)?;
+        scanner.blanks("a space and a path such as /login")?;
+    }
+    let begin = scanner.at;
+    let path = scanner.until_blank();
+    let path = Pattern::parse(path).map_err(|SyntaxError { at, expected }| SyntaxError {
+        at: begin + at,
+        expected,
+    })?;
+    scanner.blanks("a space and a key")?;
+    Ok(Condition { methods, path })
+}
+
+fn methods(scanner: &mut Scanner<'_>) -> Result<Vec<String>, SyntaxError> {
+    let mut methods = Vec::new();
+    loop {
+        let word = scanner.word();
+        // Methods are compared exactly, and the methods that servers know have no small letters.
+        if word.is_empty() || word.bytes().any(|byte| byte.is_ascii_lowercase()) {
+            return Err(scanner.before(word, "a method such as POST, or a path such as /login"));
+        }
+        methods.push(word.to_owned());
+        if !scanner.skip(",") {
+            methods.sort_unstable();
+            methods.dedup();
+            return Ok(methods);
+        }
+    }
+}
+
+/// Reads the keys. Returns their canonical form, too.
+fn parts(scanner: &mut Scanner<'_>) -> Result<(Vec<Part>, String), SyntaxError> {
+    let (mut parts, mut keys) = (Vec::new(), String::new());
+    loop {
+        let begin = scanner.at;
+        let (part, key) = part(scanner)?;
+        if parts.contains(&part) || (part == Part::All && !parts.is_empty()) {
+            return Err(SyntaxError {
+                at: begin,
+                expected: "another key",
+            });
+        }
+        let is_all = part == Part::All;
+        parts.push(part);
+        keys += &key;
+        // "all" is the only key of its limit.
+        if is_all || !scanner.skip("+") {
+            return Ok((parts, keys));
+        }
+        keys.push('+');
+    }
+}
+
+/// Reads a key. Returns its canonical form, too.
+fn part(scanner: &mut Scanner<'_>) -> Result<(Part, String), SyntaxError> {
+    const EXPECTED: &str = "a key: ip, host, path, header:Name or all";
+    let word = scanner.word();
+    let lower = word.to_ascii_lowercase();
+    let part = match lower.as_str() {
+        "ip" => Part::Ip,
+        "host" => Part::Host,
+        "path" => Part::Path,
+        "all" => Part::All,
+        "header" => {
+            scanner.expect(":", "\":\" and the name of a header")?;
+            let name = scanner.word().to_ascii_lowercase().replace('_', "-");
+            let variable = variable(&name).filter(|_| !name.is_empty());
+            let variable = variable.ok_or_else(|| scanner.before("", "the name of a header"))?;
+            return Ok((Part::Header(variable), format!("header:{name}")));
+        }
+        _ => return Err(scanner.before(word, EXPECTED)),
+    };
+    Ok((part, lower))
+}
+
+fn burst(scanner: &mut Scanner<'_>) -> Result<i64, SyntaxError> {
+    if !scanner.skip_word("burst") {
+        return Err(scanner.before("", "\"burst\", \";\" or the end"));
+    }
+    scanner.blanks(NUMBER)?;
+    scanner.number()
+}
+
+fn unit(scanner: &mut Scanner<'_>) -> Result<(&'static str, Ticks), SyntaxError> {
+    let word = scanner.word();
+    let unit = UNITS
+        .into_iter()
+        .find(|unit| word.eq_ignore_ascii_case(unit.0));
+    unit.ok_or_else(|| scanner.before(word, "second, minute, hour or day"))
+}
+
+/// Returns the variable of a header, as CGI names it.
+fn variable(header: &str) -> Option<CString> {
+    let name = header.to_ascii_uppercase().replace('-', "_");
+    let name = match name.as_str() {
+        "CONTENT_TYPE" | "CONTENT_LENGTH" => name,
+        _ => format!("HTTP_{name}"),
+    };
+    CString::new(name).ok()
+}
+
+/// Returns the quota of at most `capacity` tokens, with `count` tokens in each span.
+fn quota(capacity: i64, count: i64, span: Ticks) -> Option<Quota> {
+    let [capacity, count] = [capacity, count].map(Tokens::from_int);
+    Quota::refilling(capacity.ok()?, count.ok()?, span, Grain::Nanosecond).ok()
+}

@@ -1,0 +1,242 @@
+//! The target of a request: its method, and the paths by which an application may know its page.
+
+use super::Request;
+use super::path::{Path, decoded, folder, is_normal, part, resolved, until, with_parents};
+use gcra::batch::Few;
+use std::cell::OnceCell;
+
+/// The target of a request. Its paths are computed when a condition asks for them.
+pub struct Target<'r, R> {
+    request: &'r R,
+    paths: OnceCell<Paths<'r>>,
+}
+
+type Paths<'r> = Few<Path<'r>, 8>;
+
+impl<'r, R: Request> Target<'r, R> {
+    /// Returns the target of a request.
+    pub const fn of(request: &'r R) -> Self {
+        Self {
+            request,
+            paths: OnceCell::new(),
+        }
+    }
+
+    /// Returns the method as the client sent it.
+    pub fn method(&self) -> &'r [u8] {
+        self.request.variable(c"REQUEST_METHOD").unwrap_or_default()
+    }
+
+    /// Returns every path by which a server or an application may have found the page:
+    ///
+    /// - the path of the URI, and `SCRIPT_NAME`, which differ if the server rewrites the URI
+    /// - both without the part below the script that runs, as `/login.php` of `/login.php/1`
+    /// - the path of the URI after the script, as `/export` of `/index.php/export`, also below the
+    ///   folder of the script, and `PATH_INFO`
+    /// - the folder of `index.php`
+    /// - the script that runs, below `DOCUMENT_ROOT`
+    ///
+    /// Routers differ in the meaning of "..". So paths from the client are included with and
+    /// without its effect: for a router that resolves nothing, `/export/../x` is below `/export`.
+    pub fn paths(&self) -> impl Iterator<Item = &[u8]> {
+        let paths = self.paths.get_or_init(|| paths(self.request));
+        paths.iter().map(|path| &**path)
+    }
+}
+
+fn paths<R: Request>(request: &R) -> Paths<'_> {
+    let variable = |name| request.variable(name).unwrap_or_default();
+    let file = request.script();
+    let script = resolved(variable(c"SCRIPT_NAME").into());
+    let is_whole = file.ends_with(&script);
+    let end_of_script = if is_whole {
+        script.len()
+    } else {
+        until(file, &script)
+    };
+    let mut paths = Paths::new();
+    for path in spellings(decoded(variable(c"REQUEST_URI"))) {
+        if is_whole && path == script {
+            // Most requests for a script are like this.
+            add_below(&mut paths, &path, path.len());
+            continue;
+        }
+        let end = until(file, &path);
+        add_below(&mut paths, &path, end);
+        if end_of_script != end && path.starts_with(&script[..end_of_script]) {
+            add_below(&mut paths, &path, end_of_script);
+        }
+        paths.push(path);
+    }
+    if let Some(info) = request.variable(c"PATH_INFO") {
+        paths.extend(spellings(info.into()));
+    }
+    let below_root = below_root(file, variable(c"DOCUMENT_ROOT"));
+    paths.extend(below_root.filter(|path| *path != script));
+    if !is_whole {
+        paths.push(part(&script, 0..end_of_script));
+    }
+    paths.push(script);
+    paths
+}
+
+/// Returns a path without "..", and the path with "..", if it has one.
+fn spellings(path: Path<'_>) -> impl Iterator<Item = Path<'_>> {
+    let other = (!is_normal(&path)).then(|| with_parents(path.clone()));
+    let short = resolved(path);
+    let other = other.filter(|long| *long != short);
+    [short].into_iter().chain(other)
+}
+
+/// Adds the paths that `path` means if its first `end` bytes are the script.
+fn add_below<'r>(paths: &mut Paths<'r>, path: &Path<'r>, end: usize) {
+    let (script, rest) = path.split_at(end);
+    if rest.starts_with(b"/") {
+        paths.extend([part(path, 0..end), part(path, end..path.len())]);
+        let folder = folder(script);
+        if folder != b"/" {
+            paths.push([folder, rest].concat().into());
+        }
+    } else if rest.is_empty() && script.ends_with(b"/index.php") {
+        paths.push(folder(script).to_vec().into());
+    }
+}
+
+/// Returns the path of a file below the root of a site.
+fn below_root<'r>(file: &'r [u8], root: &[u8]) -> Option<Path<'r>> {
+    let root = root.strip_suffix(b"/").unwrap_or(root);
+    let path = file.strip_prefix(root)?;
+    (!root.is_empty() && path.starts_with(b"/")).then(|| resolved(path.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ffi::CStr;
+
+    /// The variables of a request by name, and its file.
+    struct Variables<'a>(Vec<(&'static CStr, &'a str)>, &'a str);
+
+    impl Request for Variables<'_> {
+        fn variable(&self, name: &CStr) -> Option<&[u8]> {
+            let variable = self.0.iter().find(|variable| variable.0 == name);
+            variable.map(|variable| variable.1.as_bytes())
+        }
+
+        fn script(&self) -> &[u8] {
+            self.1.as_bytes()
+        }
+    }
+
+    fn paths(uri: &str, script: &str, info: &str, file: &str) -> Vec<String> {
+        let mut variables = vec![
+            (c"REQUEST_URI", uri),
+            (c"SCRIPT_NAME", script),
+            (c"DOCUMENT_ROOT", "/srv/"),
+        ];
+        if !info.is_empty() {
+            variables.push((c"PATH_INFO", info));
+        }
+        let request = Variables(variables, file);
+        let target = Target::of(&request);
+        let paths = target.paths().map(String::from_utf8_lossy);
+        let mut paths: Vec<_> = paths.map(|path| path.into_owned()).collect();
+        paths.sort();
+        paths.dedup();
+        paths
+    }
+
+    #[test]
+    fn a_page_has_every_path_by_which_it_can_be_found() {
+        for (uri, script, info, file, expected) in [
+            ("/a", "/index.php", "", "/srv/index.php", "/a /index.php"),
+            // The server rewrites the URI.
+            (
+                "/s1/login.php?x",
+                "/login.php",
+                "",
+                "/srv/login.php",
+                "/login.php /s1/login.php",
+            ),
+            // A front controller is called by its name.
+            (
+                "/index.php/a/b",
+                "/index.php",
+                "/a/b",
+                "/srv/index.php",
+                "/a/b /index.php /index.php/a/b",
+            ),
+            (
+                "//index.php//%61/./b?c",
+                "/index.php",
+                "",
+                "/srv/index.php",
+                "/a/b /index.php /index.php/a/b",
+            ),
+            (
+                "/shop/index.php/a",
+                "/shop/index.php",
+                "",
+                "/srv/shop/index.php",
+                "/a /shop/a /shop/index.php /shop/index.php/a",
+            ),
+            (
+                "/shop/index.php",
+                "/shop/index.php",
+                "",
+                "/srv/shop/index.php",
+                "/shop /shop/index.php",
+            ),
+            // The name has no suffix.
+            (
+                "/index/a",
+                "/index.php",
+                "/a",
+                "/srv/index.php",
+                "/a /index.php /index/a",
+            ),
+            // SCRIPT_NAME does not end where the script does.
+            (
+                "/login.php/1.php",
+                "/login.php/1.php",
+                "",
+                "/srv/login.php",
+                "/1.php /login.php /login.php/1.php",
+            ),
+            // SCRIPT_NAME is the path of the URI.
+            (
+                "/a",
+                "/a",
+                "",
+                "/srv/public/index.php",
+                "/a /public/index.php",
+            ),
+            ("/a", "/a", "", "/srvx/index.php", "/a"),
+            // Some routers do not resolve "..".
+            (
+                "/a/../b",
+                "/index.php",
+                "",
+                "/srv/index.php",
+                "/a/../b /b /index.php",
+            ),
+            (
+                "/index.php/a/%2e./b",
+                "/index.php",
+                "/b",
+                "/srv/index.php",
+                "/a/../b /b /index.php /index.php/a/../b /index.php/b",
+            ),
+            (
+                "HTTP://x/index.php/a",
+                "/index.php",
+                "",
+                "",
+                "/a /index.php /index.php/a",
+            ),
+            ("", "/a.php", "", "", "/ /a.php"),
+        ] {
+            assert_eq!(paths(uri, script, info, file).join(" "), expected, "{uri}");
+        }
+    }
+}

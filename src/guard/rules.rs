@@ -1,0 +1,147 @@
+//! The limits of the settings with the hashers of their buckets. A text is parsed once.
+
+use crate::{ini, log};
+use gcra::clock::TICKS_PER_SECOND;
+use gcra::{Grain, Key, KeyHasher, Quota, Ticket, Tokens};
+use guard::{Limit, Networks};
+use segment::slots::SharedMemory;
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::thread::LocalKey;
+use stores::printable;
+
+/// The most texts of a setting whose values are kept. A server with more texts parses some again.
+const MOST_TEXTS: usize = 64;
+
+/// A limit, and the hasher of its buckets.
+pub struct Rule {
+    pub limit: Limit,
+    hasher: KeyHasher,
+}
+
+/// The values of a setting by their text.
+type Known<T> = RefCell<Vec<(Vec<u8>, Rc<T>)>>;
+
+thread_local! {
+    static RULES: Known<Vec<Rule>> = RefCell::default();
+    static NETWORKS: Known<Networks> = RefCell::default();
+}
+
+impl Rule {
+    /// Returns the key of the bucket with this identifier.
+    pub fn key<'k>(&self, identifier: &'k [u8]) -> Key<'k> {
+        self.hasher.key(identifier)
+    }
+
+    /// Returns the ticket of rule number `index`, which takes a token.
+    pub fn ticket<'k>(&self, index: usize, identifier: &'k [u8]) -> Ticket<'k> {
+        let key = self.key(identifier);
+        let step = self.limit.quota().step_whole(1);
+        Ticket { index, key, step }
+    }
+}
+
+/// Forgets all rules, because their hashers belong to a segment.
+pub fn forget() {
+    RULES.with_borrow_mut(Vec::clear);
+}
+
+/// Returns the networks of a setting, or `None` if it is empty.
+pub fn networks(store: &SharedMemory, setting: &ini::Parsed<Networks>) -> Option<Rc<Networks>> {
+    setting.text(|text| known(&NETWORKS, text, || valid(store, setting)))
+}
+
+/// Returns the rules of the operator. Their buckets do not depend on settings that an application
+/// can change.
+pub fn operators(store: &SharedMemory) -> Option<Rc<Vec<Rule>>> {
+    ini::GUARD.text(|text| {
+        known(&RULES, text, || {
+            let rule = |limit: Limit| {
+                let name = limit.name();
+                let row = format!("guard: {name}");
+                let hasher = hasher(store, &[b"limit", name.as_bytes()], &row);
+                Rule { limit, hasher }
+            };
+            valid(store, &ini::GUARD).into_iter().map(rule).collect()
+        })
+    })
+}
+
+/// Returns the rules that the application adds. `tokenbucket.namespace` separates their buckets.
+pub fn applications(store: &SharedMemory) -> Option<Rc<Vec<Rule>>> {
+    ini::GUARD_LOCAL.text(|text| {
+        if text.is_empty() {
+            return None;
+        }
+        ini::namespace(|namespace| {
+            // The length keeps ("a", "bc") and ("ab", "c") apart.
+            let length = namespace.len().to_le_bytes();
+            let known_as = [b"local", &length[..], namespace, text].concat();
+            known(&RULES, &known_as, || {
+                let rule = |limit: Limit| {
+                    let names = [b"local", namespace, limit.name().as_bytes()];
+                    let hasher = hasher(store, &names, "guard_local");
+                    Rule { limit, hasher }
+                };
+                valid(store, &ini::GUARD_LOCAL)
+                    .into_iter()
+                    .map(rule)
+                    .collect()
+            })
+        })
+    })
+}
+
+/// Returns the value of a text, or `None` for an empty text. Makes the value if it is not kept.
+fn known<T>(
+    values: &'static LocalKey<Known<T>>,
+    text: &[u8],
+    make: impl FnOnce() -> T,
+) -> Option<Rc<T>> {
+    if text.is_empty() {
+        return None;
+    }
+    let kept = values.with_borrow(|values| {
+        let kept = values.iter().find(|(of, _)| of == text);
+        kept.map(|(_, value)| Rc::clone(value))
+    });
+    if kept.is_some() {
+        return kept;
+    }
+    let value = Rc::new(make());
+    values.with_borrow_mut(|values| {
+        if values.len() >= MOST_TEXTS {
+            values.clear();
+        }
+        values.push((text.to_vec(), Rc::clone(&value)));
+    });
+    Some(value)
+}
+
+/// Returns the value of a setting. Logs an error, and returns the default.
+fn valid<T: Default>(store: &SharedMemory, setting: &ini::Parsed<T>) -> T {
+    setting.value().unwrap_or_else(|error| {
+        log(store, &error, &error);
+        T::default()
+    })
+}
+
+/// Returns the hasher of buckets that no namespace of an application contains. The decisions are
+/// counted in a row with the name `row`.
+pub fn hasher(store: &SharedMemory, names: &[&[u8]], row: &str) -> KeyHasher {
+    let guard: [&[u8]; 2] = [b"guard", b""];
+    store.reserved_hasher(&[&guard, names].concat(), row.as_bytes())
+}
+
+/// Logs a message, unless one about the same `subject` was logged on this host in the last minute.
+pub fn log(store: &SharedMemory, subject: &str, message: &str) {
+    let Ok(quota) = Quota::within(Tokens::ONE, 60 * TICKS_PER_SECOND, Grain::Nanosecond) else {
+        return;
+    };
+    let hasher = hasher(store, &[b"log lines"], "guard: log lines");
+    let key = hasher.key(subject.as_bytes());
+    if store.take(key, &quota.step_whole(1), None).granted() {
+        // The message may quote a setting of an application.
+        log::write(&printable(message));
+    }
+}
