@@ -212,7 +212,7 @@ final class Snapshot
     /** @return list<string> the messages of a level that apply, as elements of a list */
     private function messages(string $level): array
     {
-        $all = [...$this->memory_warnings(), ...$this->remote_warnings(), ...$this->setting_warnings()];
+        $all = [...$this->memory_warnings(), ...$this->permit_warnings(), ...$this->remote_warnings(), ...$this->setting_warnings()];
         $apply = array_filter($all, fn (array $message): bool => $message[0] && $message[1] === $level);
         $title = $level === 'note' ? '' : '<b>' . ucfirst($level) . '</b> ';
         return array_values(array_map(fn (array $message): string => "<li class=\"$level\">$title<span>$message[2]</span></li>", $apply));
@@ -239,6 +239,18 @@ final class Snapshot
             [!$is_named && ini_get('tokenbucket.shm_path') == '', 'note', 'Private memory: CLI processes and other masters do not share these buckets. To share them, set <code>tokenbucket.shm_path</code>.'],
             [$is_named && $memory['slots'] * 16 !== ($size & ~4095), 'note', 'The file of <code>tokenbucket.shm_path</code> has kept another size than <code>tokenbucket.shm_size</code>. To change its size, stop PHP and remove the file.'],
             [$this->age < 300, 'note', 'The memory was created ' . duration($this->age) . ' ago. All buckets were full then, and the counters 0.'],
+        ];
+    }
+
+    /** @return list<array{bool, string, string}> the same for concurrency limits */
+    private function permit_warnings(): array
+    {
+        // Older versions of the extension have no permits.
+        $permits = $this->status['permits'] ?? ['foreign' => 0, 'unavailable' => null];
+        $foreign = number_format($permits['foreign']);
+        return [
+            [$permits['unavailable'] !== null, 'warning', 'Concurrency limits deny all calls, because processes cannot hold permits: <q>' . text((string) $permits['unavailable']) . '</q>.'],
+            [$permits['foreign'] > 0, 'warning', "Permits that were lost while they were held: $foreign ({$this->pace('permits foreign', $permits['foreign'])}). Do not open the file of <code>tokenbucket.shm_path</code> in PHP code."],
         ];
     }
 
@@ -429,6 +441,7 @@ final class Snapshot
         return "<p>$where of " . number_format($memory['size'] / 1048576, 1) . '&nbsp;MB. '
             . 'Evicted: ' . number_format($memory['evicted']) . " buckets$longest. "
             . 'Refused: ' . number_format($memory['refused']) . ' calls. '
+            . (isset($this->status['permits']) ? 'Permits held: ' . number_format($this->status['permits']['held']) . '. ' : '')
             . ($memory['full'] === 'evict' ? 'A full table evicts the fullest bucket.' : 'A full table denies new buckets.') . '</p>'
             . "<svg class=\"bar\" viewBox=\"0 0 100 1\" preserveAspectRatio=\"none\" aria-hidden=\"true\">$bar</svg>"
             . self::table(['State', '#Slots', '#Share'], $rows);
@@ -466,9 +479,9 @@ final class Snapshot
     private function counters(): string
     {
         $rows = [];
-        foreach (['shared_memory' => $this->memory, 'remote' => $this->status['remote']] as $part => $counters) {
+        foreach (['shared_memory' => $this->memory, 'permits' => $this->status['permits'] ?? [], 'remote' => $this->status['remote']] as $part => $counters) {
             foreach (array_filter($counters, is_int(...)) as $name => $count) {
-                if (!in_array($name, ['size', 'slots', 'live', 'reclaimable', 'pending', 'empty'], true)) {
+                if (!in_array($name, ['size', 'slots', 'live', 'reclaimable', 'pending', 'empty', 'held'], true)) {
                     $rows[] = ["<code>$part.$name</code>", $this->rate("$part $name", $count), number_format($count)];
                 }
             }

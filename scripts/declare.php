@@ -107,12 +107,13 @@ function type(?ReflectionType $type): string
         rsort($types);
         return array_shift($types) . implode('', array_map(fn($other) => ".or($other)", $types));
     }
-    if (!$type instanceof ReflectionNamedType || $type->allowsNull() && $type->getName() !== 'null') {
+    if (!$type instanceof ReflectionNamedType) {
         unsupported("the type $type");
     }
-    return $type->isBuiltin() || $type->getName() === 'static'
+    $named = $type->isBuiltin() || $type->getName() === 'static'
         ? 'Type::' . strtoupper($type->getName())
         : 'Type::class(' . literal($type->getName()) . ')';
+    return $type->allowsNull() && $type->getName() !== 'null' ? "$named.or(Type::NULL)" : $named;
 }
 
 function parameter(ReflectionParameter $parameter): string
@@ -327,7 +328,8 @@ function declared(array $classes, array $functions): string
     $distinct = array_combine($texts, $infos);
     $used = array_merge(...array_map(fn($it) => array_slice($it, 1), array_values($distinct)));
     $named = fn($parameter) => static_name(preg_replace('/^\w+\(c"(\w+)".*/', '$1', $parameter));
-    $parameters = shared($used, array_map($named, $used));
+    // Only one of the parameters of a name gets a constant.
+    $parameters = array_unique(shared($used, array_map($named, $used)));
     $modules = ['classes'];
     $declarations = implode('', array_map(declaration(...), $classes));
     $entries = items([...array_map(stub_function(...), $functions), 'END'], 0, 'pub static FUNCTIONS: Entries = Entries(', ');');

@@ -17,6 +17,8 @@ pub static EXCEPTION: Class = Class::new(c"TokenBucket\\Exception");
 pub static ON_FAILURE: Class = Class::new(c"TokenBucket\\OnFailure");
 pub static STORAGE_EXCEPTION: Class = Class::new(c"TokenBucket\\StorageException");
 pub static RESERVATION: Class = Class::new(c"TokenBucket\\Reservation");
+pub static CONCURRENCY_LIMIT: Class = Class::new(c"TokenBucket\\ConcurrencyLimit");
+pub static PERMIT: Class = Class::new(c"TokenBucket\\Permit");
 pub static DECISION: Class = Class::new(c"TokenBucket\\Decision");
 pub static RATE_EXCEEDED_EXCEPTION: Class =
     Class::new(c"TokenBucket\\Compat\\RateExceededException");

@@ -46,7 +46,7 @@ pub const SHARED_MEMORY: [Counter; 11] = [
     counter("duplicates", Event::Duplicate, ("claims_duplicate", None), "Claims that gave way to another claim for the same bucket"),
     counter("stolen", Event::Stolen, ("claims_stolen", None), "Claims of killed or suspended processes that were taken over"),
     counter("conflicts", Event::Conflict, ("conflicts", None), "Retries after another process changed the bucket first"),
-    counter("contended", Event::Contended, ("contended", None), "Calls denied after a thousand conflicts in a row"),
+    counter("contended", Event::Contended, ("contended", None), "Calls denied after too many conflicts in a row"),
     counter("refused", Event::Refused, ("refused", None), "Calls denied because no slot was free"),
     counter("evicted", Event::Evicted, ("slots_evicted", None), "Buckets forgotten before they were full"),
 ];
@@ -63,6 +63,14 @@ pub const REMOTE: [Counter; 9] = [
     counter("denied", Event::TurnedAway, fallbacks("deny"), FALLBACKS),
     counter("thrown", Event::Thrown, fallbacks("throw"), FALLBACKS),
     counter("set_back", Event::SetBack, ("remote_clocks_set_back", None), "Calls that found that the clock of a store was set back"),
+];
+
+/// The counters of permits.
+#[rustfmt::skip]
+pub const PERMITS: [Counter; 3] = [
+    counter("denied", Event::PermitDenied, ("permits_denied", None), "Permits denied because all of their identifier were held"),
+    counter("taken_back", Event::PermitTakenBack, ("permits_taken_back", None), "Permits taken back from processes that have died"),
+    counter("foreign", Event::PermitForeign, ("permits_foreign", None), "Releases of permits that the process did not hold any more"),
 ];
 
 /// The decisions of a namespace by one part of the host or the store.

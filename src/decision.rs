@@ -8,11 +8,14 @@ use zend::object::{instantiate_beside_memory, instantiate_with};
 use zend::system::Starting;
 use zend::{Array, Call, Class, Interned, Number, Object, State, Thrown, Zval, throw, value};
 
+/// The message for a text that cannot be a string of a structured HTTP field.
+const ONLY_ASCII: &str = "must contain only printable ASCII characters";
+
 /// The greatest integer that a structured HTTP field can hold (RFC 9651).
 const GREATEST_FIELD: u64 = 999_999_999_999_999;
 
 /// The names of the properties, in the order of their slots.
-const PROPERTIES: [&str; 8] = [
+const PROPERTIES: [&str; 9] = [
     "allowed",
     "remaining",
     "capacity",
@@ -21,13 +24,25 @@ const PROPERTIES: [&str; 8] = [
     "reason",
     "fallback",
     "refusedBy",
+    "unit",
 ];
 
-/// The reasons of denials that do not depend on tokens; see [`Decision::is_beside_tokens`].
-const BESIDE_TOKENS: [&[u8]; 3] = [b"contended", b"table_full", b"unavailable"];
+/// The reason of a denial because all permits are held.
+const ALL_HELD: &str = "too_many_concurrent";
 
-/// The quota and the decision that the object was made from. `None` for a decision that PHP code
-/// has made.
+/// The reasons of denials that do not depend on tokens; see [`Decision::is_beside_tokens`].
+const BESIDE_TOKENS: [&[u8]; 4] = [
+    b"contended",
+    b"table_full",
+    b"unavailable",
+    ALL_HELD.as_bytes(),
+];
+
+/// The seconds after which it makes sense to ask for a permit again.
+const PERMIT_RETRY: f64 = 1.0;
+
+/// The quota and the decision that the object was made from. `None` for a decision on permits, and
+/// for one that PHP code has made.
 #[derive(Clone, Copy, Debug)]
 pub struct Answer(Option<(Quota, Decision)>);
 
@@ -50,11 +65,19 @@ impl State for Answer {
 /// The reasons of all verdicts, in the order of [`Verdict::ALL`].
 static REASONS: [Interned; Verdict::ALL.len()] = [const { Interned::unmade() }; Verdict::ALL.len()];
 
-/// Makes the strings of the reasons.
-pub fn make_reasons(starting: &Starting) {
+/// The reason [`ALL_HELD`].
+static TOO_MANY_CONCURRENT: Interned = Interned::unmade();
+
+/// The unit of permits; see draft-ietf-httpapi-ratelimit-headers-11.
+static CONCURRENT_REQUESTS: Interned = Interned::unmade();
+
+/// Makes the strings of the reasons and of the unit.
+pub fn make_strings(starting: &Starting) {
     for verdict in Verdict::ALL {
         REASONS[verdict.number()].make(starting, verdict.reason());
     }
+    TOO_MANY_CONCURRENT.make(starting, ALL_HELD);
+    CONCURRENT_REQUESTS.make(starting, "concurrent-requests");
 }
 
 /// The values of the properties.
@@ -67,6 +90,7 @@ struct Properties {
     reason: Zval,
     fallback: bool,
     refused_by: Zval,
+    unit: Zval,
 }
 
 impl Properties {
@@ -81,16 +105,12 @@ impl Properties {
             reason: REASONS[decision.verdict.number()].to_zval(),
             fallback: decision.fallback,
             refused_by,
+            unit: Zval::null(),
         }
     }
 
     /// Returns the values in the order of their slots.
     fn values(self) -> [Zval; PROPERTIES.len()] {
-        let truth = |truth| {
-            let mut value = Zval::new();
-            value::set_bool(&mut value, truth);
-            value
-        };
         [
             truth(self.allowed),
             value::of_float(self.remaining),
@@ -100,8 +120,15 @@ impl Properties {
             self.reason,
             truth(self.fallback),
             self.refused_by,
+            self.unit,
         ]
     }
+}
+
+fn truth(truth: bool) -> Zval {
+    let mut value = Zval::new();
+    value::set_bool(&mut value, truth);
+    value
 }
 
 /// Returns the PHP object for a decision under `quota`.
@@ -120,6 +147,42 @@ pub fn to_object_beside_memory(quota: &Quota, decision: &Decision) -> Zval {
 pub fn refused_by(quota: &Quota, decision: &Decision, key: Zval) -> Zval {
     let properties = Properties::of(quota, decision, key);
     instantiate_with(Answer(Some((*quota, *decision))), properties.values())
+}
+
+/// Returns the PHP object for a granted permit out of `limit`, without other free permits.
+pub fn of_permit(limit: u16) -> Zval {
+    let properties = Properties {
+        allowed: true,
+        remaining: 0.0,
+        capacity: limit.into(),
+        retry_after: 0.0,
+        reset_after: 0.0,
+        reason: REASONS[Verdict::Granted.number()].to_zval(),
+        fallback: false,
+        refused_by: Zval::null(),
+        unit: CONCURRENT_REQUESTS.to_zval(),
+    };
+    instantiate_with(Answer(None), properties.values())
+}
+
+/// Sets the number of other free permits on the object of [`of_permit`]. Allocates no memory.
+pub fn set_free_permits(decision: &Zval, free: u16) {
+    if let Some(object) = value::object(decision).and_then(Object::<Answer>::of) {
+        object.set_property(1, value::of_float(free.into()));
+    }
+}
+
+/// Makes the object of [`of_permit`] a denial. `None` means that all permits are held. Allocates no
+/// memory.
+pub fn deny_permit(decision: &Zval, denial: Option<Denial>) {
+    let reason = denial.map_or(&TOO_MANY_CONCURRENT, |denial| {
+        &REASONS[Verdict::Denied(denial).number()]
+    });
+    if let Some(object) = value::object(decision).and_then(Object::<Answer>::of) {
+        object.set_property(0, truth(false));
+        object.set_property(3, value::of_float(PERMIT_RETRY));
+        object.set_property(5, reason.to_zval());
+    }
 }
 
 /// Converts a time of `ticks` to seconds. Subtracts the time that rounding the time per token has
@@ -153,6 +216,7 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
             0..=7 => Zval::null(),
             _ => call.key_or_null(8)?,
         },
+        unit: unit(call)?,
     };
     if properties.remaining > properties.capacity {
         let message = "must be less than or equal to argument #3 ($capacity)";
@@ -211,6 +275,17 @@ fn amount(call: &mut Call<'_>, number: u32) -> Result<f64, Thrown> {
     Ok(amount + 0.0)
 }
 
+/// Returns argument 9, the unit, or null if it is null or was not passed.
+fn unit(call: &mut Call<'_>) -> Result<Zval, Thrown> {
+    if call.count() < 9 || value::kind(call.arg(9)) == IS_NULL {
+        return Ok(Zval::null());
+    }
+    if quoted(call.string(9)?).is_none() {
+        return Err(throw::argument_value(9, ONLY_ASCII));
+    }
+    Ok(call.arg(9).shallow_clone())
+}
+
 /// Implements `jsonSerialize(): array`. Returns the properties by name, with null instead of INF.
 pub fn json_serialize(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let object = call.this::<Answer>();
@@ -240,8 +315,7 @@ pub fn headers(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
         b"default"
     };
     let legacy = call.count() >= 2 && call.bool(2)?;
-    let policy = quoted(policy)
-        .ok_or_else(|| throw::argument_value(1, "must contain only printable ASCII characters"))?;
+    let policy = quoted(policy).ok_or_else(|| throw::argument_value(1, ONLY_ASCII))?;
     let object = call.this::<Answer>();
     let fields = match &**object {
         Answer(Some((quota, decision))) => Fields::of_decision(quota, decision),
@@ -287,6 +361,8 @@ struct Fields {
     remaining: u64,
     /// The parameter w: the seconds in which the whole bucket refills, if they are known.
     window: Option<u64>,
+    /// The parameter qu, in quotes, if the quota is not in requests or tokens.
+    unit: Option<String>,
     /// The parameter t: the seconds in which the remaining tokens refill, or one token if none
     /// remains. `None` if they are not known, or if the tokens are not the reason of a denial.
     reset: Option<u64>,
@@ -313,6 +389,7 @@ impl Fields {
             capacity: quota.capacity().floor().min(GREATEST_FIELD),
             remaining,
             window: Some(quota.whole_seconds(quota.span())),
+            unit: None,
             reset: Some(quota.whole_seconds(reset)),
             retry_after,
             full_after: quota.whole_seconds(decision.reset_after),
@@ -332,13 +409,15 @@ impl Fields {
         } else {
             reset_after - (capacity - 1.0).max(0.0) * token
         };
-        let reason = object.copy_property(5);
+        let (reason, unit) = (object.copy_property(5), object.copy_property(8));
+        let unit = value::bytes(&unit);
         let is_beside_tokens = BESIDE_TOKENS.contains(&value::bytes(&reason));
         let ends = !object.copy_property(0).bool().unwrap_or(false) && retry_after.is_finite();
         Self {
             capacity: whole(capacity.floor()),
             remaining: whole(remaining.floor()),
             window: is_known.then(|| whole_seconds(capacity * token)),
+            unit: (!unit.is_empty()).then(|| quoted(unit)).flatten(),
             reset: is_known.then(|| whole_seconds(reset)),
             retry_after: ends.then(|| whole_seconds(retry_after)),
             full_after: whole_seconds(reset_after),
@@ -365,6 +444,9 @@ impl Fields {
         lines.append("RateLimit-Policy: ", policy);
         lines.append_number(";q=", Some(self.capacity));
         lines.append_number(";w=", self.window);
+        if let Some(unit) = &self.unit {
+            lines.append(";qu=", unit);
+        }
         lines.end();
         lines.append("RateLimit: ", policy);
         lines.append_number(";r=", Some(self.remaining));

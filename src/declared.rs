@@ -13,9 +13,9 @@ use zend::declare::{
 };
 use crate::{
     classes, compat::client_throttle, compat::leaky_bucket, compat::minute_window,
-    compat::rate_limiter, decision, metrics, status, storage::interface, storage::memcached,
-    storage::memory, storage::pdo, storage::redis, storage::shared_memory, token_bucket,
-    token_bucket::reservation,
+    compat::rate_limiter, concurrency::limit, concurrency::permit, decision, metrics, status,
+    storage::interface, storage::memcached, storage::memory, storage::pdo, storage::redis,
+    storage::shared_memory, token_bucket, token_bucket::reservation,
 };
 
 // Parameters that several methods share.
@@ -28,8 +28,9 @@ const TIMEOUT: Info = optional(c"timeout", Type::FLOAT, c"0.05");
 const ON_FAILURE: Info = optional(c"onFailure", Type::class(c"TokenBucket\\OnFailure"), c"TokenBucket\\OnFailure::Local");
 const DENIAL_CACHE: Info = optional(c"denialCache", Type::BOOL, c"true");
 const DENIAL_CACHE_MAX_AGE: Info = optional(c"denialCacheMaxAge", Type::FLOAT, c"1.0");
+const STORAGE: Info = required(c"storage", Type::class(c"TokenBucketStorage"));
 const ID: Info = untyped(c"id");
-const STORAGE: Info = untyped(c"storage");
+const LIMIT: Info = required(c"limit", Type::INT);
 
 // Return types and parameters that several methods share.
 const ATTEMPT: &[Info] = &[returns(0, Type::class(c"TokenBucket\\Decision")), TOKENS];
@@ -40,6 +41,7 @@ const CONSUME: &[Info] = &[
 ];
 const STATUS: &[Info] = &[returns(0, Type::ARRAY)];
 const PREPARE: &[Info] = &[returns(0, Type::NONE)];
+const HELD: &[Info] = &[returns(0, Type::INT)];
 const NOW: &[Info] = &[returns(0, Type::FLOAT)];
 const RESET: &[Info] = &[returns(0, Type::VOID)];
 
@@ -50,7 +52,7 @@ pub static FUNCTIONS: Entries = Entries(&[
 ]);
 
 /// The classes, each after the classes and interfaces that it extends or implements.
-pub static CLASSES: [(&Class, Declaration); 18] = [
+pub static CLASSES: [(&Class, Declaration); 20] = [
     (&classes::TOKEN_BUCKET_STORAGE, Declaration {
         kind: Kind::Interface,
         methods: Entries(&[
@@ -74,8 +76,8 @@ pub static CLASSES: [(&Class, Declaration); 18] = [
             entry(c"compare_microtimes", PUBLIC | STATIC, method!(token_bucket::compare_microtimes),
                 &[returns(2, Type::NONE), untyped(c"m1"), untyped(c"m2")]),
             entry(c"__construct", PUBLIC, method!(token_bucket::construct), &[
-                returns(4, Type::NONE), required(c"storage", Type::class(c"TokenBucketStorage")),
-                IDENTIFIER, untyped(c"bucket_capacity"), untyped(c"tokens_per_second"),
+                returns(4, Type::NONE), STORAGE, IDENTIFIER, untyped(c"bucket_capacity"),
+                untyped(c"tokens_per_second"),
             ]),
             entry(c"consume", PUBLIC, method!(token_bucket::consume),
                 &[returns(0, Type::NONE), optional(c"token_count", Type::NONE, c"1")]),
@@ -260,6 +262,38 @@ pub static CLASSES: [(&Class, Declaration); 18] = [
         ]),
         ..Declaration::EMPTY
     }),
+    (&classes::CONCURRENCY_LIMIT, Declaration {
+        flags: FINAL | NO_DYNAMIC_PROPERTIES | NOT_SERIALIZABLE,
+        state: Some(Class::carry::<limit::ConcurrencyLimit>),
+        properties: &[
+            ReadOnly(c"storage", PRIVATE, Type::class(c"TokenBucketStorage")),
+            ReadOnly(c"identifier", PRIVATE, Type::STRING), ReadOnly(c"limit", PRIVATE, Type::INT),
+            ReadOnly(c"lease", PRIVATE, Type::FLOAT),
+        ],
+        methods: Entries(&[
+            entry(c"__construct", PUBLIC, method!(limit::construct), &[
+                returns(3, Type::NONE), STORAGE, required(c"identifier", Type::STRING), LIMIT,
+                optional(c"lease", Type::FLOAT, c"60.0"),
+            ]),
+            entry(c"acquire", PUBLIC, method!(limit::acquire), &[
+                returns(0, Type::class(c"TokenBucket\\Permit")),
+                optional(c"timeout", Type::FLOAT, c"0.0"),
+            ]),
+            entry(c"held", PUBLIC, method!(limit::held), HELD), END,
+        ]),
+        ..Declaration::EMPTY
+    }),
+    (&classes::PERMIT, Declaration {
+        flags: FINAL | NO_DYNAMIC_PROPERTIES | NOT_SERIALIZABLE,
+        state: Some(Class::carry::<permit::Permit>),
+        properties: &[ReadOnly(c"decision", PUBLIC, Type::class(c"TokenBucket\\Decision"))],
+        methods: Entries(&[
+            entry(c"__construct", PRIVATE, method!(permit::construct), PREPARE),
+            entry(c"release", PUBLIC, method!(permit::release), RESET),
+            entry(c"renew", PUBLIC, method!(permit::renew), &[returns(0, Type::BOOL)]), END,
+        ]),
+        ..Declaration::EMPTY
+    }),
     (&classes::DECISION, Declaration {
         flags: FINAL | NO_DYNAMIC_PROPERTIES | NOT_SERIALIZABLE, interfaces: &["JsonSerializable"],
         state: Some(Class::carry::<decision::Answer>),
@@ -270,6 +304,7 @@ pub static CLASSES: [(&Class, Declaration); 18] = [
             ReadOnly(c"resetAfter", PUBLIC, Type::FLOAT), ReadOnly(c"reason", PUBLIC, Type::STRING),
             ReadOnly(c"fallback", PUBLIC, Type::BOOL),
             ReadOnly(c"refusedBy", PUBLIC, Type::STRING.or(Type::NULL).or(Type::INT)),
+            ReadOnly(c"unit", PUBLIC, Type::STRING.or(Type::NULL)),
         ],
         methods: Entries(&[
             entry(c"__construct", PUBLIC, method!(decision::construct), &[
@@ -281,6 +316,7 @@ pub static CLASSES: [(&Class, Declaration); 18] = [
                 optional(c"reason", Type::STRING, c"''"),
                 optional(c"fallback", Type::BOOL, c"false"),
                 optional(c"refusedBy", Type::STRING.or(Type::NULL).or(Type::INT), c"NULL"),
+                optional(c"unit", Type::STRING.or(Type::NULL), c"NULL"),
             ]),
             entry(c"jsonSerialize", PUBLIC, method!(decision::json_serialize), STATUS),
             entry(c"headers", PUBLIC, method!(decision::headers), &[
@@ -302,7 +338,7 @@ pub static CLASSES: [(&Class, Declaration); 18] = [
         ],
         methods: Entries(&[
             entry(c"__construct", PUBLIC, method!(minute_window::construct), &[
-                returns(2, Type::NONE), STORAGE, untyped(c"ip"),
+                returns(2, Type::NONE), untyped(c"storage"), untyped(c"ip"),
                 optional(c"prefix", Type::NONE, c"'rate'"),
             ]),
             entry(c"limitRequestsInMinutes", PUBLIC, method!(minute_window::limit_requests_in_minutes),
@@ -316,7 +352,7 @@ pub static CLASSES: [(&Class, Declaration); 18] = [
         properties: &[Untyped(c"storage", PRIVATE)],
         methods: Entries(&[
             entry(c"__construct", PUBLIC, method!(client_throttle::construct),
-                &[returns(1, Type::NONE), STORAGE]),
+                &[returns(1, Type::NONE), untyped(c"storage")]),
             entry(c"check", PUBLIC, method!(client_throttle::check), &[
                 returns(2, Type::NONE), ID, untyped(c"limit"),
                 optional(c"window", Type::NONE, c"300"),
@@ -349,16 +385,16 @@ pub static CLASSES: [(&Class, Declaration); 18] = [
         properties: &[Untyped(c"_storages", PRIVATE)],
         methods: Entries(&[
             entry(c"__construct", PUBLIC, method!(leaky_bucket::construct), &[
-                returns(1, Type::NONE), STORAGE, optional(c"period", Type::INT, c"30"),
+                returns(1, Type::NONE), untyped(c"storage"), optional(c"period", Type::INT, c"30"),
                 optional(c"limit", Type::INT, c"6"), optional(c"dryRun", Type::BOOL, c"false"),
             ]),
             entry(c"bucket", PUBLIC, method!(leaky_bucket::bucket), &[
                 returns(3, Type::STATIC), required(c"action", Type::STRING),
-                required(c"period", Type::INT), required(c"limit", Type::INT),
+                required(c"period", Type::INT), LIMIT,
             ]),
             entry(c"request", PUBLIC, method!(leaky_bucket::request),
                 &[returns(2, Type::BOOL), untyped(c"clientId"), untyped(c"actionId")]),
-            entry(c"hits", PUBLIC, method!(leaky_bucket::hits), &[returns(0, Type::INT)]),
+            entry(c"hits", PUBLIC, method!(leaky_bucket::hits), HELD),
             entry(c"retryAfter", PUBLIC, method!(leaky_bucket::retry_after), NOW),
             entry(c"cleanup", PUBLIC, method!(leaky_bucket::cleanup), RESET),
             entry(c"locked", PUBLIC, method!(leaky_bucket::locked),

@@ -11,6 +11,7 @@
 
 mod classes;
 mod compat;
+mod concurrency;
 mod counters;
 mod decision;
 #[rustfmt::skip]
@@ -37,6 +38,7 @@ pub fn get_module(module: ModuleBuilder) -> ModuleBuilder {
         .startup_function(startup)
         .shutdown_function(shutdown)
         .request_startup_function(request_startup)
+        .request_shutdown_function(request_shutdown)
         .info_function(phpinfo::phpinfo)
 }
 
@@ -50,7 +52,7 @@ extern "C" fn startup(_kind: i32, module: i32) -> i32 {
         return FAILURE;
     }
     guard::install(&starting);
-    decision::make_reasons(&starting);
+    decision::make_strings(&starting);
     zend::class::register_functions(&declared::FUNCTIONS);
     for (class, declaration) in &declared::CLASSES {
         class.register(declaration);
@@ -70,7 +72,14 @@ extern "C" fn shutdown(_kind: i32, module: i32) -> i32 {
 
 /// Implements RINIT. Prepares the segment and the guard for a request.
 extern "C" fn request_startup(_kind: i32, _module: i32) -> i32 {
+    concurrency::held::release_all();
     attached::request_begins();
     guard::request_begins();
+    SUCCESS
+}
+
+/// Implements RSHUTDOWN. Ends the permits of the request, also after a fatal error.
+extern "C" fn request_shutdown(_kind: i32, _module: i32) -> i32 {
+    concurrency::held::release_all();
     SUCCESS
 }

@@ -4,7 +4,7 @@
 //! `_total`, so that readers of the older text format find it, too.
 
 use crate::attached;
-use crate::counters::{self, Counter, REMOTE, SHARED_MEMORY, kind};
+use crate::counters::{self, Counter, PERMITS, REMOTE, SHARED_MEMORY, kind};
 use gcra::{Timestamp, boot_clock, seconds};
 use segment::host::Host;
 use segment::slots::counters::Totals;
@@ -33,6 +33,9 @@ pub fn metrics(_call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
         text.decisions(host, &totals);
         text.counters(&SHARED_MEMORY, &totals);
         text.evicted(&totals);
+        let held = host.permits().held_of_all_keys();
+        text.gauge("permits_held", "Permits that live processes hold", held);
+        text.counters(&PERMITS, &totals);
         text.counters(&REMOTE, &totals);
         text.stores(&stores(host.breakers().states(), boot_clock()));
     }

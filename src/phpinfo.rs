@@ -1,7 +1,7 @@
 //! `phpinfo()`: the state and the counters of this host in words.
 
 use crate::attached;
-use crate::counters::{self, Counter, REMOTE, SHARED_MEMORY, decided, kind};
+use crate::counters::{self, Counter, PERMITS, REMOTE, SHARED_MEMORY, decided, kind};
 use ext_php_rs::zend::ModuleEntry;
 use gcra::{Timestamp, boot_clock, seconds};
 use segment::host::Host;
@@ -28,6 +28,7 @@ pub extern "C" fn phpinfo(_module: *mut ModuleEntry) {
         rows.push(row("Calls granted by shared memory", granted));
         rows.push(row("Calls denied by shared memory", denied));
         rows.extend(SHARED_MEMORY.iter().map(|it| counted(it, &totals)));
+        permits(&mut rows, host, &totals);
         for named in counters::rows(host, &totals) {
             rows.push(row("Decisions", decisions(&named, &totals)));
         }
@@ -74,6 +75,17 @@ fn memory(rows: &mut Vec<Row>, host: &Host) {
         usage.live, usage.reclaimable, usage.pending, usage.empty
     );
     rows.push(row("Slots", text));
+}
+
+fn permits(rows: &mut Vec<Row>, host: &Host, totals: &Totals) {
+    let permits = host.permits();
+    let held = permits.held_of_all_keys();
+    let held = match permits.check() {
+        Ok(()) => held.to_string(),
+        Err(cause) => format!("{held}; this process cannot hold permits: {cause}"),
+    };
+    rows.push(row("Permits held", held));
+    rows.extend(PERMITS.iter().map(|it| counted(it, totals)));
 }
 
 fn counted(counter: &Counter, totals: &Totals) -> Row {

@@ -1,7 +1,7 @@
 //! `TokenBucket\status()`: the counters and the state of this host.
 
 use crate::attached;
-use crate::counters::{self, REMOTE, SHARED_MEMORY, decided, kind};
+use crate::counters::{self, PERMITS, REMOTE, SHARED_MEMORY, decided, kind};
 use gcra::{boot_clock, seconds};
 use segment::host::Host;
 use segment::slots::counters::{By, Totals};
@@ -26,6 +26,7 @@ fn status_table() -> Result<Array, Thrown> {
         table.insert("shared_memory", shared_memory(host, &totals)?.into_zval())?;
         table.insert("decisions", decisions(host, &totals)?.into_zval())?;
         table.insert("most_denied", most_denied(host)?.into_zval())?;
+        table.insert("permits", permits(host, &totals)?.into_zval())?;
         table.insert("remote", remote(&totals)?.into_zval())?;
         table.insert("stores", stores(host)?.into_zval())?;
     }
@@ -110,6 +111,21 @@ fn most_denied(host: &Host) -> Result<Array, Thrown> {
         list.push(row)?;
     }
     Ok(list)
+}
+
+fn permits(host: &Host, totals: &Totals) -> Result<Array, Thrown> {
+    let mut table = Array::new();
+    let held = host.permits().held_of_all_keys();
+    table.insert("held", count(held as u64))?;
+    for counter in PERMITS {
+        table.insert(counter.field, count(totals.get(counter.event)))?;
+    }
+    let cause = host.permits().check().err();
+    let cause = cause.map_or_else(Zval::null, |cause| {
+        value::of_bytes(cause.to_string().as_bytes())
+    });
+    table.insert("unavailable", cause)?;
+    Ok(table)
 }
 
 fn remote(totals: &Totals) -> Result<Array, Thrown> {

@@ -705,6 +705,103 @@ namespace TokenBucket {
     }
 
     /**
+     * Limits how many permits of an identifier are held at once, on all processes that share the
+     * storage.
+     *
+     * A permit ends when it is released, when its object is destroyed, when its request ends and
+     * when its process dies, also by SIGKILL. In shared memory no clock decides and no lease is
+     * needed. An object is cheap, because it stores and contacts nothing until acquire().
+     *
+     * Objects with one identifier share their permits. If their limits differ, a limit counts only
+     * the permits that it could have granted itself. So the holders never exceed the greatest
+     * limit. A bucket with the same identifier is independent.
+     *
+     * A TokenBucketStorageMemory keeps permits in its object, for tests.
+     *
+     * @implementation concurrency::limit::ConcurrencyLimit
+     * @strict-properties
+     * @not-serializable
+     */
+    final class ConcurrencyLimit
+    {
+        private readonly \TokenBucketStorage $storage;
+
+        private readonly string $identifier;
+
+        private readonly int $limit;
+
+        private readonly float $lease;
+
+        /**
+         * Creates the object. Contacts no storage.
+         *
+         * @param \TokenBucketStorage $storage keeps the permits
+         * @param string $identifier the name of what is limited: any bytes, any length
+         * @param int $limit the most permits that are held at once, 1 to 1024
+         * @param float $lease seconds, greater than 0. Storages in memory do not use it
+         * @throws \ValueError if the limit or the lease is out of range
+         * @throws \LogicException if the storage cannot keep permits. Only
+         *     TokenBucketStorageSharedMemory and TokenBucketStorageMemory can
+         */
+        public function __construct(\TokenBucketStorage $storage, string $identifier, int $limit, float $lease = 60.0) {}
+
+        /**
+         * Takes a permit if fewer than $limit are held. Returns the permit or the denial.
+         *
+         * Keep the result in a variable, because the permit ends with its last reference.
+         *
+         * A call that waits tries again and again, in no order. The wait ends with the reason
+         * 'interrupted' if a signal arrives that PHP must handle. It blocks the whole process, also
+         * inside a fiber. Over a TokenBucketStorageMemory the clock advances instead.
+         *
+         * @param float $timeout seconds to wait for a permit, 0 or more; INF for any wait
+         * @return Permit look at its decision: a denial throws no exception
+         * @throws \ValueError if $timeout is negative or NAN
+         */
+        public function acquire(float $timeout = 0.0): Permit {}
+
+        /** Returns the permits that live processes hold now, at most $limit. */
+        public function held(): int {}
+    }
+
+    /**
+     * Holds a permit that ConcurrencyLimit::acquire() has granted, or the decision that denied it.
+     *
+     * The permit ends with release(), with the object, with the request or with the process. The
+     * object of a forked child holds nothing, because the permit belongs to the parent.
+     *
+     * @implementation concurrency::permit::Permit
+     * @strict-properties
+     * @not-serializable
+     */
+    final class Permit
+    {
+        /**
+         * The decision. Its capacity is the limit. remaining is an estimate of the permits that are
+         * still free. A denial has the reason 'too_many_concurrent', 'contended', 'table_full',
+         * 'unavailable' or 'interrupted'. Its retryAfter is 1 and its resetAfter is 0.
+         */
+        public readonly Decision $decision;
+
+        private function __construct() {}
+
+        /** Gives the permit back, once. Later calls do nothing. Does nothing after a denial. */
+        public function release(): void {}
+
+        /**
+         * Makes sure that this process still holds the permit.
+         *
+         * In shared memory, call it after PHP code has opened and closed the file of
+         * tokenbucket.shm_path. The kernel then drops the lock that shows that this process lives.
+         * renew() locks again.
+         *
+         * @return bool false after a denial or release(), in a forked child, and if another process
+         *     has taken the permit meanwhile. Then stop the work
+         */
+        public function renew(): bool {}
+    }
+
+    /**
      * Describes the result of one call. It is read-only and contacts no storage. Buckets create
      * decisions. Applications can create decisions for their tests.
      *
@@ -733,8 +830,8 @@ namespace TokenBucket {
         public readonly float $resetAfter;
 
         /**
-         * 'granted', 'insufficient_tokens', 'exceeds_capacity', 'contended', 'table_full',
-         * 'unavailable' or 'interrupted'.
+         * 'granted', 'insufficient_tokens', 'exceeds_capacity', 'too_many_concurrent', 'contended',
+         * 'table_full', 'unavailable' or 'interrupted'.
          */
         public readonly string $reason;
 
@@ -751,6 +848,12 @@ namespace TokenBucket {
         public readonly int|string|null $refusedBy;
 
         /**
+         * The parameter qu of headers(): 'concurrent-requests' for a ConcurrencyLimit, null for a
+         * bucket.
+         */
+        public readonly ?string $unit;
+
+        /**
          * Creates a decision for tests. The arguments become its properties.
          *
          * @param bool $allowed true for a granted call
@@ -762,8 +865,9 @@ namespace TokenBucket {
          * @param string $reason if it is empty, 'granted' or 'insufficient_tokens'
          * @param bool $fallback true if the failure policy decided
          * @param int|string|null $refusedBy the array key of the bucket that refused
-         * @throws ValueError if a number is NAN, if $remaining exceeds $capacity, or if another
-         *     number is negative
+         * @param ?string $unit the unit of the quota: printable ASCII
+         * @throws ValueError if a number is NAN, if $remaining exceeds $capacity, if another number
+         *     is negative, or if $unit contains other characters
          */
         public function __construct(
             bool $allowed,
@@ -773,7 +877,8 @@ namespace TokenBucket {
             float $resetAfter = 0.0,
             string $reason = '',
             bool $fallback = false,
-            int|string|null $refusedBy = null
+            int|string|null $refusedBy = null,
+            ?string $unit = null
         ) {}
 
         /**
@@ -819,6 +924,9 @@ namespace TokenBucket {
      *     most_denied: list<array{
      *         store: string, namespace: ?string, identifier: string, denied: int
      *     }>,
+     *     permits: array{
+     *         held: int, denied: int, taken_back: int, foreign: int, unavailable: ?string
+     *     },
      *     remote: array{
      *         asked: int, cached: int, failed: int, opened: int,
      *         local: int, allowed: int, denied: int, thrown: int, set_back: int

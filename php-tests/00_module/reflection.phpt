@@ -18,9 +18,11 @@ TokenBucket\Compat\LeakyBucket
 TokenBucket\Compat\MinuteWindow
 TokenBucket\Compat\RateExceededException
 TokenBucket\Compat\RateLimiter
+TokenBucket\ConcurrencyLimit
 TokenBucket\Decision
 TokenBucket\Exception
 TokenBucket\OnFailure
+TokenBucket\Permit
 TokenBucket\Reservation
 TokenBucket\StorageException
 TokenBucket\metrics

@@ -55,6 +55,12 @@ shared_memory: array
   age: float
 decisions: array
 most_denied: array
+permits: array
+  held: int
+  denied: int
+  taken_back: int
+  foreign: int
+  unavailable: null
 remote: array
   asked: int
   cached: int

@@ -22,7 +22,10 @@ check($never->jsonSerialize()['retryAfter'] === null && $never->retryAfter === I
 print_values((new Decision(true, -0.0))->remaining, $granted instanceof JsonSerializable);
 
 echo "-- headers() --\n";
-foreach ([$granted, $denied, $never, new Decision(true, 10, 10), new Decision(false), new Decision(false, 0, INF, INF, INF)] as $decision) {
+$megabytes = new Decision(true, 3, 10, 0, 7, unit: 'content-"bytes"');
+$permits = new Decision(false, 0, 8, 1, 0, 'too_many_concurrent', unit: 'concurrent-requests');
+$decisions = [$granted, $denied, $never, new Decision(true, 10, 10), new Decision(false), new Decision(false, 0, INF, INF, INF), $megabytes, $permits];
+foreach ($decisions as $decision) {
     $headers = $decision->headers();
     echo implode(' | ', array_map(fn($name, $value) => "$name: $value", array_keys($headers), $headers)), "\n";
 }
@@ -50,6 +53,8 @@ foreach (['remaining', 'capacity', 'retryAfter', 'resetAfter'] as $name) {
     }
 }
 echo thrown(fn() => new Decision(true, 3, 2)), "\n";
+echo thrown(fn() => new Decision(true, unit: "two\nlines")), "\n";
+print_values((new Decision(true, unit: null))->unit, (new Decision(true, unit: 7))->unit);
 echo thrown(fn() => new Decision), "\n";
 echo thrown(fn() => new Decision(true, 'x')), "\n";
 echo thrown(fn() => new Decision(allowed: true, limit: 3)), "\n";
@@ -65,13 +70,13 @@ echo thrown(fn() => new Decision(true, reason: new class {
 ?>
 --EXPECT--
 -- defaults --
-{"allowed":true,"remaining":0,"capacity":1,"retryAfter":0,"resetAfter":0,"reason":"granted","fallback":false,"refusedBy":null}
-{"allowed":false,"remaining":0,"capacity":1,"retryAfter":0,"resetAfter":0,"reason":"insufficient_tokens","fallback":false,"refusedBy":null}
-{"allowed":true,"remaining":3,"capacity":3,"retryAfter":0,"resetAfter":0,"reason":"granted","fallback":false,"refusedBy":null}
+{"allowed":true,"remaining":0,"capacity":1,"retryAfter":0,"resetAfter":0,"reason":"granted","fallback":false,"refusedBy":null,"unit":null}
+{"allowed":false,"remaining":0,"capacity":1,"retryAfter":0,"resetAfter":0,"reason":"insufficient_tokens","fallback":false,"refusedBy":null,"unit":null}
+{"allowed":true,"remaining":3,"capacity":3,"retryAfter":0,"resetAfter":0,"reason":"granted","fallback":false,"refusedBy":null,"unit":null}
 -- named arguments --
-{"allowed":true,"remaining":3,"capacity":10,"retryAfter":0,"resetAfter":7,"reason":"granted","fallback":false,"refusedBy":null}
-{"allowed":false,"remaining":0,"capacity":10,"retryAfter":6.5,"resetAfter":60,"reason":"insufficient_tokens","fallback":true,"refusedBy":null}
-{"allowed":false,"remaining":0,"capacity":10,"retryAfter":null,"resetAfter":60,"reason":"exceeds_capacity","fallback":false,"refusedBy":null}
+{"allowed":true,"remaining":3,"capacity":10,"retryAfter":0,"resetAfter":7,"reason":"granted","fallback":false,"refusedBy":null,"unit":null}
+{"allowed":false,"remaining":0,"capacity":10,"retryAfter":6.5,"resetAfter":60,"reason":"insufficient_tokens","fallback":true,"refusedBy":null,"unit":null}
+{"allowed":false,"remaining":0,"capacity":10,"retryAfter":null,"resetAfter":60,"reason":"exceeds_capacity","fallback":false,"refusedBy":null,"unit":null}
 0.0 true
 -- headers() --
 RateLimit-Policy: "default";q=10;w=10 | RateLimit: "default";r=3;t=3
@@ -80,6 +85,8 @@ RateLimit-Policy: "default";q=10;w=60 | RateLimit: "default";r=0;t=6
 RateLimit-Policy: "default";q=10 | RateLimit: "default";r=10
 RateLimit-Policy: "default";q=1 | RateLimit: "default";r=0 | Retry-After: 1
 RateLimit-Policy: "default";q=999999999999999 | RateLimit: "default";r=0
+RateLimit-Policy: "default";q=10;w=10;qu="content-\"bytes\"" | RateLimit: "default";r=3;t=3
+RateLimit-Policy: "default";q=8;qu="concurrent-requests" | RateLimit: "default";r=0 | Retry-After: 1
 ['RateLimit-Policy', 'RateLimit', 'X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'] true
 -- headers() of a copy equal those of the original --
 -- invalid arguments --
@@ -93,6 +100,8 @@ ValueError: TokenBucket\Decision::__construct(): Argument #4 ($retryAfter) must 
 ValueError: TokenBucket\Decision::__construct(): Argument #5 ($resetAfter) must not be NAN
 ValueError: TokenBucket\Decision::__construct(): Argument #5 ($resetAfter) must be greater than or equal to 0 (2 times)
 ValueError: TokenBucket\Decision::__construct(): Argument #2 ($remaining) must be less than or equal to argument #3 ($capacity)
+ValueError: TokenBucket\Decision::__construct(): Argument #9 ($unit) must contain only printable ASCII characters
+null '7'
 ArgumentCountError: TokenBucket\Decision::__construct() expects at least 1 argument, 0 given
 TypeError: TokenBucket\Decision::__construct(): Argument #2 ($remaining) must be of type float, string given
 Error: Unknown named parameter $limit

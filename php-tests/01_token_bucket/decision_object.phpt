@@ -12,7 +12,7 @@ echo json_encode($decision), "\n";
 print_values((new ReflectionClass($decision))->isFinal());
 
 echo "-- read-only --\n";
-foreach (['allowed' => true, 'remaining' => 1.0, 'capacity' => 1.0, 'retryAfter' => 1.0, 'resetAfter' => 1.0, 'reason' => 'x', 'fallback' => true, 'refusedBy' => 1] as $name => $value) {
+foreach (['allowed' => true, 'remaining' => 1.0, 'capacity' => 1.0, 'retryAfter' => 1.0, 'resetAfter' => 1.0, 'reason' => 'x', 'fallback' => true, 'refusedBy' => 1, 'unit' => 'x'] as $name => $value) {
     echo thrown(function () use ($decision, $name, $value) {
         $decision->$name = $value;
     }), "\n";
@@ -40,7 +40,7 @@ unset($decision, $bucket);
 print_values($clone->remaining, $clone->reason);
 ?>
 --EXPECTF--
-object(TokenBucket\Decision)#%d (8) {
+object(TokenBucket\Decision)#%d (9) {
   ["allowed"]=>
   bool(true)
   ["remaining"]=>
@@ -57,6 +57,8 @@ object(TokenBucket\Decision)#%d (8) {
   bool(false)
   ["refusedBy"]=>
   NULL
+  ["unit"]=>
+  NULL
 }
 TokenBucket\Decision Object
 (
@@ -68,8 +70,9 @@ TokenBucket\Decision Object
     [reason] => granted
     [fallback] => 
     [refusedBy] => 
+    [unit] => 
 )
-{"allowed":true,"remaining":5,"capacity":10,"retryAfter":0,"resetAfter":1.25,"reason":"granted","fallback":false,"refusedBy":null}
+{"allowed":true,"remaining":5,"capacity":10,"retryAfter":0,"resetAfter":1.25,"reason":"granted","fallback":false,"refusedBy":null,"unit":null}
 true
 -- read-only --
 Error: Cannot modify readonly property TokenBucket\Decision::$allowed
@@ -80,6 +83,7 @@ Error: Cannot modify readonly property TokenBucket\Decision::$resetAfter
 Error: Cannot modify readonly property TokenBucket\Decision::$reason
 Error: Cannot modify readonly property TokenBucket\Decision::$fallback
 Error: Cannot modify readonly property TokenBucket\Decision::$refusedBy
+Error: Cannot modify readonly property TokenBucket\Decision::$unit
 Error: Cannot create dynamic property TokenBucket\Decision::$extra
 -- not made without its constructor --
 true

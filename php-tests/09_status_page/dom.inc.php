@@ -33,7 +33,7 @@ function differences(array $status, Chromium $browser): array
     foreach (['live', 'pending', 'reclaimable', 'empty'] as $state) {
         $expected['memory'][$state] = number_format($memory[$state]);
     }
-    foreach (['shared_memory' => array_diff_key($memory, $expected['memory'] + ['size' => 0, 'slots' => 0]), 'remote' => $status['remote']] as $part => $counters) {
+    foreach (['shared_memory' => array_diff_key($memory, $expected['memory'] + ['size' => 0, 'slots' => 0]), 'permits' => array_diff_key($status['permits'], ['held' => 0]), 'remote' => $status['remote']] as $part => $counters) {
         foreach (array_filter($counters, is_int(...)) as $name => $count) {
             $expected['counters']["$part.$name"] = number_format($count);
         }

@@ -1,5 +1,6 @@
 //! The trait that each storage implements: the operations that a bucket needs.
 
+use super::permits::Permits;
 use super::proposals::Proposals;
 use crate::attached;
 use gcra::batch::{Batched, Grouped, Taken, sum};
@@ -169,6 +170,12 @@ pub trait Storage: Any + Debug {
             }
         }
         Ok((None, false))
+    }
+
+    /// Returns the permits of concurrency limits that the storage keeps, or `None` if it cannot keep
+    /// permits.
+    fn permits(&self) -> Option<Permits> {
+        None
     }
 
     /// Returns the current instant in ticks, on the clock that first states refer to.

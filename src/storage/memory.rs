@@ -2,19 +2,22 @@
 //! Applications use it in tests.
 
 use super::contract::{Storage, downcast};
+use super::permits::{Cells, Permits};
 use super::proposals::Proposals;
 use crate::{classes, exceptions};
 use gcra::batch::{Batched, Grouped};
 use gcra::clock::{EPOCH, wall_clock};
 use gcra::quota::MAX_SPAN;
 use gcra::{Grain, Key, KeyHasher, MemoryStore, Outcome, Put, Step, Ticks, Timestamp, seconds};
+use std::rc::Rc;
 use stores::remote::time_left::TimeLeft;
 use zend::{Call, Class, Object, State, Thrown, Zval, throw, value};
 
-/// The state of an object: its buckets and their clock.
+/// The state of an object: its buckets, their clock, and its permits.
 #[derive(Debug, Default)]
 pub struct MemoryStorage {
     store: MemoryStore,
+    permits: Rc<Cells>,
     proposals: Proposals,
 }
 
@@ -69,6 +72,10 @@ impl Storage for Object<MemoryStorage> {
         _left: TimeLeft,
     ) -> Result<(Batched, bool), Thrown> {
         Ok((self.store.take_all(tickets), false))
+    }
+
+    fn permits(&self) -> Option<Permits> {
+        Some(Permits::Object(Rc::clone(&self.permits)))
     }
 
     fn now(&self) -> Timestamp {

@@ -9,6 +9,7 @@ pub mod memcached;
 mod memcached_client;
 pub mod memory;
 pub mod pdo;
+mod permits;
 mod proposals;
 pub mod redis;
 mod redis_client;
@@ -18,8 +19,10 @@ pub mod shared_memory;
 use interface::StorageState;
 use zend::{Held, Obj, Object, Thrown, Zval};
 
+pub use arguments::{constructed_already, not_constructed};
 pub use contract::Storage;
 pub use interface::{first_state, start_at};
+pub use permits::{Granted, Permit, Permits, Refusal};
 pub use redis_client::{Unfit, is_client, storage_of};
 pub use remote::{RemoteStorage, StorageClass, remote, tell};
 pub use shared_memory::{grants, take, take_here};

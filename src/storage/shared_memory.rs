@@ -2,6 +2,7 @@
 
 use super::arguments;
 use super::contract::{Storage, take_sum};
+use super::permits::Permits;
 use super::proposals::Proposals;
 use crate::{attached, classes, ini};
 use gcra::batch::{Batched, Grouped, Taken};
@@ -83,6 +84,10 @@ impl Storage for Object<SharedMemoryStorage> {
         let store = attached::store();
         let refused = store.and_then(|store| store.refused(tickets));
         Ok((refused, false))
+    }
+
+    fn permits(&self) -> Option<Permits> {
+        Some(Permits::Segment)
     }
 
     fn is_direct(&self) -> bool {

@@ -18,7 +18,7 @@ mod refund;
 pub mod reservation;
 mod undo;
 mod userland;
-mod wait;
+pub mod wait;
 
 pub use attempt::{attempt, peek};
 pub use attempt_all::attempt_all;

@@ -106,7 +106,8 @@ pub fn until(storage: &dyn Storage, due: Timestamp) -> Slept {
     sleep_until(due)
 }
 
-fn sleep_until(end: Timestamp) -> Slept {
+/// Sleeps until the boot clock reaches `end`.
+pub fn sleep_until(end: Timestamp) -> Slept {
     sleep::sleep(|| Duration::from_nanos(end.saturating_since(boot_clock())))
 }
 
@@ -116,7 +117,7 @@ fn sleep_until(end: Timestamp) -> Slept {
 ///
 /// # Errors
 /// Fails with the exception of a handler.
-fn rest(sleep: impl Fn() -> Slept) -> Result<bool, Thrown> {
+pub fn rest(sleep: impl Fn() -> Slept) -> Result<bool, Thrown> {
     loop {
         match sleep() {
             Slept::ToTheEnd => return Ok(true),

@@ -84,7 +84,7 @@ final class Contract
     {
         $bucket = $this->bucket($this->name());
         $fresh = $bucket->peek(10);
-        $this->is([true, 10.0, 10.0, 0.0, 0.0, 'granted', false, null], array_values((array) $fresh), 'fresh');
+        $this->is([true, 10.0, 10.0, 0.0, 0.0, 'granted', false, null, null], array_values((array) $fresh), 'fresh');
         $granted = $bucket->attempt(3);
         $this->is([true, 7.0, 10.0, 0.0, 'granted'], [
             $granted->allowed, $granted->remaining, $granted->capacity, $granted->retryAfter, $granted->reason,

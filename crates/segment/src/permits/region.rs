@@ -110,13 +110,14 @@ impl<V: Variant> Permits<'_, V> {
     /// were ever written.
     #[must_use]
     pub fn held_of_all_keys(&self) -> usize {
-        let mut alive = BTreeMap::from([(Owner::NONE, false)]);
+        let mut alive = BTreeMap::new();
         let written = self.segment.written(self.lines).flatten();
         let words = written.flat_map(|line| &self.lines[line].0);
         let words = words.map(|slot| Word::from(slot.load(Relaxed)));
         let mut is_held = |&word: &Word| {
             let owner = word::owner(word);
             !word::is_claimed(word)
+                && !word::is_free(word)
                 && *alive
                     .entry(owner)
                     .or_insert_with(|| self.owner() == owner || self.is_alive(owner))

@@ -1,0 +1,188 @@
+//! The permits of concurrency limits that a storage keeps.
+
+use crate::attached;
+use gcra::{Denial, Key};
+use segment::permits::{self, Acquired};
+use segment::slots::counters::Event;
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
+
+/// The place in which a storage keeps permits.
+#[derive(Debug)]
+pub enum Permits {
+    /// The segment, for all processes that share it.
+    Segment,
+    /// An object, for its own process.
+    Object(Rc<Cells>),
+}
+
+/// A permit that was taken.
+#[derive(Debug)]
+pub enum Permit {
+    /// A permit in the segment.
+    Segment(permits::Permit),
+    /// The cell of a key in an object.
+    Object(Rc<Cells>, u128, u16),
+}
+
+/// A permit, and an estimate of the permits that are still free.
+#[derive(Debug)]
+pub struct Granted {
+    pub permit: Permit,
+    pub free: u16,
+}
+
+/// The reason why no permit was taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// All permits of the key were held at one instant of the call.
+    TooMany,
+    /// Other processes changed the permits in every try.
+    Contended,
+    /// The region has no room for another permit.
+    TableFull,
+    /// This process cannot hold permits; see `status()`.
+    Unavailable,
+    /// A signal or the time limit ended the wait.
+    Interrupted,
+}
+
+impl Refusal {
+    /// Returns the reason that a bucket may have too, or `None` if all permits are held.
+    pub const fn denial(self) -> Option<Denial> {
+        match self {
+            Self::TooMany => None,
+            Self::Contended => Some(Denial::Contended),
+            Self::TableFull => Some(Denial::TableFull),
+            Self::Unavailable => Some(Denial::Unavailable),
+            Self::Interrupted => Some(Denial::Interrupted),
+        }
+    }
+
+    /// Returns true if a later try may succeed in this process.
+    pub const fn may_end(self) -> bool {
+        !matches!(self, Self::Unavailable)
+    }
+}
+
+impl Permits {
+    /// Takes a permit of `key` out of `limit`.
+    ///
+    /// # Errors
+    /// Returns the reason if no permit was taken.
+    pub fn acquire(&self, key: Key<'_>, limit: u16) -> Result<Granted, Refusal> {
+        match self {
+            Self::Segment => {
+                let host = attached::host().ok_or(Refusal::Unavailable)?;
+                let acquired = host.permits().acquire(key, limit);
+                granted(acquired.map_err(|_| Refusal::Unavailable)?)
+            }
+            Self::Object(cells) => cells.acquire(key.hash, limit).ok_or(Refusal::TooMany),
+        }
+    }
+
+    /// Takes a permit if one is seen to be free, without a search for permits of dead processes.
+    pub fn try_words(&self, key: Key<'_>, limit: u16) -> Option<Granted> {
+        match self {
+            Self::Segment => {
+                let acquired = attached::host()?.permits().try_words(key, limit);
+                granted(acquired.ok()??).ok()
+            }
+            Self::Object(cells) => cells.acquire(key.hash, limit),
+        }
+    }
+
+    /// Returns the number of permits below `limit` that are held.
+    pub fn held(&self, key: Key<'_>, limit: u16) -> usize {
+        match self {
+            Self::Segment => attached::host().map_or(0, |host| host.permits().held(key, limit)),
+            Self::Object(cells) => cells.held(key.hash, limit),
+        }
+    }
+
+    /// Counts a call that took no permit.
+    pub fn count(&self, refusal: Refusal) {
+        let event = match refusal {
+            Refusal::TooMany | Refusal::Interrupted => Event::PermitDenied,
+            Refusal::Contended => Event::Contended,
+            Refusal::TableFull => Event::Refused,
+            Refusal::Unavailable => return,
+        };
+        if let (Self::Segment, Some(store)) = (self, attached::store()) {
+            store.count(event);
+        }
+    }
+}
+
+fn granted(acquired: Acquired) -> Result<Granted, Refusal> {
+    match acquired {
+        Acquired::Granted { permit, free } => Ok(Granted {
+            permit: Permit::Segment(permit),
+            free,
+        }),
+        Acquired::Denied => Err(Refusal::TooMany),
+        Acquired::Contended => Err(Refusal::Contended),
+        Acquired::TableFull => Err(Refusal::TableFull),
+    }
+}
+
+impl Permit {
+    /// Gives the permit back, unless another process or nobody holds it.
+    pub fn release(self) {
+        match self {
+            Self::Segment(permit) => {
+                if let Some(host) = attached::host() {
+                    host.permits().release(permit);
+                }
+            }
+            Self::Object(cells, hash, cell) => cells.release(hash, cell),
+        }
+    }
+
+    /// Makes sure that this process holds the permit, and returns false if it does not.
+    pub fn renew(&mut self) -> bool {
+        match self {
+            Self::Segment(permit) => {
+                attached::host().is_some_and(|host| host.permits().renew(permit))
+            }
+            Self::Object(..) => true,
+        }
+    }
+}
+
+/// The held cells of each key in an object. As in the segment, a key with the limit n has the cells
+/// 0 to n - 1.
+#[derive(Debug, Default)]
+pub struct Cells(RefCell<HashMap<u128, BTreeSet<u16>>>);
+
+impl Cells {
+    fn acquire(self: &Rc<Self>, hash: u128, limit: u16) -> Option<Granted> {
+        let mut keys = self.0.borrow_mut();
+        let held = keys.entry(hash).or_default();
+        let mut free = (0..limit).filter(|cell| !held.contains(cell));
+        let cell = free.next()?;
+        let free = free.fold(0, |count, _| count + 1);
+        held.insert(cell);
+        Some(Granted {
+            permit: Permit::Object(Rc::clone(self), hash, cell),
+            free,
+        })
+    }
+
+    fn held(&self, hash: u128, limit: u16) -> usize {
+        let keys = self.0.borrow();
+        keys.get(&hash)
+            .map_or(0, |held| held.range(..limit).count())
+    }
+
+    fn release(&self, hash: u128, cell: u16) {
+        let mut keys = self.0.borrow_mut();
+        if let Some(held) = keys.get_mut(&hash) {
+            held.remove(&cell);
+            if held.is_empty() {
+                keys.remove(&hash);
+            }
+        }
+    }
+}
