@@ -293,7 +293,7 @@ namespace {
     }
 
     /**
-     * Keeps buckets in memory that all workers of one php-fpm master share.
+     * Keeps buckets and permits in memory that all workers of one php-fpm master share.
      *
      * Command-line processes share nothing unless tokenbucket.shm_path is set. A reload
      * keeps the buckets. A restart of the master discards private memory, so that every bucket
@@ -581,7 +581,8 @@ namespace {
     }
 
     /**
-     * Keeps buckets in this object, for tests. The clock moves only by advance() and wait().
+     * Keeps buckets and permits in this object, for tests. The clock moves only by advance(), by
+     * wait() and by acquire() with a timeout.
      *
      * @implementation storage::memory::MemoryStorage
      * @strict-properties

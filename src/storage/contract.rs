@@ -172,8 +172,8 @@ pub trait Storage: Any + Debug {
         Ok((None, false))
     }
 
-    /// Returns the permits of concurrency limits that the storage keeps, or `None` if it cannot keep
-    /// permits.
+    /// Returns the place in which the storage keeps permits of concurrency limits, or `None` if it
+    /// cannot keep them.
     fn permits(&self) -> Option<Permits> {
         None
     }
