@@ -6,7 +6,7 @@ require __DIR__ . '/../../tools/testkit/php/check.php';
 
 use TokenBucket\ConcurrencyLimit;
 
-/** Returns the memory of the process that is not the engine's, in kB. */
+/** Returns the memory of the process in kB. */
 function resident(): int
 {
     preg_match('/^VmRSS:\s+(\d+) kB$/m', file_get_contents('/proc/self/status'), $found);
@@ -31,7 +31,8 @@ foreach ([new TokenBucketStorageSharedMemory, new TokenBucketStorageMemory] as $
     $run(20_000);
     check(memory_get_usage() - $before[0] < 1_000, get_class($storage) . ': ' . memory_get_usage() - $before[0] . ' bytes of PHP');
     $grown = resident() - $before[1];
-    check($grown < 500, get_class($storage) . ": the process has grown by $grown kB");
+    // Valgrind and AddressSanitizer keep freed memory for a while.
+    check($grown < 500 || is_slow() || PHP_DEBUG, get_class($storage) . ": the process has grown by $grown kB");
     print_values($limit->held());
 }
 ?>

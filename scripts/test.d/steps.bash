@@ -143,7 +143,7 @@ phpt() (
 # These tests depend on the version of PHP. The others run whole on PHP 8.2, and on newer versions
 # with --full: they test servers, databases and pages through the same classes.
 of_each_php=(
-    php-tests/0{0,1,2}_* php-tests/03_php_fpm php-tests/08_guard
+    php-tests/0{0,1,2}_* php-tests/03_php_fpm php-tests/08_guard php-tests/10_concurrency
     php-tests/04_remote/{construct,contract,decisions,fork,headers,objects,outage_handlers,secrets,signals,wait}*.phpt
     php-tests/05_pdo/{attempt_all,contract,errors,give_back,last_insert_id,transactions,userland}*.phpt
     php-tests/06_compat/{client_throttle,leaky_bucket,minute_window,rate_limiter,redis_client}{,*_error}.phpt
@@ -289,7 +289,7 @@ step_php8.6() { newer_php 8.6 php-tests; }
 step_valgrind() {
     build_release
     planted_leak
-    under_valgrind php-tests/00_module/{status,any_arguments}.phpt \
+    under_valgrind php-tests/00_module/{status,any_arguments}.phpt php-tests/10_concurrency/{acquire,arguments_error}.phpt \
         php-tests/01_token_bucket/{attempt_all,garbage,lifetimes,reentrancy,storage,subclass,userland}*.phpt \
         php-tests/04_remote/{objects,outage_handlers}_*.phpt php-tests/05_pdo/userland_{cycles,handlers,references}.phpt \
         php-tests/06_compat/{client_throttle,leaky_bucket,minute_window,rate_limiter}*_error.phpt
