@@ -8,6 +8,7 @@
 
 use crate::storage::Permit;
 use std::cell::RefCell;
+use std::mem;
 
 /// The place of an entry. The default belongs to no entry.
 #[derive(Clone, Copy, Debug, Default)]
@@ -17,17 +18,17 @@ pub struct Entry {
     serial: u64,
 }
 
-#[derive(Debug, Default)]
-struct Place {
-    /// 0 if the place is vacant.
+/// A permit and the serial number of its entry.
+#[derive(Debug)]
+struct Held {
     serial: u64,
-    permit: Option<Permit>,
+    permit: Permit,
 }
 
 /// The entries of a thread.
 struct List {
-    places: Vec<Place>,
-    /// The indices of the vacant places.
+    places: Vec<Option<Held>>,
+    /// The indices of the places without an entry.
     vacant: Vec<usize>,
     /// The serial number of the latest entry.
     latest: u64,
@@ -44,69 +45,60 @@ thread_local! {
 }
 
 impl List {
-    fn place(&mut self, entry: Entry) -> Option<&mut Place> {
+    fn place(&mut self, entry: Entry) -> Option<&mut Option<Held>> {
         let place = self.places.get_mut(entry.index);
-        place.filter(|place| entry.serial != 0 && place.serial == entry.serial)
+        place.filter(|place| place.as_ref().is_some_and(|it| it.serial == entry.serial))
     }
 }
 
-/// Adds an entry without a permit.
-pub fn reserve() -> Entry {
+/// Adds an entry for a permit. Allocates none of PHP's memory, so a memory limit ends no call here.
+pub fn keep(permit: Permit) -> Entry {
     LIST.with_borrow_mut(|list| {
-        let index = list.vacant.pop().unwrap_or_else(|| {
-            list.places.push(Place::default());
-            list.places.len() - 1
-        });
         list.latest += 1;
-        list.places[index].serial = list.latest;
-        Entry {
-            index,
-            serial: list.latest,
-        }
+        let serial = list.latest;
+        let held = Some(Held { serial, permit });
+        let index = if let Some(index) = list.vacant.pop() {
+            list.places[index] = held;
+            index
+        } else {
+            list.places.push(held);
+            list.places.len() - 1
+        };
+        Entry { index, serial }
     })
 }
 
-/// Puts a permit into an entry. Allocates no memory.
-pub fn keep(entry: Entry, permit: Permit) {
-    LIST.with_borrow_mut(|list| {
-        if let Some(place) = list.place(entry) {
-            place.permit = Some(permit);
-        }
-    });
-}
-
-/// Renews the permit of an entry. Returns false if the entry has no permit, or if this process does
-/// not hold it any more.
+/// Renews the permit of an entry. Returns false if the entry was removed, or if this process does
+/// not hold the permit any more.
 pub fn renew(entry: Entry) -> bool {
     LIST.with_borrow_mut(|list| {
-        let permit = list.place(entry).and_then(|place| place.permit.as_mut());
-        permit.is_some_and(Permit::renew)
+        let held = list.place(entry).and_then(Option::as_mut);
+        held.is_some_and(|held| held.permit.renew())
     })
 }
 
 /// Removes an entry and gives its permit back. Does nothing if the entry was removed before.
+#[inline]
 pub fn release(entry: Entry) {
     if entry.serial == 0 {
         return;
     }
-    LIST.with_borrow_mut(|list| {
-        let Some(place) = list.place(entry) else {
-            return;
-        };
-        place.serial = 0;
-        let permit = place.permit.take();
+    let held = LIST.with_borrow_mut(|list| {
+        let held = list.place(entry)?.take();
         list.vacant.push(entry.index);
-        if let Some(permit) = permit {
-            permit.release();
-        }
+        held
     });
+    if let Some(held) = held {
+        held.permit.release();
+    }
 }
 
 /// Removes all entries and gives their permits back.
 pub fn release_all() {
-    LIST.with_borrow_mut(|list| {
+    let places = LIST.with_borrow_mut(|list| {
         list.vacant.clear();
-        let permits = list.places.drain(..).filter_map(|place| place.permit);
-        permits.for_each(Permit::release);
+        mem::take(&mut list.places)
     });
+    let held = places.into_iter().flatten();
+    held.for_each(|held| held.permit.release());
 }

@@ -1,9 +1,10 @@
 //! `TokenBucket\ConcurrencyLimit`: at most a number of permits of an identifier are held at once.
 
-use super::permit;
+use super::permit::Prepared;
 use crate::classes;
 use crate::storage::{self, Granted, Permits, Refusal, Storage};
 use crate::token_bucket::wait::{patience, rest, sleep_until, until};
+use gcra::key::Row;
 use gcra::{Key, TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
 use segment::permits::MAX_LIMIT;
 use std::cell::Cell;
@@ -27,6 +28,9 @@ const ASK_INTERVAL: Ticks = TICKS_PER_SECOND / 10;
 pub struct ConcurrencyLimit {
     /// 0 until the constructor has run.
     limit: Cell<u16>,
+    /// The hash of the identifier in two halves, if the permits are in the segment and the hash
+    /// cannot change.
+    hash: Cell<Option<[u64; 2]>>,
 }
 
 impl State for ConcurrencyLimit {
@@ -68,6 +72,8 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
         return Err(storage::constructed_already::<ConcurrencyLimit>());
     }
     this.limit.set(limit);
+    this.hash
+        .set(hash_in_segment(&storage, value::bytes(&identifier)));
     let mut shown = Zval::new();
     shown.set_long(i64::from(limit));
     this.set_property(STORAGE, storage);
@@ -95,6 +101,18 @@ fn lease(call: &mut Call<'_>) -> Result<f64, Thrown> {
 fn permits_of(storage: &Zval) -> Option<Permits> {
     let storage = value::object(storage).and_then(storage::of)?;
     storage.permits()
+}
+
+/// Returns the value of [`ConcurrencyLimit::hash`].
+// Each cast keeps 64 bits of the hash on purpose.
+#[allow(clippy::cast_possible_truncation)]
+fn hash_in_segment(storage: &Zval, identifier: &[u8]) -> Option<[u64; 2]> {
+    let storage = value::object(storage).and_then(storage::of)?;
+    if !storage.is_direct() || !storage.can_be_held() {
+        return None;
+    }
+    let hash = storage.key(identifier).hash;
+    Some([hash as u64, (hash >> 64) as u64])
 }
 
 /// Throws the `LogicException` for a storage that keeps no permits.
@@ -143,25 +161,46 @@ pub fn acquire(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     };
     let this = call.this::<ConcurrencyLimit>();
     // Comes first, because the question may own memory of the process.
-    let permit = permit::prepare(this.limit.get());
-    let question = Question::of(this)?;
-    let (storage, key, limit) = (&*question.storage, question.key(), question.limit);
-    let mut taken = question.permits.acquire(key, limit);
-    if timeout > 0 && matches!(taken, Err(refusal) if refusal.may_end()) {
-        taken = if storage.is_private() {
-            // Only this process could give a permit back, and it waits.
-            until(storage, storage.now() + timeout);
-            taken
-        } else {
-            wait(&question.permits, key, limit, timeout)?
-        };
-    }
-    if let Err(refusal) = &taken {
-        question.permits.count(*refusal);
-    }
-    permit::settle(&permit, taken);
-    *result = permit;
+    let prepared = Prepared::new(this.limit.get());
+    let taken = match this.hash.get() {
+        Some(hash) if timeout == 0 => at_once(hash, this.limit.get()),
+        _ => Question::of(this)?.acquire(timeout)?,
+    };
+    *result = prepared.settle(taken);
     Ok(())
+}
+
+/// Takes a permit in the segment, or counts the refusal. Runs no PHP code.
+#[inline]
+fn at_once([low, high]: [u64; 2], limit: u16) -> Result<Granted, Refusal> {
+    let key = Key {
+        // The segment keeps only hashes.
+        identifier: b"",
+        hash: u128::from(low) | u128::from(high) << 64,
+        row: Row(0),
+    };
+    let taken = Permits::Segment.acquire(key, limit);
+    taken.inspect_err(|refusal| Permits::Segment.count(*refusal))
+}
+
+impl Question {
+    /// Takes a permit within `timeout`, or counts the refusal.
+    ///
+    /// # Errors
+    /// Fails as [`wait`] does.
+    fn acquire(&self, timeout: Ticks) -> Result<Result<Granted, Refusal>, Thrown> {
+        let (storage, key, limit) = (&*self.storage, self.key(), self.limit);
+        let mut taken = self.permits.acquire(key, limit);
+        if timeout > 0 && matches!(taken, Err(refusal) if refusal.may_end()) {
+            if storage.is_private() {
+                // Only this process could give a permit back, and it waits.
+                until(storage, storage.now() + timeout);
+            } else {
+                taken = wait(&self.permits, key, limit, timeout)?;
+            }
+        }
+        Ok(taken.inspect_err(|refusal| self.permits.count(*refusal)))
+    }
 }
 
 /// Tries to take a permit for `timeout`. Runs PHP code between two tries.

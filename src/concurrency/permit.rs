@@ -3,6 +3,7 @@
 use super::held::{self, Entry};
 use crate::storage::{Granted, Refusal};
 use crate::{classes, decision};
+use std::cell::Cell;
 use zend::object::instantiate_with;
 use zend::{Call, Class, Object, State, Thrown, Zval, value};
 
@@ -12,7 +13,7 @@ const DECISION: usize = 0;
 /// The state of an object: the entry of its permit in the list of this thread.
 #[derive(Debug, Default)]
 pub struct Permit {
-    entry: Entry,
+    entry: Cell<Entry>,
 }
 
 impl State for Permit {
@@ -29,46 +30,55 @@ impl State for Permit {
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        held::release(self.entry);
+        held::release(self.entry.get());
     }
 }
 
-/// Returns an object for a permit out of `limit`. Allocates all that the call needs, because a
-/// permit must not be taken and then be lost when PHP's memory limit is reached.
-pub fn prepare(limit: u16) -> Zval {
-    let decision = decision::of_permit(limit);
-    let entry = held::reserve();
-    instantiate_with(Permit { entry }, [decision])
+/// The objects of a call that asks for a permit. They are made before the permit is taken, because
+/// a permit must not be lost when PHP's memory limit is reached.
+pub struct Prepared {
+    permit: Zval,
+    decision: Zval,
 }
 
-/// Sets the result of the call on the object that [`prepare`] has returned. Allocates no memory.
-pub fn settle(permit: &Zval, result: Result<Granted, Refusal>) {
-    let Some(permit) = value::object(permit).and_then(Object::<Permit>::of) else {
-        return;
-    };
-    match result {
-        Ok(granted) => {
-            held::keep(permit.entry, granted.permit);
-            decision::set_free_permits(&permit.copy_property(DECISION), granted.free);
+impl Prepared {
+    /// Returns the objects for a permit out of `limit`.
+    #[inline]
+    pub fn new(limit: u16) -> Self {
+        let decision = decision::of_permit(limit);
+        Self {
+            permit: instantiate_with(Permit::default(), [decision.shallow_clone()]),
+            decision,
         }
-        Err(refusal) => {
-            held::release(permit.entry);
-            decision::deny_permit(&permit.copy_property(DECISION), refusal.denial());
+    }
+
+    /// Returns the permit with the result of the call. Allocates none of PHP's memory.
+    #[inline]
+    pub fn settle(self, result: Result<Granted, Refusal>) -> Zval {
+        let permit = value::object(&self.permit).and_then(Object::<Permit>::of);
+        match (result, permit) {
+            (Ok(granted), Some(permit)) => {
+                permit.entry.set(held::keep(granted.permit));
+                decision::set_free_permits(&self.decision, granted.free);
+            }
+            (Ok(granted), None) => granted.permit.release(),
+            (Err(refusal), _) => decision::deny_permit(&self.decision, refusal.denial()),
         }
+        self.permit
     }
 }
 
 /// Implements `release(): void`.
 #[allow(clippy::unnecessary_wraps)]
 pub fn release(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
-    held::release(call.this::<Permit>().entry);
+    held::release(call.this::<Permit>().entry.get());
     Ok(())
 }
 
 /// Implements `renew(): bool`.
 #[allow(clippy::unnecessary_wraps)]
 pub fn renew(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
-    result.set_bool(held::renew(call.this::<Permit>().entry));
+    result.set_bool(held::renew(call.this::<Permit>().entry.get()));
     Ok(())
 }
 

@@ -36,7 +36,7 @@
 
 use super::cells::{Owners, Try, load, swap};
 use super::claim::claim;
-use super::sight::{Sight, look, read, replace};
+use super::sight::{Sight, glance, look, read, replace};
 use super::word::{self, Tag};
 use crate::slots::counters::Event;
 use crate::slots::protocol::AtomicWord;
@@ -74,27 +74,32 @@ pub fn acquire<C: Cells>(cells: &C, limit: u16) -> Acquired {
 /// `None` if it takes no permit.
 #[inline]
 pub fn try_words<C: Cells>(cells: &C, limit: u16) -> Option<Acquired> {
-    let (mut free, mut best) = (0, None::<Sight>);
-    look(cells, limit, |sight| {
-        if sight.is_free() {
-            free += 1;
-            // A free cell that is in a slot takes only one swap.
-            if best.is_none_or(|best| best.is_unborn() && !sight.is_unborn()) {
-                best = Some(sight);
-            }
-        }
-    });
-    let taken = match best? {
-        sight if sight.is_unborn() => claim(cells, sight.cell, None),
-        sight => take(cells, sight),
+    let seen = glance(cells, limit);
+    let taken = match seen.free {
+        Some(sight) => take(cells, sight),
+        None if seen.held < limit => claim_unborn(cells, limit)?,
+        None => return None,
     };
     match taken {
         Try::Taken(permit) => Some(Acquired::Granted {
             permit,
-            free: free - 1,
+            free: (limit - 1).saturating_sub(seen.held),
         }),
         _ => None,
     }
+}
+
+/// Claims a slot for a cell that is in no slot. Returns `None` if there is no such cell.
+#[cold]
+#[inline(never)]
+fn claim_unborn<C: Cells>(cells: &C, limit: u16) -> Option<Try> {
+    let mut unborn = None;
+    look(cells, limit, |sight| {
+        if sight.is_unborn() {
+            unborn = unborn.or(Some(sight.cell));
+        }
+    });
+    Some(claim(cells, unborn?, None))
 }
 
 #[cold]

@@ -2,7 +2,7 @@
 
 use super::cells::{Cells, GROUP, Group, Permit, Try, load, swap};
 use super::points::{Point, Variant};
-use super::word;
+use super::word::{self, Tag};
 use crate::slots::word::Word;
 
 /// One cell as a read has seen it.
@@ -28,6 +28,50 @@ impl Sight {
     pub const fn group(&self) -> u16 {
         self.cell / GROUP
     }
+}
+
+/// The cells that one pass over the slots of a key has seen.
+pub(super) struct Glance {
+    /// A cell that is free in its slot.
+    pub free: Option<Sight>,
+    /// The number of held cells, also of those that dead processes hold.
+    pub held: u16,
+}
+
+/// Reads each slot of the key once. This is faster than [`look`], because it does not assign the
+/// slots to all cells. The first slot depends on the process, so that processes do not compete for
+/// one cell.
+#[inline]
+// The remainder is below `groups`.
+#[allow(clippy::cast_possible_truncation)]
+pub(super) fn glance<C: Cells>(cells: &C, limit: u16) -> Glance {
+    let groups = limit.div_ceil(GROUP);
+    let owner = cells.owner().number();
+    let first = (owner % u64::from(groups)) as u16;
+    let mut seen = Glance {
+        free: None,
+        held: 0,
+    };
+    for number in first..first + groups {
+        let number = number.checked_sub(groups).unwrap_or(number);
+        let group = cells.group(number);
+        let tag = Tag::new(cells.fingerprint(), number * GROUP);
+        for turn in 0..group.len() {
+            let index = (turn + owner as usize) % group.len();
+            let word = load(group.slot(index));
+            let cell = word::cell(word);
+            if !tag.shares_group(word) || word::is_claimed(word) || cell >= limit {
+                continue;
+            }
+            if word::is_free(word) {
+                seen.free = seen.free.or(Some(Sight { cell, index, word }));
+            } else {
+                seen.held += 1;
+            }
+        }
+        C::Variant::reached(Point::GroupRead);
+    }
+    seen
 }
 
 /// Reads all cells.

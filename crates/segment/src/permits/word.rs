@@ -70,8 +70,15 @@ impl Tag {
     /// Reports whether the slot holds another cell of the same group of four cells.
     #[must_use]
     pub const fn is_neighbour(self, word: Word) -> bool {
+        !is_claimed(word) && word.tag != self.0 && self.shares_group(word)
+    }
+
+    /// Reports whether the slot holds a cell of the same group or is claimed for it.
+    #[inline]
+    #[must_use]
+    pub const fn shares_group(self, word: Word) -> bool {
         const GROUP_BITS: u32 = 2;
-        !is_claimed(word) && word.tag != self.0 && word.tag >> GROUP_BITS == self.0 >> GROUP_BITS
+        word.tag >> GROUP_BITS == self.0 >> GROUP_BITS
     }
 
     /// Returns the word of the cell while `owner` holds it.
