@@ -27,7 +27,7 @@ foreach (['enforce', 'observe'] as $mode) {
 }
 
 echo "== limits that begin alike\n";
-$long = 'header:' . str_repeat('x', 70);
+$long = 'header:' . str_repeat('x', 180);
 $fpm = new Fpm(ini: ['tokenbucket.guard' => "$long 1/day burst 3; $long+ip 1/day burst 2"]);
 $script = $fpm->script('script', SCRIPT);
 echo statuses($fpm, $script, ...array_fill(0, 4, $client)), "\n";
@@ -71,8 +71,8 @@ tokenbucket: guard: 192.0.2.1 exceeds "ip 1/day burst 2" and would be denied in 
 tokenbucket: guard: 192.0.2.1 exceeds "ip+path 1/day burst 2" and would be denied in the mode "enforce"
 == limits that begin alike
 200 200 429 429
-64 bytes: granted 2, denied 0
-64 bytes: granted 2, denied 2
+176 bytes: granted 2, denied 0
+176 bytes: granted 2, denied 2
 == a namespace with the name of a row
 200
   guard: ip 1/day burst 2: {"granted":1,"denied":0}

@@ -314,3 +314,22 @@ fn identifiers_begin_with_readable_values() {
         );
     }
 }
+
+/// The name chooses the buckets of a limit. If it changed, an upgrade would fill all of them.
+#[test]
+fn a_limit_without_a_condition_has_the_name_that_it_always_had() {
+    let text = "ip 100/minute burst 20; IP+Path 10/SECOND ;host 5/hour;path+header:X_Api-Key 7/Day \
+        burst 70; ip+host+path+header:a+header:Content-Type 1000000000/day burst 1";
+    let limits = Limit::parse(text).unwrap();
+    let names: Vec<_> = limits.iter().map(Limit::name).collect();
+    assert_eq!(
+        names,
+        [
+            "ip 100/minute burst 20",
+            "ip+path 10/second burst 10",
+            "host 5/hour burst 5",
+            "path+header:x-api-key 7/day burst 70",
+            "ip+host+path+header:a+header:content-type 1000000000/day burst 1",
+        ]
+    );
+}

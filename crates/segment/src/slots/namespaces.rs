@@ -46,8 +46,8 @@ impl Kind {
 
 /// The number of cells: all rows but one for each kind.
 pub(crate) const CELLS: usize = ROWS - Kind::ALL.len();
-/// The number of bytes of a name that are kept.
-const NAME: usize = 64;
+/// The number of bytes of a name that are kept. A cell is three cache lines.
+const NAME: usize = 176;
 /// The beginning of names that belong to the extension, in shared memory.
 const RESERVED: &[u8] = b"guard";
 
@@ -79,8 +79,8 @@ pub struct Named {
     pub row: Row,
     /// The kind of the store.
     pub kind: Kind,
-    /// The name. A name of more than 64 bytes ends with `~` and a hash of the whole name. `None`
-    /// for all namespaces without a row of their own.
+    /// The name. A name of more than 176 bytes ends with `~` and a hash of the whole name.
+    /// `None` for all namespaces without a row of their own.
     pub name: Option<Vec<u8>>,
 }
 

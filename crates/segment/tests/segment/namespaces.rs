@@ -117,13 +117,13 @@ fn long_names_are_cut_but_stay_apart() {
     let name = [b'x'; 200];
     decide(&host, [&name, b"a"]);
     decide(&host, [&name, b"b"]);
-    decide(&host, [&name[..64], b""]);
+    decide(&host, [&name[..176], b""]);
     let counted = counted(&host);
     assert_eq!(counted.len(), 3);
     for (name, counts) in counted {
         let name = name.unwrap();
-        assert_eq!((name.len(), counts), (64, [1, 2]));
-        assert!(name.starts_with(&[b'x'; 55]), "{name:?}");
+        assert_eq!((name.len(), counts), (176, [1, 2]));
+        assert!(name.starts_with(&[b'x'; 167]), "{name:?}");
     }
     let other = private();
     decide(&other, [&name, b"b"]);
@@ -196,7 +196,7 @@ fn a_segment_with_invalid_names_is_used_without_them() {
     spoil(&folder, &host, bytes);
     let names = host.slots().rows().into_iter().filter_map(|row| row.name);
     let lengths: Vec<_> = names.map(|name| name.len()).collect();
-    assert_eq!(lengths, [64; NAMED]);
+    assert_eq!(lengths, [176; NAMED]);
 }
 
 #[test]
