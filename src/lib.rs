@@ -78,8 +78,10 @@ extern "C" fn request_startup(_kind: i32, _module: i32) -> i32 {
     SUCCESS
 }
 
-/// Implements RSHUTDOWN. Ends the permits of the request, also after a fatal error.
+/// Implements RSHUTDOWN. Ends the permits of the request, also after a fatal error. Runs after the
+/// output of the request was sent.
 extern "C" fn request_shutdown(_kind: i32, _module: i32) -> i32 {
     concurrency::held::release_all();
+    guard::request_ends();
     SUCCESS
 }

@@ -26,7 +26,8 @@ guard: ip+path 1/day burst 2: {"granted":2,"denied":8}
 guard: no address: {"granted":3,"denied":0}
 == observe
 200 200 200 200 200 200 200 200 200 200
-guard: ip 1/day burst 3: {"granted":2,"denied":0}
+guard: ip 1/day burst 3: {"granted":3,"denied":7}
 guard: ip+path 1/day burst 2: {"granted":2,"denied":8}
 guard: no address: {"granted":3,"denied":0}
 tokenbucket: guard: 192.0.2.1 exceeds "ip+path 1/day burst 2" and would be denied in the mode "enforce"
+tokenbucket: guard: 192.0.2.1 exceeds "ip 1/day burst 3" and would be denied in the mode "enforce"

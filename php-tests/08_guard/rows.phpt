@@ -66,9 +66,10 @@ echo count($lines), ' line: ', preg_replace(['/^\[.*?\] /', '/\.{10,}/'], ['', '
 200 200 200 200 200 200
   guard: ip 1/day burst 2: {"granted":2,"denied":4}
   guard: ip+path 1/day burst 2: {"granted":2,"denied":4}
-  guard: path 1/day burst 5: {"granted":2,"denied":0}
+  guard: path 1/day burst 5: {"granted":5,"denied":1}
 tokenbucket: guard: 192.0.2.1 exceeds "ip 1/day burst 2" and would be denied in the mode "enforce"
 tokenbucket: guard: 192.0.2.1 exceeds "ip+path 1/day burst 2" and would be denied in the mode "enforce"
+tokenbucket: guard: 192.0.2.1 exceeds "path 1/day burst 5" and would be denied in the mode "enforce"
 == limits that begin alike
 200 200 429 429
 176 bytes: granted 2, denied 0

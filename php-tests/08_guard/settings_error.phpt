@@ -15,7 +15,8 @@ foreach ([
     ['guard', 'on post /login ip 5/minute'],
     ['guard', 'ip 10/second; on /log*n ip 5/minute'],
     ['guard', 'ip+all 10/second'],
-    ['guard', 'ip concurrent 10'],
+    ['guard', 'ip concurrent 1025'],
+    ['guard', 'ip many'],
     ['guard', 'ip 10/second block 15 minutes'],
     ['guard', ''],
     ['guard_local', 'path 0/hour'],
@@ -59,8 +60,11 @@ started
 == guard = "ip+all 10\/second"
 Warning: tokenbucket: tokenbucket.guard must have another key at position 4, "all 10/second" given; no limit of this setting is in force
 started
-== guard = "ip concurrent 10"
-Warning: tokenbucket: tokenbucket.guard must have a whole number from 1 to 1000000000 at position 4, "concurrent 10" given; no limit of this setting is in force
+== guard = "ip concurrent 1025"
+Warning: tokenbucket: tokenbucket.guard must have a whole number from 1 to 1024 at position 15, "1025" given; no limit of this setting is in force
+started
+== guard = "ip many"
+Warning: tokenbucket: tokenbucket.guard must have a whole number from 1 to 1000000000, or "concurrent" at position 4, "many" given; no limit of this setting is in force
 started
 == guard = "ip 10\/second block 15 minutes"
 Warning: tokenbucket: tokenbucket.guard must have "burst", ";" or the end at position 14, "block 15 minutes" given; no limit of this setting is in force
@@ -68,7 +72,7 @@ started
 == guard = ""
 started
 == guard_local = "path 0\/hour"
-Warning: tokenbucket: tokenbucket.guard_local must have a whole number from 1 to 1000000000 at position 6, "0/hour" given; no limit of this setting is in force
+Warning: tokenbucket: tokenbucket.guard_local must have a whole number from 1 to 1000000000, or "concurrent" at position 6, "0/hour" given; no limit of this setting is in force
 started
 == guard_trusted_proxies = "10.0.0.0\/8, 10.0.0.0\/33"
 Warning: tokenbucket: tokenbucket.guard_trusted_proxies must have a network such as 192.0.2.0/24 or 2001:db8::/32 at position 13, "10.0.0.0/33" given; no proxy is trusted, so all clients of a proxy share its bucket

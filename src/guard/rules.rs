@@ -2,7 +2,7 @@
 
 use crate::{ini, log};
 use gcra::clock::TICKS_PER_SECOND;
-use gcra::{Grain, Key, KeyHasher, Quota, Ticket, Tokens};
+use gcra::{Grain, Key, KeyHasher, Quota, Tokens};
 use guard::{Limit, Networks};
 use segment::slots::SharedMemory;
 use std::cell::RefCell;
@@ -13,10 +13,12 @@ use stores::printable;
 /// The most texts of a setting whose values are kept. A server with more texts parses some again.
 const MOST_TEXTS: usize = 64;
 
-/// A limit, and the hasher of its buckets.
+/// A limit, and the hashers of its buckets.
 pub struct Rule {
     pub limit: Limit,
     hasher: KeyHasher,
+    /// The hasher of its buckets in the mode "observe".
+    observed: KeyHasher,
 }
 
 /// The values of a setting by their text.
@@ -33,11 +35,19 @@ impl Rule {
         self.hasher.key(identifier)
     }
 
-    /// Returns the ticket of rule number `index`, which takes a token.
-    pub fn ticket<'k>(&self, index: usize, identifier: &'k [u8]) -> Ticket<'k> {
-        let key = self.key(identifier);
-        let step = self.limit.quota().step_whole(1);
-        Ticket { index, key, step }
+    /// Returns the key of the bucket with this identifier in the mode "observe".
+    pub fn observed_key<'k>(&self, identifier: &'k [u8]) -> Key<'k> {
+        self.observed.key(identifier)
+    }
+
+    /// Returns the rule of a limit. `names` are the parts of its namespace.
+    fn new(store: &SharedMemory, limit: Limit, names: &[&[u8]], row: &str) -> Self {
+        let observed = [&[b"observe".as_slice()], names].concat();
+        Self {
+            hasher: hasher(store, names, row),
+            observed: hasher(store, &observed, row),
+            limit,
+        }
     }
 }
 
@@ -57,10 +67,9 @@ pub fn operators(store: &SharedMemory) -> Option<Rc<Vec<Rule>>> {
     ini::GUARD.text(|text| {
         known(&RULES, text, || {
             let rule = |limit: Limit| {
-                let name = limit.name();
+                let name = limit.name().to_owned();
                 let row = format!("guard: {name}");
-                let hasher = hasher(store, &[b"limit", name.as_bytes()], &row);
-                Rule { limit, hasher }
+                Rule::new(store, limit, &[b"limit", name.as_bytes()], &row)
             };
             valid(store, &ini::GUARD).into_iter().map(rule).collect()
         })
@@ -79,9 +88,9 @@ pub fn applications(store: &SharedMemory) -> Option<Rc<Vec<Rule>>> {
             let known_as = [b"local", &length[..], namespace, text].concat();
             known(&RULES, &known_as, || {
                 let rule = |limit: Limit| {
-                    let names = [b"local", namespace, limit.name().as_bytes()];
-                    let hasher = hasher(store, &names, "guard_local");
-                    Rule { limit, hasher }
+                    let name = limit.name().to_owned();
+                    let names = [b"local", namespace, name.as_bytes()];
+                    Rule::new(store, limit, &names, "guard_local")
                 };
                 valid(store, &ini::GUARD_LOCAL)
                     .into_iter()

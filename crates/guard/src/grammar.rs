@@ -1,8 +1,9 @@
-//! The grammar of a limit: `[on [METHOD[,METHOD...]] PATH] KEY[+KEY...] COUNT/UNIT [burst COUNT]`.
+//! The grammar of a limit: `[on [METHOD[,METHOD...]] PATH] KEY[+KEY...]`, and then either
+//! `COUNT/UNIT [burst COUNT]` or `concurrent COUNT`.
 
 use super::SyntaxError;
 use super::condition::{Condition, Pattern};
-use super::limit::{Limit, Part};
+use super::limit::{Limit, Measure, Part};
 use super::scanner::Scanner;
 use gcra::clock::{TICKS_PER_SECOND, Ticks};
 use gcra::quota::{Grain, Quota};
@@ -16,7 +17,14 @@ const UNITS: [(&str, Ticks); 4] = [
     ("day", 86_400 * TICKS_PER_SECOND),
 ];
 
-const NUMBER: &str = "a space and a whole number";
+/// The greatest count and the greatest burst.
+const GREATEST: i64 = 1_000_000_000;
+/// The greatest number of permits, as shared memory has it.
+const MOST_PERMITS: i64 = 1024;
+
+const SPACE: &str = "a space and a whole number";
+const NUMBER: &str = "a whole number from 1 to 1000000000";
+const COUNT: &str = "a whole number from 1 to 1000000000, or \"concurrent\"";
 
 /// Reads one limit.
 pub fn limit(scanner: &mut Scanner<'_>) -> Result<Limit, SyntaxError> {
@@ -26,8 +34,39 @@ pub fn limit(scanner: &mut Scanner<'_>) -> Result<Limit, SyntaxError> {
         None
     };
     let (parts, keys) = parts(scanner)?;
-    scanner.blanks(NUMBER)?;
-    let count = scanner.number()?;
+    scanner.blanks(SPACE)?;
+    let (measure, number) = if scanner.skip_word("concurrent") {
+        concurrent(scanner)?
+    } else {
+        rate(scanner)?
+    };
+    if !scanner.is_at_end() {
+        return Err(scanner.before("", "\";\" or the end"));
+    }
+    let condition_name = condition.as_ref().map_or(String::new(), Condition::name);
+    Ok(Limit {
+        condition,
+        parts,
+        measure,
+        name: format!("{condition_name}{keys} {number}"),
+    })
+}
+
+/// Reads the number of permits after `concurrent`. Returns the canonical form, too.
+fn concurrent(scanner: &mut Scanner<'_>) -> Result<(Measure, String), SyntaxError> {
+    scanner.blanks(SPACE)?;
+    let count = scanner.number(MOST_PERMITS, "a whole number from 1 to 1024")?;
+    // The number is in range.
+    let permits = u16::try_from(count).unwrap_or(u16::MAX);
+    Ok((
+        Measure::Concurrent(permits),
+        format!("concurrent {permits}"),
+    ))
+}
+
+/// Reads a rate and a burst. Returns their canonical form, too.
+fn rate(scanner: &mut Scanner<'_>) -> Result<(Measure, String), SyntaxError> {
+    let count = scanner.number(GREATEST, COUNT)?;
     scanner.expect("/", "\"/\" and a unit")?;
     let (unit, span) = unit(scanner)?;
     let begin = scanner.at;
@@ -36,21 +75,12 @@ pub fn limit(scanner: &mut Scanner<'_>) -> Result<Limit, SyntaxError> {
     } else {
         burst(scanner)?
     };
-    if !scanner.is_at_end() {
-        return Err(scanner.before("", "\";\" or the end"));
-    }
     let quota = quota(capacity, count, span).ok_or(SyntaxError {
         at: begin,
         expected: "a burst that refills within 36 years",
     })?;
-    let condition_name = condition.as_ref().map_or(String::new(), Condition::name);
-    let name = format!("{condition_name}{keys} {count}/{unit} burst {capacity}");
-    Ok(Limit {
-        condition,
-        parts,
-        quota,
-        name,
-    })
+    let name = format!("{count}/{unit} burst {capacity}");
+    Ok((Measure::Rate(quota), name))
 }
 
 /// Reads the condition after `on`.
@@ -138,8 +168,8 @@ fn burst(scanner: &mut Scanner<'_>) -> Result<i64, SyntaxError> {
     if !scanner.skip_word("burst") {
         return Err(scanner.before("", "\"burst\", \";\" or the end"));
     }
-    scanner.blanks(NUMBER)?;
-    scanner.number()
+    scanner.blanks(SPACE)?;
+    scanner.number(GREATEST, NUMBER)
 }
 
 fn unit(scanner: &mut Scanner<'_>) -> Result<(&'static str, Ticks), SyntaxError> {

@@ -19,7 +19,7 @@ mod scanner;
 mod target;
 
 pub use client::Client;
-pub use limit::{Limit, Part};
+pub use limit::{Limit, Measure, Part};
 pub use networks::Networks;
 pub use target::Target;
 

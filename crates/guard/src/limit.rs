@@ -15,9 +15,18 @@ pub struct Limit {
     pub(super) condition: Option<Condition>,
     /// The parts of the bucket's identifier. At least one, and each only once.
     pub(super) parts: Vec<Part>,
-    pub(super) quota: Quota,
+    pub(super) measure: Measure,
     /// The limit in its canonical form. Limits with equal names are equal.
     pub(super) name: String,
+}
+
+/// The number that a limit allows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Measure {
+    /// Requests in a time, as tokens of a bucket.
+    Rate(Quota),
+    /// Requests that run at once, as permits. At least 1.
+    Concurrent(u16),
 }
 
 /// A value of a request that chooses the bucket.
@@ -38,8 +47,8 @@ pub enum Part {
 impl Limit {
     /// Parses a list of limits, which `;` separates. A limit is `KEY[+KEY...] COUNT/UNIT`,
     /// optionally followed by `burst COUNT`. The burst is the capacity. Without it, the capacity is
-    /// the count. Before the keys there may be a condition, `on PATH` or `on METHOD[,METHOD...]
-    /// PATH`.
+    /// the count. `KEY[+KEY...] concurrent COUNT` limits the requests that run at once. Before the
+    /// keys there may be a condition, `on PATH` or `on METHOD[,METHOD...] PATH`.
     ///
     /// # Errors
     /// Returns the position of the first error. Two equal limits are an error, too.
@@ -65,10 +74,16 @@ impl Limit {
         Ok(limits)
     }
 
-    /// Returns the quota of each bucket.
+    /// Returns the number that the limit allows for each combination of values.
     #[must_use]
-    pub const fn quota(&self) -> &Quota {
-        &self.quota
+    pub const fn measure(&self) -> &Measure {
+        &self.measure
+    }
+
+    /// Reports whether the limit counts each client on its own.
+    #[must_use]
+    pub fn is_of_client(&self) -> bool {
+        self.parts.contains(&Part::Ip)
     }
 
     /// Returns the limit in its canonical form, for example `ip+path 10/second burst 10`.
@@ -161,18 +176,25 @@ mod tests {
                 "on / ip 1/day burst 1"
             ]
         );
+        assert_eq!(
+            names("ip Concurrent\t10; on /x* all concurrent 1024"),
+            ["ip concurrent 10", "on /x* all concurrent 1024"]
+        );
         assert_eq!(names(" ; ;"), [""; 0]);
     }
 
     #[test]
     fn a_quota_adds_the_count_in_the_unit_and_holds_the_burst() {
         let limits = Limit::parse("ip 100/minute burst 20; ip 7/day").unwrap();
-        let [first, second] = [limits[0].quota(), limits[1].quota()];
+        let [Measure::Rate(first), Measure::Rate(second)] = [0, 1].map(|at| limits[at].measure())
+        else {
+            panic!("both are rates");
+        };
         assert_eq!(first.cost_whole(1), Some(600_000_000));
         assert_eq!(first.capacity(), Tokens::from_int(20).unwrap());
         assert_eq!(second.cost_whole(7), Some(86_400_000_000_006));
         let most = Limit::parse("ip 1000000000/second").unwrap();
-        assert_eq!(most[0].quota().span(), TICKS_PER_SECOND);
+        assert!(matches!(most[0].measure(), Measure::Rate(it) if it.span() == TICKS_PER_SECOND));
     }
 
     #[test]
@@ -218,7 +240,12 @@ mod tests {
             ("on /x;y ip 1/second", 5, "a space and a key"),
             ("on /x on /y ip 1/second", 6, "a key"),
             ("on /x ip 1/second; on /x/ ip 1/second", 19, "another limit"),
-            ("ip concurrent 5", 3, "a whole number"),
+            ("ip concurrent", 13, "a space"),
+            ("ip concurrent 0", 14, "a whole number from 1 to 1024"),
+            ("ip concurrent 1025", 14, "a whole number from 1 to 1024"),
+            ("ip concurrent 5 burst 6", 16, "\";\""),
+            ("ip concurrent 5/second", 15, "\";\""),
+            ("ip concurrent 5; ip CONCURRENT 5", 17, "another limit"),
             ("ip 1/second block 5 minutes", 12, "\"burst\""),
             ("ip 1/second; ip\u{fc} 1/second", 15, "a space"),
             ("ip 1/second;\u{0} ", 12, "a key"),

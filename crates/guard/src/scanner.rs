@@ -2,9 +2,6 @@
 
 use super::SyntaxError;
 
-/// The greatest count and the greatest burst.
-const GREATEST: i64 = 1_000_000_000;
-
 /// The rest of a limit, and its position in the setting.
 pub struct Scanner<'a> {
     text: &'a str,
@@ -38,14 +35,14 @@ impl<'a> Scanner<'a> {
         word
     }
 
-    /// Reads a count or a burst.
-    pub fn number(&mut self) -> Result<i64, SyntaxError> {
+    /// Reads a whole number from 1 to `most`.
+    pub fn number(&mut self, most: i64, expected: &'static str) -> Result<i64, SyntaxError> {
         let word = self.word();
         let is_number = word.bytes().all(|byte| byte.is_ascii_digit());
         let number = word.parse().ok().filter(|_| is_number);
         number
-            .filter(|number| (1..=GREATEST).contains(number))
-            .ok_or_else(|| self.before(word, "a whole number from 1 to 1000000000"))
+            .filter(|number| (1..=most).contains(number))
+            .ok_or_else(|| self.before(word, expected))
     }
 
     /// Skips a word, if it is the next one in upper or lower case.

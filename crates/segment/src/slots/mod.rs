@@ -22,7 +22,7 @@ pub use table::SharedMemory;
 
 use counters::{By, Event};
 use gcra::clock::Timestamp;
-use gcra::key::{Key, KeyHasher};
+use gcra::key::{Key, KeyHasher, Row};
 use gcra::step::{Denial, Outcome, Step, Verdict};
 use gcra::store::Put;
 use protocol::Variant;
@@ -60,6 +60,11 @@ impl<V: Variant> SharedMemory<V> {
     #[inline(always)]
     fn count_decision(&self, key: Key<'_>, by: By, granted: bool) {
         self.counters.count_decision(key.row, by, granted);
+    }
+
+    /// Counts a decision in a row.
+    pub fn count_in(&self, row: Row, by: By, granted: bool) {
+        self.counters.count_decision(row, by, granted);
     }
 
     /// Counts a decision that was not made by a step in shared memory. Notes the identifier of a

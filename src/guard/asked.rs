@@ -1,0 +1,32 @@
+//! A request and its client, as the rules of the core see them.
+
+use super::rules::Rule;
+use guard::Client;
+use std::ffi::CStr;
+use zend::request::Request;
+
+/// The variables of a request, for the rules of the core.
+pub struct Variables<'a>(pub &'a Request);
+
+impl guard::Request for Variables<'_> {
+    fn variable(&self, name: &CStr) -> Option<&[u8]> {
+        self.0.variable(name)
+    }
+
+    fn script(&self) -> &[u8] {
+        self.0.script()
+    }
+}
+
+/// A request and its client.
+pub struct Asked<'a> {
+    pub variables: &'a Variables<'a>,
+    pub client: Client,
+}
+
+impl Asked<'_> {
+    /// Returns the identifier of the bucket of this rule.
+    pub fn identifier(&self, rule: &Rule) -> Vec<u8> {
+        rule.limit.identifier(self.variables, self.client)
+    }
+}

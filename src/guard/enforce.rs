@@ -1,0 +1,121 @@
+//! The mode "enforce": a request takes a token and a permit from each limit, or nothing.
+//!
+//! First the tokens are checked, and nothing is written. Then the permits are acquired in the order
+//! of the settings, and then the tokens are taken. If permits came first, a client without tokens
+//! could hold them while its requests are denied, and so deny the requests of others.
+
+use super::asked::Asked;
+use super::permits;
+use super::rules::Rule;
+use gcra::batch::{Few, Grouped, Taken};
+use gcra::{Quota, Ticket};
+use guard::{Limit, Measure};
+use segment::host::Host;
+use segment::slots::SharedMemory;
+
+/// The limit that denies a request.
+pub enum Refusal<'a> {
+    /// Its bucket denies.
+    Tokens(&'a Quota, Taken),
+    /// All of its permits are held.
+    Permits(&'a Limit),
+}
+
+/// A rule whose limit is a rate.
+type Rate<'a> = (&'a Rule, &'a Quota);
+
+/// Takes a token and a permit from each limit or nothing. The permits are held until the request
+/// ends.
+pub fn enforce<'a>(host: &Host, rules: &[&'a Rule], asked: &Asked<'_>) -> Result<(), Refusal<'a>> {
+    let mut rates = Few::<Rate<'_>>::new();
+    let mut concurrent = Few::<(&Rule, u16)>::new();
+    for &rule in rules {
+        match rule.limit.measure() {
+            Measure::Rate(quota) => rates.push((rule, quota)),
+            &Measure::Concurrent(limit) => concurrent.push((rule, limit)),
+        }
+    }
+    let store = host.slots();
+    if concurrent.is_empty() {
+        return take(store, &rates, asked);
+    }
+    check(store, &rates, asked)?;
+    acquire(host, &concurrent, asked)?;
+    take(store, &rates, asked).inspect_err(|_| permits::release_all(host))?;
+    permits::count_granted(host);
+    Ok(())
+}
+
+/// Acquires a permit of each limit or none.
+fn acquire<'a>(
+    host: &Host,
+    rules: &[(&'a Rule, u16)],
+    asked: &Asked<'_>,
+) -> Result<(), Refusal<'a>> {
+    for &(rule, limit) in rules {
+        let identifier = asked.identifier(rule);
+        if !permits::acquire(host, rule.key(&identifier), limit) {
+            permits::release_all(host);
+            return Err(Refusal::Permits(&rule.limit));
+        }
+    }
+    Ok(())
+}
+
+/// Takes a token from the bucket of each rule or from none.
+fn take<'a>(
+    store: &SharedMemory,
+    rates: &[Rate<'a>],
+    asked: &Asked<'_>,
+) -> Result<(), Refusal<'a>> {
+    // One limit needs no batch, which takes longer.
+    let &[(rule, quota)] = rates else {
+        return in_batch(rates, asked, |tickets| store.take_all(tickets).err());
+    };
+    let identifier = asked.identifier(rule);
+    let step = quota.step_whole(1);
+    let outcome = store.take(rule.key(&identifier), &step, None);
+    let index = 0;
+    let taken = Taken {
+        index,
+        step,
+        outcome,
+    };
+    outcome
+        .granted()
+        .then_some(())
+        .ok_or(Refusal::Tokens(quota, taken))
+}
+
+/// Checks that the bucket of each rule has a token.
+fn check<'a>(
+    store: &SharedMemory,
+    rates: &[Rate<'a>],
+    asked: &Asked<'_>,
+) -> Result<(), Refusal<'a>> {
+    in_batch(rates, asked, |tickets| store.refused(tickets))
+}
+
+/// Runs a batch with a ticket for each rule. Fails with the take that it refuses.
+fn in_batch<'a>(
+    rates: &[Rate<'a>],
+    asked: &Asked<'_>,
+    batch: impl FnOnce(Grouped<'_, '_>) -> Option<Taken>,
+) -> Result<(), Refusal<'a>> {
+    let Some(first) = rates.first() else {
+        return Ok(());
+    };
+    let identifiers = rates.iter().map(|(rule, _)| asked.identifier(rule));
+    let identifiers: Few<Vec<u8>> = identifiers.collect();
+    let tickets = rates.iter().zip(&identifiers).enumerate();
+    let tickets = tickets.map(|(index, ((rule, quota), identifier))| Ticket {
+        index,
+        key: rule.key(identifier),
+        step: quota.step_whole(1),
+    });
+    let mut tickets: Few<_> = tickets.collect();
+    batch(Grouped::new(&mut tickets)).map_or(Ok(()), |taken| {
+        let refusing = rates.get(taken.index).unwrap_or(first);
+        Err(Refusal::Tokens(refusing.1, taken))
+    })
+}

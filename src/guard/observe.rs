@@ -1,0 +1,35 @@
+//! The mode "observe": each limit is evaluated alone, and denies nothing.
+//!
+//! The buckets and permits are not those of the mode "enforce". So the limits of a pool that only
+//! observes take nothing from other pools, and each row counts what its limit alone would deny.
+
+use super::asked::Asked;
+use super::permits;
+use super::rules::{self, Rule};
+use guard::Measure;
+use segment::host::Host;
+
+/// Counts the decision of each limit. Logs the limits whose buckets would deny the request.
+pub fn observe(host: &Host, rules: &[&Rule], asked: &Asked<'_>) {
+    let store = host.slots();
+    for rule in rules {
+        let identifier = asked.identifier(rule);
+        let key = rule.observed_key(&identifier);
+        match rule.limit.measure() {
+            &Measure::Concurrent(limit) => {
+                permits::acquire(host, key, limit);
+            }
+            Measure::Rate(quota) => {
+                if store.take(key, &quota.step_whole(1), None).granted() {
+                    continue;
+                }
+                let (client, name) = (asked.client, rule.limit.name());
+                let message = format!(
+                    "guard: {client} exceeds \"{name}\" and would be denied in the mode \"enforce\""
+                );
+                rules::log(store, name, &message);
+            }
+        }
+    }
+    permits::count_granted(host);
+}

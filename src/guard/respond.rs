@@ -1,0 +1,35 @@
+//! The responses to denied requests.
+
+use super::enforce::Refusal;
+use crate::decision;
+use gcra::Decision;
+use zend::request::{self, Request};
+
+/// The field of every denial. PHP adds its default Content-Type.
+const NO_STORE: &str = "Cache-Control: no-store";
+/// The field of a denial that ends as soon as another request ends.
+const SOON: &str = "Retry-After: 1";
+
+/// Sends the response to a request that a limit denies. A lack of tokens, or of permits of the
+/// client, is the client's fault, and otherwise the server is busy.
+pub fn refuse(request: &Request, refusal: &Refusal<'_>) {
+    match refusal {
+        Refusal::Tokens(quota, taken) => {
+            let decision = Decision::new(quota, &taken.step, &taken.outcome);
+            let fields = decision::fields(quota, &decision, "\"guard\"");
+            let fields = [NO_STORE].into_iter().chain(fields.iter());
+            request::respond(request, 429, fields, "Too many requests.\n");
+        }
+        Refusal::Permits(limit) if limit.is_of_client() => {
+            let fields = [NO_STORE, SOON].into_iter();
+            request::respond(request, 429, fields, "Too many requests.\n");
+        }
+        Refusal::Permits(_) => unavailable(request),
+    }
+}
+
+/// Sends the response of a server that is busy.
+pub fn unavailable(request: &Request) {
+    let fields = [NO_STORE, SOON].into_iter();
+    request::respond(request, 503, fields, "Service unavailable.\n");
+}
