@@ -48,6 +48,8 @@ pub fn install(starting: &Starting) {
 
 /// Prepares the guard for a request that begins.
 pub fn request_begins() {
+    // The end of a request is skipped if another module fails in it.
+    request_ends();
     let is_empty = |text: &[u8]| text.is_empty();
     let is_off = ini::GUARD.text(is_empty) && ini::GUARD_LOCAL.text(is_empty);
     let gate: Gate = refuses;
