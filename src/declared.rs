@@ -28,6 +28,7 @@ const TIMEOUT: Info = optional(c"timeout", Type::FLOAT, c"0.05");
 const ON_FAILURE: Info = optional(c"onFailure", Type::class(c"TokenBucket\\OnFailure"), c"TokenBucket\\OnFailure::Local");
 const DENIAL_CACHE: Info = optional(c"denialCache", Type::BOOL, c"true");
 const DENIAL_CACHE_MAX_AGE: Info = optional(c"denialCacheMaxAge", Type::FLOAT, c"1.0");
+const SECONDS: Info = required(c"seconds", Type::FLOAT);
 const STORAGE: Info = required(c"storage", Type::class(c"TokenBucketStorage"));
 const ID: Info = untyped(c"id");
 const LIMIT: Info = required(c"limit", Type::INT);
@@ -103,6 +104,12 @@ pub static CLASSES: [(&Class, Declaration); 20] = [
             entry(c"refund", PUBLIC, method!(token_bucket::refund),
                 &[returns(0, Type::VOID), TOKENS]),
             entry(c"reset", PUBLIC, method!(token_bucket::reset), RESET),
+            entry(c"block", PUBLIC, method!(token_bucket::block),
+                &[returns(1, Type::class(c"TokenBucket\\Decision")), SECONDS]),
+            entry(c"drain", PUBLIC, method!(token_bucket::drain), &[
+                returns(0, Type::class(c"TokenBucket\\Decision")),
+                optional(c"tokens", Type::INT.or(Type::FLOAT), c"0"),
+            ]),
             entry(c"attemptAll", PUBLIC | STATIC, method!(token_bucket::attempt_all),
                 &[returns(1, Type::class(c"TokenBucket\\Decision")), BUCKETS, TOKENS]),
             entry(c"attemptEach", PUBLIC | STATIC, method!(token_bucket::attempt_each),
@@ -229,8 +236,7 @@ pub static CLASSES: [(&Class, Declaration); 20] = [
                 BOOTSTRAP),
             entry(c"consume", PUBLIC, method!(interface::consume::<memory::MemoryStorage>),
                 CONSUME),
-            entry(c"advance", PUBLIC, method!(memory::advance),
-                &[returns(1, Type::VOID), required(c"seconds", Type::FLOAT)]),
+            entry(c"advance", PUBLIC, method!(memory::advance), &[returns(1, Type::VOID), SECONDS]),
             entry(c"now", PUBLIC, method!(memory::now), NOW), END,
         ]),
         ..Declaration::EMPTY

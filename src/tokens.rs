@@ -14,15 +14,23 @@ pub fn amount(number: Number) -> Result<Tokens, AmountError> {
     }
 }
 
-/// Returns the optional last argument, which follows `before` required arguments. Returns 1 if it
-/// was not passed.
+/// Returns the optional argument that follows `before` other arguments. Returns 1 if it was not
+/// passed.
 ///
 /// # Errors
 /// Throws `TypeError` if the argument is not a number.
 pub fn optional(call: &mut Call<'_>, before: u32) -> Result<Number, Thrown> {
+    or(call, before, 1)
+}
+
+/// Does the same as [`optional`], with another number for a missing argument.
+///
+/// # Errors
+/// Fails as [`optional`] does.
+pub fn or(call: &mut Call<'_>, before: u32, missing: i64) -> Result<Number, Thrown> {
     if call.count() > before {
         call.number(before + 1)
     } else {
-        Ok(Number::Int(1))
+        Ok(Number::Int(missing))
     }
 }

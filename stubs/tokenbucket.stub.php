@@ -17,8 +17,8 @@ namespace {
      * bucket in seconds, so it needs neither the capacity nor the rate.
      *
      * Over a storage that is written in PHP, consume(), attempt(), attemptEach() and wait() work.
-     * peek(), charge(), settle(), reserve(), refund(), reset() and attemptAll() throw a
-     * LogicException.
+     * peek(), charge(), settle(), reserve(), refund(), reset(), block(), drain() and attemptAll()
+     * throw a LogicException.
      *
      * @implementation storage::interface::StorageState
      */
@@ -215,6 +215,36 @@ namespace {
          * @throws LogicException over a storage that is written in PHP
          */
         public function reset(): void {}
+
+        /**
+         * Blocks the bucket. No call for a token or more is granted for $seconds. Then the bucket
+         * holds one token, and refills.
+         *
+         * A second call never shortens a block and never adds to it: the later end is valid.
+         * reset() ends the block. A refund gives back its tokens in a block, too, so that the block
+         * ends earlier. Reservations that were made before keep their instants. Calls for less than
+         * a token, and calls under another capacity or rate, may be granted before the end.
+         *
+         * The decision is as for charge(): a grant, with a negative remaining during the block.
+         * While the store fails, OnFailure::Local blocks the bucket of this host only, and Allow
+         * and Deny block nothing. On a remote storage the call takes two round trips.
+         *
+         * @param float $seconds 0 or more
+         * @throws ValueError if the time is 2^60 nanoseconds (36 years) or more
+         * @throws LogicException over a storage that is written in PHP
+         */
+        public function block(float $seconds): TokenBucket\Decision {}
+
+        /**
+         * Leaves the bucket at most $tokens. It refills from there. If it holds fewer tokens, or if
+         * $tokens exceed the capacity, nothing changes.
+         *
+         * The decision is as for charge(). The other rules are those of block().
+         *
+         * @param int|float $tokens 0 or more
+         * @throws LogicException over a storage that is written in PHP
+         */
+        public function drain(int|float $tokens = 0): TokenBucket\Decision {}
 
         /**
          * Takes tokens from every bucket, or from none.

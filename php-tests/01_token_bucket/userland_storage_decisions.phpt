@@ -31,6 +31,8 @@ $calls = [
     'peek' => fn() => $bucket->peek(),
     'refund' => fn() => $bucket->refund(),
     'reset' => fn() => $bucket->reset(),
+    'block' => fn() => $bucket->block(1),
+    'drain' => fn() => $bucket->drain(11),
     'attemptAll' => fn() => TokenBucket::attemptAll([$bucket]),
     'attemptAll with a native one' => fn() => TokenBucket::attemptAll([$native, $bucket]),
 ];
@@ -64,6 +66,8 @@ denied exceeds_capacity remaining=0.0 capacity=10.0 retryAfter=INF resetAfter=%s
 peek: LogicException
 refund: LogicException
 reset: LogicException
+block: LogicException
+drain: LogicException
 attemptAll: LogicException
 attemptAll with a native one: LogicException
 0 10.0

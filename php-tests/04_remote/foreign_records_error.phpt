@@ -39,7 +39,7 @@ foreach (Store::each() as $kind => $store) {
             $class = "TokenBucketStorage$kind";
             $bucket = new TokenBucket(new $class("unix://$server->socket", 'p:', PATIENCE, $policy), $name, 2, 0.001);
             $granted = 0;
-            foreach (['consume', 'attempt', 'peek', 'refund', 'reset', 'consume', 'consume', 'consume'] as $method) {
+            foreach (['consume', 'attempt', 'peek', 'refund', 'drain', 'reset', 'consume', 'consume', 'consume'] as $method) {
                 try {
                     $answer = $bucket->$method();
                     $granted += (int) ($method === 'consume' && $answer);

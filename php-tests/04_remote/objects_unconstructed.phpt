@@ -21,6 +21,7 @@ foreach (['TokenBucketStorageRedis' => 'redis://h', 'TokenBucketStorageMemcached
         fn () => $bucket->wait(1),
         fn () => $bucket->refund(),
         fn () => $bucket->reset(),
+        fn () => $bucket->block(1),
         fn () => TokenBucket::attemptAll([$bucket, $bucket]),
         fn () => clone $unmade,
         fn () => $unmade->prefix,
@@ -41,7 +42,7 @@ object(TokenBucketStorageRedis)#%d (0) {
 }
 NULL
 nothing thrown
-Error: The TokenBucketStorageRedis object has not been constructed (9 times)
+Error: The TokenBucketStorageRedis object has not been constructed (10 times)
 Error: Trying to clone an uncloneable object of class TokenBucketStorageRedis
 Error: Cannot access private property TokenBucketStorageRedis::$prefix
 -- TokenBucketStorageMemcached --
@@ -54,6 +55,6 @@ object(TokenBucketStorageMemcached)#%d (0) {
 }
 NULL
 nothing thrown
-Error: The TokenBucketStorageMemcached object has not been constructed (9 times)
+Error: The TokenBucketStorageMemcached object has not been constructed (10 times)
 Error: Trying to clone an uncloneable object of class TokenBucketStorageMemcached
 Error: Cannot access private property TokenBucketStorageMemcached::$prefix

@@ -37,6 +37,9 @@ foreach (OnFailure::cases() as $policy) {
         'attemptAll()' => fn () => TokenBucket::attemptAll([$bucket, new TokenBucket($storage, 'y', 5, 0.001)]),
         'attemptAll(2)' => fn () => TokenBucket::attemptAll([$bucket, new TokenBucket($storage, 'y', 5, 0.001)], 2),
         'mixed' => fn () => TokenBucket::attemptAll([new TokenBucket(new TokenBucketStorageMemory, 'z', 5, 1), $bucket]),
+        'block()' => fn () => $bucket->block(5000),
+        'drain()' => fn () => $bucket->drain(),
+        'peek() in the block' => fn () => $bucket->peek(),
         'reset()' => fn () => $bucket->reset(),
         'peek() after that' => fn () => $bucket->peek(),
         'prepare()' => fn () => $storage->prepare(),
@@ -68,6 +71,9 @@ peek() after it: true granted remaining 1, retryAfter 0
 attemptAll(): true granted remaining 0, retryAfter 0
 attemptAll(2): false insufficient_tokens remaining 0, retryAfter 2000
 mixed: false insufficient_tokens remaining 0, retryAfter 1000
+block(): true granted remaining -4, retryAfter 0
+drain(): true granted remaining -4, retryAfter 0
+peek() in the block: false insufficient_tokens remaining -4, retryAfter 5000
 reset(): null
 peek() after that: true granted remaining 5, retryAfter 0
 prepare(): null
@@ -87,6 +93,9 @@ peek() after it: true granted remaining 5, retryAfter 0
 attemptAll(): true granted remaining 5, retryAfter 0
 attemptAll(2): true granted remaining 5, retryAfter 0
 mixed: true granted remaining 4, retryAfter 0
+block(): true granted remaining 5, retryAfter 0
+drain(): true granted remaining 5, retryAfter 0
+peek() in the block: true granted remaining 5, retryAfter 0
 reset(): null
 peek() after that: true granted remaining 5, retryAfter 0
 prepare(): null
@@ -106,6 +115,9 @@ peek() after it: false unavailable remaining 0, retryAfter 1
 attemptAll(): false unavailable remaining 0, retryAfter 1
 attemptAll(2): false unavailable remaining 0, retryAfter 1
 mixed: false unavailable remaining 0, retryAfter 1
+block(): false unavailable remaining 0, retryAfter 1
+drain(): false unavailable remaining 0, retryAfter 1
+peek() in the block: false unavailable remaining 0, retryAfter 1
 reset(): null
 peek() after that: false unavailable remaining 0, retryAfter 1
 prepare(): null
@@ -125,6 +137,9 @@ peek() after it: TokenBucket\StorageException, as expected
 attemptAll(): TokenBucket\StorageException, as expected
 attemptAll(2): TokenBucket\StorageException, as expected
 mixed: TokenBucket\StorageException, as expected
+block(): TokenBucket\StorageException, as expected
+drain(): TokenBucket\StorageException, as expected
+peek() in the block: TokenBucket\StorageException, as expected
 reset(): TokenBucket\StorageException, as expected
 peek() after that: TokenBucket\StorageException, as expected
 prepare(): null

@@ -27,7 +27,7 @@ foreach (sql_servers() as $driver => $server) {
             });
             // Calls fail if the table is missing.
             $missing = new TokenBucket(new TokenBucketStoragePDO($db, 'missing'), 'b', 3, 0.1);
-            foreach (['consume', 'attempt', 'peek', 'refund', 'reset'] as $method) {
+            foreach (['consume', 'attempt', 'peek', 'refund', 'reset', 'drain'] as $method) {
                 $e = null;
                 try {
                     $missing->$method();

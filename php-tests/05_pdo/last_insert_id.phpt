@@ -36,8 +36,9 @@ foreach ([true, false] as $emulated) {
         'a grant' => fn () => check($full->consume(), 'granted'),
         'a denial' => fn () => check(!$empty->consume(), 'denied'),
         'peek()' => fn () => check(!$empty->peek()->allowed, 'nothing left'),
-        'refund() and reset()' => function () use ($bucket) {
+        'refund(), drain() and reset()' => function () use ($bucket) {
             $other = $bucket();
+            $other->drain();
             $other->refund();
             $other->reset();
         },
@@ -86,7 +87,7 @@ $db->exec('INSERT INTO parent VALUES (77)');
 $storage = new TokenBucketStoragePDO($db, 'limits');
 $storage->prepare();
 $bucket = new TokenBucket($storage, 'b', 3, 0.001);
-foreach (['consume', 'attempt', 'peek', 'refund', 'reset'] as $method) {
+foreach (['consume', 'attempt', 'peek', 'refund', 'drain', 'reset', 'drain'] as $method) {
     $bucket->$method();
     check($db->lastInsertId() === '77', "sqlite, $method(): " . $db->lastInsertId());
 }

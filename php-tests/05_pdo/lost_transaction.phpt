@@ -26,6 +26,8 @@ $calls = [
     'wait' => fn ($bucket) => $bucket->wait(0.001),
     'refund' => fn ($bucket) => $bucket->refund(),
     'reset' => fn ($bucket) => $bucket->reset(),
+    'block' => fn ($bucket) => $bucket->block(1),
+    'drain' => fn ($bucket) => $bucket->drain(),
     'attemptAll' => fn ($bucket) => TokenBucket::attemptAll([$bucket, new TokenBucket(new TokenBucketStorageMemory(), 'm', 5, 1)]),
     'attemptEach' => fn ($bucket) => TokenBucket::attemptEach([$bucket]),
 ];

@@ -62,7 +62,7 @@ foreach ([true, false] as $emulated) {
             $count = mt_rand(0, $capacity);
             [$cost, $burst] = [$count * $unit, $capacity * $unit];
             $where = "seed $seed, history $history, call $call";
-            switch (mt_rand(0, 8)) {
+            switch (mt_rand(0, 10)) {
                 case 0:
                     $bucket->refund($count);
                     $model->refund($cost, $burst);
@@ -77,12 +77,20 @@ foreach ([true, false] as $emulated) {
                         $model->empty_at = 0;
                     }
                     break;
+                case 3:
+                    $bucket->block($seconds = mt_rand(0, 3000) / 1000);
+                    $model->empty_at = max($model->empty_at, $model->now + (int) round($seconds * 1e6) - $unit);
+                    break;
+                case 4:
+                    $bucket->drain($count);
+                    $model->empty_at = max($model->empty_at, $model->now - $cost);
+                    break;
                 default:
                     $wait = max(0, $model->next($cost, $burst) - $model->now);
                     $decision = $bucket->attempt($count);
                     check($decision->allowed === $model->consume($cost, $burst), "$where: $count of $capacity");
                     check(abs($decision->retryAfter * 1e6 - $wait) < 0.5, "$where: $decision->retryAfter, not $wait");
-                    $left = intdiv(max(0, min($model->now - $model->empty_at, $burst)), $unit);
+                    $left = (int) floor(min($model->now - $model->empty_at, $burst) / $unit);
                     check((int) $decision->remaining === $left, "$where: $decision->remaining left, not $left");
             }
             $row = $db->query("SELECT CAST(ROUND(microtime * 1e6) AS SIGNED) FROM limits WHERE identifier = '$id'")->fetchColumn();

@@ -46,6 +46,17 @@ pub trait Storage: Any + Debug {
     /// Fails as [`Storage::take`] does.
     fn put(&self, key: Key<'_>, put: &Put) -> Result<bool, Thrown>;
 
+    /// Moves the bucket's state forward to the instant `age` ticks ago, as [`Put::Raise`] does.
+    /// Returns the state afterwards, as the outcome of a dry step for the whole bucket of `span`
+    /// ticks. The second part is that of [`Storage::take_or_fall_back`].
+    ///
+    /// # Errors
+    /// Fails as [`Storage::take`] does.
+    fn raise(&self, key: Key<'_>, age: i64, span: Ticks) -> Result<(Outcome, bool), Thrown> {
+        self.put(key, &Put::Raise { age, span })?;
+        self.take_or_fall_back(key, &Step::new(span, span).dry(), None)
+    }
+
     /// Reports whether the bucket has a record.
     ///
     /// # Errors

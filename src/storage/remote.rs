@@ -5,7 +5,7 @@ use super::contract::{Storage, downcast};
 use super::proposals::Proposals;
 use crate::{attached, exceptions, ini};
 use gcra::batch::{Batched, Grouped, Taken, sum};
-use gcra::{Denial, Grain, Key, KeyHasher, Outcome, Put, Step, Ticket, Timestamp, Verdict};
+use gcra::{Denial, Grain, Key, KeyHasher, Outcome, Put, Step, Ticket, Ticks, Timestamp, Verdict};
 use segment::slots::counters::By;
 use segment::slots::namespaces::Kind;
 use std::cell::OnceCell;
@@ -81,6 +81,10 @@ impl<T: StorageClass> Storage for Object<RemoteStorage<T>> {
     fn put(&self, key: Key<'_>, put: &Put) -> Result<bool, Thrown> {
         let answer = self.with(|remote| remote.put(key, put).map(Answer::with_origin))?;
         Ok(answer.1)
+    }
+
+    fn raise(&self, key: Key<'_>, age: i64, span: Ticks) -> Result<(Outcome, bool), Thrown> {
+        self.with(|remote| remote.raise(key, age, span).map(Answer::with_origin))
     }
 
     fn contains(&self, key: Key<'_>) -> Result<bool, Thrown> {

@@ -6,7 +6,8 @@ use super::permits::Permits;
 use super::proposals::Proposals;
 use crate::{attached, classes, ini};
 use gcra::batch::{Batched, Grouped, Taken};
-use gcra::{Denial, Key, KeyHasher, Outcome, Put, Step, Timestamp, boot_clock};
+use gcra::store::empty_at;
+use gcra::{Denial, Key, KeyHasher, Outcome, Put, Step, Ticks, Timestamp, boot_clock};
 use std::cell::{OnceCell, RefCell};
 use stores::remote::time_left::TimeLeft;
 use zend::{Call, Class, Object, State, Thrown, Zval, value};
@@ -54,6 +55,12 @@ impl Storage for Object<SharedMemoryStorage> {
             store.put(key, put);
         }
         Ok(false)
+    }
+
+    fn raise(&self, key: Key<'_>, age: i64, span: Ticks) -> Result<(Outcome, bool), Thrown> {
+        let state = |now| empty_at(now, age);
+        let raised = attached::store().map(|store| store.raise(key, span, state));
+        Ok((raised.unwrap_or_else(unattached), false))
     }
 
     fn contains(&self, key: Key<'_>) -> Result<bool, Thrown> {
@@ -148,10 +155,14 @@ fn hasher(inner: &[u8]) -> KeyHasher {
 pub fn take(key: Key<'_>, step: &Step, first: Option<Timestamp>) -> Outcome {
     match attached::store() {
         Some(store) => store.take(key, step, first),
-        // The segment is missing only before the module has started and after it has shut down.
-        // Deny the step in this case.
-        None => Outcome::denied(Denial::TableFull, Timestamp::ZERO, boot_clock()),
+        None => unattached(),
     }
+}
+
+/// Returns the denial of every call while the segment is missing, which is only before the module
+/// has started and after it has shut down.
+fn unattached() -> Outcome {
+    Outcome::denied(Denial::TableFull, Timestamp::ZERO, boot_clock())
 }
 
 /// Runs one step on a bucket of a storage with [`Storage::is_direct`], and returns true if it was

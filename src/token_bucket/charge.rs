@@ -5,7 +5,7 @@ use super::overrides;
 use super::question::Question;
 use crate::{decision, exceptions, tokens};
 use gcra::step::MAX_WAIT;
-use gcra::{Decision, Denial, Put, Step, Ticks, Verdict};
+use gcra::{Decision, Denial, Outcome, Put, Quota, Step, Ticks, Verdict};
 use zend::{Call, Number, Thrown, Zval, arithmetic, throw, value};
 
 /// Implements `charge(int|float $tokens): TokenBucket\Decision`.
@@ -93,14 +93,19 @@ fn given_back(question: &Question<'_>, cost: Ticks) -> Result<Decision, Thrown> 
     let refunded_in_fallback = storage.put(key, &Put::refund(cost, span))?;
     let look = Step::new(0, span).dry();
     let (outcome, fallback) = storage.take_or_fall_back(key, &look, None)?;
-    let mut decision = Decision::new(&question.plan.quota, &look, &outcome);
+    Ok(Decision {
+        fallback: refunded_in_fallback || fallback,
+        ..changed(&question.plan.quota, &look, &outcome)
+    })
+}
+
+/// Returns the decision on a change that was made, from the outcome of a dry step after it. The
+/// change was made, even if the bucket is in debt.
+pub fn changed(quota: &Quota, look: &Step, outcome: &Outcome) -> Decision {
+    let mut decision = Decision::new(quota, look, outcome);
     if decision.verdict == Verdict::Denied(Denial::Insufficient) {
-        // The bucket is still in debt, but the tokens were given back.
         decision.verdict = Verdict::Granted;
         decision.retry_after = Some(0);
     }
-    Ok(Decision {
-        fallback: refunded_in_fallback || fallback,
-        ..decision
-    })
+    decision
 }

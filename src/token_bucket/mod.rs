@@ -6,6 +6,7 @@
 mod attempt;
 mod attempt_all;
 mod attempt_each;
+mod block;
 mod bucket;
 mod charge;
 mod consume;
@@ -23,6 +24,7 @@ pub mod wait;
 pub use attempt::{attempt, peek};
 pub use attempt_all::attempt_all;
 pub use attempt_each::attempt_each;
+pub use block::{block, drain};
 pub use bucket::Bucket;
 pub use charge::{charge, settle};
 pub use consume::{construct, consume};

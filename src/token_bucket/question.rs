@@ -82,6 +82,19 @@ impl<'a> Question<'a> {
         })
     }
 
+    /// Returns the step, with the times of an overriding `_tokens_to_seconds()` also for a call for
+    /// more than the capacity. May run PHP code.
+    ///
+    /// # Errors
+    /// Fails as [`overrides::step`] does.
+    pub fn measured_step(&self) -> Result<Step, Thrown> {
+        let overrides = self.plan.overrides;
+        if !overrides.tokens_to_seconds || !self.step.exceeds_capacity() {
+            return Ok(self.step);
+        }
+        overrides::step(self.bucket, overrides, self.number, self.plan.quota.grain())
+    }
+
     /// Returns the extension's storage. `method` is the name of a method that userland storages do
     /// not support.
     ///

@@ -1,7 +1,6 @@
 //! `refund()` and `reset()`: changes that take no tokens.
 
 use super::bucket::Bucket;
-use super::overrides;
 use super::question::Question;
 use crate::exceptions;
 use crate::tokens;
@@ -16,12 +15,7 @@ pub fn refund(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let storage = question.native("refund")?;
     let plan = &question.plan;
     let put = if plan.overrides.tokens_to_seconds {
-        let mut step = question.step;
-        if step.exceeds_capacity() {
-            // The question has not called the overriding method.
-            let grain = plan.quota.grain();
-            step = overrides::step(question.bucket, plan.overrides, number, grain)?;
-        }
+        let step = question.measured_step()?;
         Put::refund(step.cost, step.span)
     } else {
         let tokens = tokens::amount(number);

@@ -155,6 +155,16 @@ impl MemoryStore {
                     span: UNKNOWN_SPAN,
                 });
             }
+            Put::Raise { age, span } => {
+                let state = empty_at(now, age);
+                let raised = |record: &mut Record| {
+                    record.empty_at = record.empty_at.max(state);
+                    record.span = record.span.max(span);
+                };
+                let record = records.entry(key.hash).and_modify(raised);
+                let empty_at = state;
+                record.or_insert(Record { empty_at, span });
+            }
         }
     }
 }

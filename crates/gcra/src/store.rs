@@ -33,6 +33,14 @@ pub enum Put {
         /// The ticks since the bucket was empty, between -2^60 and 2^60.
         age: i64,
     },
+    /// Moves the state forward to the instant `age` ticks ago. A state that is later already stays,
+    /// so two equal changes at one instant are one. A bucket without a record was full.
+    Raise {
+        /// The ticks since the bucket was empty, between -2^60 and 2^60.
+        age: i64,
+        /// The span: the time in which an empty bucket becomes full.
+        span: Ticks,
+    },
 }
 
 /// The least span, in ticks, of a record that was created without taking tokens. This is a day.

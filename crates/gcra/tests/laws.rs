@@ -11,6 +11,8 @@
 
 #[path = "laws/admission.rs"]
 mod admission;
+#[path = "laws/blocks.rs"]
+mod blocks;
 #[path = "laws/debts.rs"]
 mod debts;
 #[path = "laws/give_backs.rs"]

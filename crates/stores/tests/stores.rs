@@ -274,6 +274,49 @@ fn an_undone_take_returns_all_but_the_tokens_that_were_reserved_after_it() {
     });
 }
 
+/// Returns the change that leaves the bucket at most `tokens`, `hours` from now.
+fn raise(tokens: u64, hours: u64) -> Put {
+    Put::Raise {
+        age: (tokens * HOUR).cast_signed() - (hours * HOUR).cast_signed(),
+        span: CAPACITY * HOUR,
+    }
+}
+
+#[test]
+fn a_raise_moves_the_state_forward_and_never_back() {
+    homes::each(|home| {
+        let look = |key| home.take(key, &take(CAPACITY).dry(), None);
+        let key = home.key(b"blocked");
+        home.put(key, &raise(1, 3));
+        let denied = home.take(key, &take(1), None);
+        assert_insufficient(&denied);
+        let wait = take(1).retry_after(denied.empty_at, denied.now);
+        assert!(wait > 2 * HOUR && wait <= 3 * HOUR, "{wait}");
+        // A second raise to the same number of tokens is at most as late as the time between.
+        home.put(key, &raise(1, 3));
+        let again = look(key);
+        assert!(again.empty_at >= denied.empty_at && again.empty_at < denied.empty_at + HOUR / 2);
+        for other in [raise(1, 2), raise(CAPACITY, 0)] {
+            home.put(key, &other);
+            assert_eq!(look(key).empty_at, again.empty_at, "{other:?}");
+        }
+        // Tokens that are given back shorten the block by their time.
+        home.put(key, &refund(2));
+        assert_eq!(look(key).empty_at, again.empty_at - 2 * HOUR);
+        home.put(key, &RESET);
+        assert_eq!(singles(home, key), CAPACITY);
+        let drained = home.key(b"drained");
+        home.put(drained, &raise(2, 0));
+        assert_eq!(singles(home, drained), 2);
+        let used = home.key(b"used");
+        let before = home.take(used, &take(CAPACITY - 1), None);
+        home.put(used, &raise(2, 0));
+        assert_eq!(look(used).empty_at, before.empty_at, "it holds less");
+        home.put(used, &raise(0, 0));
+        assert_eq!(singles(home, used), 0);
+    });
+}
+
 #[test]
 fn a_settlement_takes_the_actual_tokens() {
     homes::each(|home| {

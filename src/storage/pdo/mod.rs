@@ -16,7 +16,7 @@ mod upkeep;
 use super::contract::{Storage, downcast};
 use super::proposals::Proposals;
 use crate::classes::{TOKEN_BUCKET_STORAGE_PDO, TOKEN_BUCKET_STORAGE_PDO_MY_SQL};
-use gcra::{Grain, Key, KeyHasher, Outcome, Put, Step, Timestamp};
+use gcra::{Grain, Key, KeyHasher, Outcome, Put, Step, Ticks, Timestamp};
 use state::{DB, Made};
 use stores::remote::Answer;
 use transport::with;
@@ -50,6 +50,12 @@ impl Storage for Object<PdoStorage> {
     fn put(&self, key: Key<'_>, put: &Put) -> Result<bool, Thrown> {
         let answer = with(self, |remote| remote.put(key, put).map(Answer::with_origin))?;
         Ok(answer.1)
+    }
+
+    fn raise(&self, key: Key<'_>, age: i64, span: Ticks) -> Result<(Outcome, bool), Thrown> {
+        with(self, |remote| {
+            remote.raise(key, age, span).map(Answer::with_origin)
+        })
     }
 
     /// Does nothing if the takes were in a transaction that is lost, because they are undone.

@@ -115,6 +115,10 @@ impl Transport for Database<'_> {
                 values.age = micros_ago(age);
                 Query::Start
             }
+            Put::Raise { age, .. } => {
+                values.age = micros_ago(age);
+                Query::Raise
+            }
         };
         self.ask(query, &values, |_| Ok(()))
     }

@@ -64,8 +64,12 @@ fn check(step: &Step, outcome: &gcra::Outcome) {
     let _ = step.available(outcome.empty_at, outcome.now);
 }
 
-const PUTS: [Put; 3] = [
+const PUTS: [Put; 4] = [
     Put::refund(1_000_000, 10_000_000),
     Put::Reset { span: 10_000_000 },
     Put::Bootstrap { age: 5_000_000 },
+    Put::Raise {
+        age: -5_000_000,
+        span: 10_000_000,
+    },
 ];

@@ -215,6 +215,38 @@ final class Contract
         ], 'reset');
     }
 
+    private function blocks_and_drains(): void
+    {
+        $bucket = $this->bucket($this->name());
+        $blocked = $bucket->block(5000);
+        $this->is([true, 'granted', -4.0, 0.0], [
+            $blocked->allowed, $blocked->reason, $blocked->remaining, $blocked->retryAfter,
+        ], 'blocked');
+        $denied = $bucket->attempt();
+        $this->is([false, 5000.0], [$denied->allowed, round($denied->retryAfter, -2)], 'in a block');
+        $this->is(false, $bucket->consume(0), 'nothing in a block');
+        $bucket->block(3000);
+        $this->is(5000.0, round($bucket->peek()->retryAfter, -2), 'a shorter block');
+        $bucket->block(7000);
+        $this->is(7000.0, round($bucket->peek()->retryAfter, -2), 'a longer block');
+        $this->is(-6.0, $bucket->drain(5)->remaining, 'a drain in a block');
+        $this->is(7000.0, round($bucket->reserve()->delay, -2), 'a reservation waits for the end of the block');
+        $bucket->reset();
+        $this->is(10.0, $bucket->peek()->remaining, 'reset() ends the block');
+        $this->is([4.0, 4.0, 4.0], [
+            $bucket->drain(4)->remaining, $bucket->drain(10)->remaining, $bucket->drain(11)->remaining,
+        ], 'drained to 4');
+        $this->is([true, false], [$bucket->consume(4), $bucket->consume()], 'drained');
+        $this->is(0.0, $this->bucket($this->name())->drain()->remaining, 'drained to nothing');
+        $this->is(10.0, $this->bucket($this->name())->drain(10.5)->remaining, 'drained to more than the capacity');
+        $small = $this->bucket($this->name(), 0.5);
+        $small->block(1000);
+        $this->is([false, 1000.0], [$small->consume(0.5), round($small->peek(0.5)->retryAfter, -2)], 'less than a token');
+        $first = new StartsWith($this->storage, $this->name(), 10, 0.001);
+        $first->initial = 3;
+        $this->is(3.0, $first->drain(5)->remaining, 'a bucket that starts with 3');
+    }
+
     private function fractions(): void
     {
         $bucket = $this->bucket($this->name(), 2.5);

@@ -16,6 +16,8 @@ enum Act {
     Hold(Ticks, Ticks),
     /// Gives the tokens of a held take back. The number selects the take.
     GiveBack(usize),
+    /// Blocks the bucket for a number of ticks.
+    Block(Ticks),
 }
 
 /// Returns histories in which the time between two acts is less than `gaps`.
@@ -26,6 +28,7 @@ fn histories(gaps: Ticks) -> impl Strategy<Value = Vec<(Ticks, Act)>> {
         1 => (1..=SPAN, wait()).prop_map(|(cost, wait)| Act::Take(cost, wait)),
         1 => (1..=SPAN, wait()).prop_map(|(cost, wait)| Act::Hold(cost, wait)),
         1 => (0..4usize).prop_map(Act::GiveBack),
+        1 => prop_oneof![2 => Just(1), 1 => 1..2 * SPAN].prop_map(Act::Block),
     ];
     prop::collection::vec((0..gaps, act), 1..30)
 }
@@ -77,6 +80,7 @@ fn greatest_excess(history: &[(Ticks, Act)], most: usize, worth: Worth) -> i128 
                 empty_at = Put::refunded(empty_at, now, worth, SPAN);
                 overlaps += i128::from(now - since);
             }
+            Act::Block(ticks) => empty_at = empty_at.max(now + ticks - 1),
             Act::Hold(..) | Act::GiveBack(_) => {}
         }
     }

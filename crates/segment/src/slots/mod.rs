@@ -21,11 +21,12 @@ pub mod word;
 pub use table::SharedMemory;
 
 use counters::{By, Event};
-use gcra::clock::Timestamp;
+use gcra::clock::{Ticks, Timestamp};
 use gcra::key::{Key, KeyHasher, Row};
 use gcra::step::{Denial, Outcome, Step, Verdict};
-use gcra::store::Put;
+use gcra::store::{Put, empty_at};
 use protocol::Variant;
+use word::Lifetime;
 
 impl<V: Variant> SharedMemory<V> {
     /// Runs one step on one bucket. `first` is used only for a bucket without a record, as in
@@ -127,13 +128,22 @@ impl<V: Variant> SharedMemory<V> {
                 protocol::reset(&slots);
             }
             Put::Bootstrap { age } => protocol::bootstrap(&slots, age),
+            Put::Raise { age, span } => {
+                self.raise(key, span, |now| empty_at(now, age));
+            }
         }
     }
 
-    /// Moves the bucket's record forward to the state `bound`, or creates it in this state. Never
-    /// moves a record back.
-    pub fn raise(&self, key: Key<'_>, bound: Timestamp) {
-        protocol::raise(&self.slots(key.hash), bound);
+    /// Moves the bucket's record forward to the state that `bound` returns for the current instant,
+    /// or creates it in this state. Never moves a record back. Returns the state afterwards, or a
+    /// denial if the table has no slot for the bucket.
+    pub fn raise(
+        &self,
+        key: Key<'_>,
+        span: Ticks,
+        bound: impl Fn(Timestamp) -> Timestamp,
+    ) -> Outcome {
+        protocol::raise(&self.slots(key.hash), Lifetime::covering(span), bound)
     }
 
     /// Reports whether the bucket has a record that is not full.

@@ -11,7 +11,7 @@
 //! PENDING(K)       EMPTY            any caller of K that must give way          `validate`
 //! PENDING(K)       LIVE(K)          any caller of K, with its own tokens taken  `claim`
 //! LIVE(K)          LIVE(K)          any caller of K: a grant, a refund          `take`, `refund`
-//! LIVE(K)          LIVE(K)          a caller of K that knows a later state      `raise`
+//! LIVE(K)          LIVE(K)          a caller of K with a later state            `raise`
 //! LIVE(K)          LIVE(K)          the caller of its last grant, to undo it    `undo`
 //! LIVE(K)          EMPTY            the same, if that grant made the record     `undo`
 //! LIVE(K)          EMPTY            a caller of K                               `reset`
@@ -491,43 +491,62 @@ fn change<S: Slots>(slots: &S, next: impl Fn(Word) -> Word) {
 /// age, the bucket will be empty in the future.
 pub fn bootstrap<S: Slots>(slots: &S, age: i64) {
     for tries in 0..S::Variant::PATIENCE {
-        if find(slots).is_some() || create(slots, |now| empty_at(now, age)) {
+        let state = |now| empty_at(now, age);
+        if find(slots).is_some() || create(slots, Lifetime::UNKNOWN, state).is_some() {
             return;
         }
         slots.pause(tries);
     }
 }
 
-/// Moves the key's record forward to the state `bound`, or creates it in this state. Never moves a
-/// record back. Retries without limit, because a debt must not be forgotten.
-pub fn raise<S: Slots>(slots: &S, bound: Timestamp) {
-    for tries in 0.. {
-        let is_done = match find(slots) {
-            Some((_, word)) if word.empty_at() >= bound => true,
-            Some((index, word)) => swap(slots, index, word, word.moved(bound, Lifetime::UNKNOWN)),
-            None => create(slots, |_| bound),
+/// Moves the key's record forward to the state that `bound` returns for the current instant, or
+/// creates it in this state. Never moves a record back. Retries without limit, because a debt must
+/// not be forgotten. Denies and counts a refusal if no slot is available.
+pub fn raise<S: Slots>(
+    slots: &S,
+    lifetime: Lifetime,
+    bound: impl Fn(Timestamp) -> Timestamp,
+) -> Outcome {
+    let mut tries = 0;
+    loop {
+        let outcome = match find(slots) {
+            None => create(slots, lifetime, &bound),
+            Some(record) => {
+                let now = slots.now();
+                let state = record.1.empty_at().max(bound(now));
+                write(slots, record, raised(state, now), lifetime).then_some(raised(state, now))
+            }
         };
-        if is_done {
-            return;
+        if let Some(outcome) = outcome {
+            return outcome;
         }
         count(slots, Event::Conflict);
         slots.pause(tries);
+        tries = tries.saturating_add(1);
     }
 }
 
-/// Creates a record in the state that `empty_at` returns for the current instant. Returns `false`
-/// if the caller must start again. Returns `true` and counts a refusal if no slot is available.
-fn create<S: Slots>(slots: &S, empty_at: impl Fn(Timestamp) -> Timestamp) -> bool {
-    let birth = |now| Outcome {
-        verdict: Verdict::Granted,
-        now,
-        empty_at: empty_at(now),
-    };
-    let outcome = claim(slots, Lifetime::UNKNOWN, birth);
+/// Creates a record in the state that `state` returns for the current instant. Returns `None` if
+/// the caller must start again. Returns a denial and counts a refusal if no slot is available.
+fn create<S: Slots>(
+    slots: &S,
+    lifetime: Lifetime,
+    state: impl Fn(Timestamp) -> Timestamp,
+) -> Option<Outcome> {
+    let outcome = claim(slots, lifetime, |now| raised(state(now), now));
     if outcome.is_some_and(|outcome| !outcome.granted()) {
         count(slots, Event::Refused);
     }
-    outcome.is_some()
+    outcome
+}
+
+/// Returns the outcome of a change that leaves the state `empty_at` at `now`.
+const fn raised(empty_at: Timestamp, now: Timestamp) -> Outcome {
+    Outcome {
+        verdict: Verdict::Granted,
+        now,
+        empty_at,
+    }
 }
 
 /// Reports whether the key has a record that is not full.

@@ -370,23 +370,34 @@ fn a_created_record_replaces_no_other() {
 #[test]
 fn a_raised_record_is_created_or_moves_forward() {
     let table = Table::new(&[(3, Word::EMPTY)]);
-    protocol::raise(&table, NOW + 50);
+    protocol::raise(&table, Lifetime::UNKNOWN, |_| NOW + 50);
     assert_eq!(table.records(), [(3, NOW + 50)]);
-    protocol::raise(&table, NOW + 40);
+    protocol::raise(&table, Lifetime::UNKNOWN, |_| NOW + 40);
     assert_eq!(table.records(), [(3, NOW + 50)], "never back");
     // A lost race is repeated.
     table.losses.set(2000);
-    protocol::raise(&table, NOW + 60);
+    protocol::raise(&table, Lifetime::UNKNOWN, |_| NOW + 60);
     assert_eq!(table.records(), [(3, NOW + 60)]);
     let expected = [(Event::Inserted, 1), (Event::Conflict, 2000)];
     assert_eq!(table.events(), expected);
     // A full record is moved, too. Its new lifetime covers that of any quota.
     table.slots[3].set(live(MINE, NOW - 100));
-    protocol::raise(&table, NOW);
+    protocol::raise(&table, Lifetime::UNKNOWN, |_| NOW);
     table.now.set(NOW + 86_399 * TICKS_PER_SECOND);
     assert!(protocol::contains(&table));
+    let table = Table::new(&[(3, live(MINE, NOW))]);
+    let later = protocol::raise(&table, Lifetime::covering(100), |now| now + 50);
+    let earlier = protocol::raise(&table, Lifetime::covering(100), |now| now + 40);
+    assert_eq!((later, later.granted()), (earlier, true));
+    assert_eq!((later.empty_at, later.now), (NOW + 50, NOW));
+    table.now.set(NOW + 150);
+    assert!(
+        !protocol::contains(&table),
+        "its lifetime is that of its quota"
+    );
     let table = Table::new(&[]);
-    protocol::raise(&table, NOW + 50);
+    let refused = protocol::raise(&table, Lifetime::UNKNOWN, |_| NOW + 50);
+    assert_eq!(refused.verdict, Verdict::Denied(Denial::TableFull));
     assert_eq!(table.events(), [(Event::Refused, 1)]);
 }
 

@@ -243,7 +243,7 @@ impl<G: Guards> Caller<G> {
     }
 
     pub fn raise(&self, bound: Timestamp) {
-        self.alive(|slots| protocol::raise(slots, bound));
+        self.alive(|slots| protocol::raise(slots, Lifetime::UNKNOWN, |_| bound));
     }
 
     pub fn until(&self, instant: Timestamp) {

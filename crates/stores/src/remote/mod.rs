@@ -33,10 +33,10 @@ mod transport;
 use breaker::{Breaker, Passage};
 use denial_cache::Entry;
 pub use failure::{Blame, Cause, Failure};
-use gcra::clock::{Timestamp, boot_clock};
+use gcra::clock::{Ticks, Timestamp, boot_clock};
 use gcra::key::{Key, KeyHasher};
 use gcra::step::{Outcome, Step};
-use gcra::store::Put;
+use gcra::store::{Put, UNKNOWN_SPAN, empty_at};
 use segment::cells::resolve;
 pub use segment::cells::{breaker, denial_cache, durations};
 use segment::host::Host;
@@ -188,7 +188,7 @@ impl<'h, T: Transport> Remote<'h, T> {
     /// bucket. `entry` is the bucket's entry in the denial cache.
     fn inherit(&self, key: Key<'_>, entry: Option<Entry>) {
         if let Some(entry) = entry {
-            self.host.slots().raise(key, entry.bound);
+            self.host.slots().raise(key, UNKNOWN_SPAN, |_| entry.bound);
         }
     }
 
@@ -260,6 +260,43 @@ impl<'h, T: Transport> Remote<'h, T> {
             self.host.denial_cache().clear(key.hash, boot_clock());
         }
         answer
+    }
+
+    /// Moves the bucket's state forward to the instant `age` ticks ago, as [`Put::Raise`] does.
+    /// Returns the state afterwards, as the outcome of a dry step for the whole bucket of `span`
+    /// ticks. Records this state in the denial cache, so that this host denies the next calls
+    /// without asking the store.
+    ///
+    /// # Errors
+    /// Fails like [`Remote::take`].
+    pub fn raise(&self, key: Key<'_>, age: i64, span: Ticks) -> Result<Answer<Outcome>, Failure> {
+        let look = Step::new(span, span).dry();
+        let name = self.transport.name(key.identifier);
+        let now = boot_clock();
+        let entry = self.find(key, now);
+        let seen = entry.and_then(|entry| self.seen(&entry, span, now));
+        let ask = Ask {
+            name,
+            step: look,
+            first: None,
+            seen: None,
+        };
+        let asked = |transport: &T, deadline| {
+            transport.put(&ask.name, &Put::Raise { age, span }, seen, deadline)?;
+            let sent = boot_clock();
+            let reply = transport.take(&ask, deadline)?;
+            self.learn(key, &look, &reply, entry.as_ref(), sent);
+            Ok(reply.outcome)
+        };
+        let deadline = now + self.settings.timeout;
+        self.ask_until(deadline, &ask.name, asked, |policy, _| {
+            if policy != OnFailure::Local {
+                return policy.answer(self.host, key, &look, None);
+            }
+            self.inherit(key, entry);
+            let state = |now| empty_at(now, age);
+            self.host.slots().raise(key, span, state)
+        })
     }
 
     /// Calls `ask` with a transport and the deadline, unless the breaker is open. The breaker

@@ -78,6 +78,8 @@ pub enum Query {
     Reset,
     /// Creates a record, unless there is one.
     Start,
+    /// Moves the state forward, or creates a record.
+    Raise,
     /// Undoes a take. Refunds only the tokens that the bucket still lacks because of that take.
     GiveBack,
     /// Returns 0 if the collation of the column `identifier` distinguishes all names that are
@@ -106,6 +108,7 @@ impl Query {
         Self::Refund,
         Self::Reset,
         Self::Start,
+        Self::Raise,
         Self::GiveBack,
         Self::Folds,
         Self::Find,
@@ -145,6 +148,8 @@ impl Query {
             (Self::Reset, _) => "UPDATE :table SET microtime = 0 WHERE identifier = :name",
             (Self::Start, Dialect::MySql) => mysql::START,
             (Self::Start, _) => START,
+            (Self::Raise, Dialect::MySql) => mysql::RAISE,
+            (Self::Raise, _) => RAISE,
             (Self::Folds, Dialect::MySql) => mysql::FOLDS,
             (Self::Folds, Dialect::PgSql) => pgsql::FOLDS,
             (Self::Folds, Dialect::Sqlite) => sqlite::FOLDS,
@@ -214,6 +219,11 @@ const GIVE_BACK: &str = "UPDATE :table SET microtime = :lesser(microtime, :great
 
 const START: &str = "INSERT INTO :table AS s (identifier, microtime) VALUES (:name, (:now - :age) / :million) \
      ON CONFLICT (identifier) DO UPDATE SET microtime = (:now - :age) / :million WHERE :state = 0";
+
+/// Changes nothing if the row does not hold a bucket.
+const RAISE: &str = "INSERT INTO :table AS s (identifier, microtime) VALUES (:name, (:now - :age) / :million) \
+     ON CONFLICT (identifier) DO UPDATE SET microtime = :greater(:state, :now - :age) / :million \
+     WHERE :state < 9000000000000000";
 
 const CREATE: &str = "CREATE TABLE IF NOT EXISTS :table \
      (identifier varchar(255) NOT NULL PRIMARY KEY, microtime double precision NOT NULL)";

@@ -40,6 +40,11 @@ pub const STEP: &str = "INSERT INTO :table (identifier, microtime) VALUES (:name
 pub const START: &str = "INSERT INTO :table (identifier, microtime) VALUES (:name, (:now - :age) / 1e6) \
      ON DUPLICATE KEY UPDATE microtime = IF(:state = 0, (:now - :age) / 1e6, microtime)";
 
+/// Changes nothing if the row does not hold a bucket.
+pub const RAISE: &str = "INSERT INTO :table (identifier, microtime) VALUES (:name, (:now - :age) / 1e6) \
+     ON DUPLICATE KEY UPDATE microtime = \
+     IF(:state < 9000000000000000, GREATEST(:state, :now - :age) / 1e6, microtime)";
+
 /// The limit overrides `sql_select_limit` of the session.
 pub const LOOK: &str =
     "SELECT :now, COALESCE((SELECT :state FROM :table AS s WHERE identifier = :name), 0) LIMIT 1";

@@ -1,7 +1,7 @@
 //! Tests keys whose value is not a bucket. The call fails and does not change the value. The store
 //! does not count as failed.
 
-use crate::caller::{Caller, HOUR, PLAIN, RESET, refund, take};
+use crate::caller::{CAPACITY, Caller, HOUR, PLAIN, RESET, refund, take};
 use gcra::Put;
 use segment::slots::counters::Event;
 use stores::remote::Cause;
@@ -28,7 +28,9 @@ fn assert_left_alone(caller: &Caller, identifier: &str) {
         assert!(matches!(cause, Cause::Record), "{identifier}: {cause}");
     }
     let age = HOUR.cast_signed();
-    for put in [RESET, refund(1), Put::Bootstrap { age }] {
+    let span = CAPACITY * HOUR;
+    let (bootstrap, raise) = (Put::Bootstrap { age }, Put::Raise { age, span });
+    for put in [RESET, refund(1), bootstrap, raise] {
         let cause = caller.change(identifier, &put).unwrap_err().cause;
         assert!(matches!(cause, Cause::Record), "{identifier}: {cause}");
     }

@@ -247,7 +247,7 @@ impl Transport for Memcached {
     ) -> Result<(), Cause> {
         let key = changes.first().map_or(&b""[..], |(name, ..)| name);
         let changes = changes.iter().map(|&(name, put, seen)| {
-            let seen = seen.filter(|_| matches!(put, Put::Refund { .. }));
+            let seen = seen.filter(|_| matches!(put, Put::Refund { .. } | Put::Raise { .. }));
             let decide = |record: Record, now: Timestamp, _: u32| change(put, record, now);
             Change::new(name, None, false, seen, decide)
         });
@@ -353,6 +353,11 @@ fn change(put: &Put, record: Record, now: Timestamp) -> Decision<()> {
                 return Decision::Keep(());
             }
             (state, state + UNKNOWN_SPAN)
+        }
+        Put::Raise { age, span } => {
+            let state = empty_at(now, age).ceil(TICKS_PER_MICROSECOND);
+            let state = state.max(record.empty_at);
+            (state, state + span)
         }
     };
     Decision::Write((), state, full_at)

@@ -187,6 +187,12 @@ fn changing(put: &Put, seen: Option<i64>) -> Vec<Argument<'static>> {
             micros_ago(Some(age)),
             Argument::micros(UNKNOWN_SPAN),
         ],
+        Put::Raise { age, span } => vec![
+            Argument::Word(b"raise"),
+            micros_ago(Some(age)),
+            Argument::micros(span),
+            lost_ago(seen),
+        ],
     }
 }
 

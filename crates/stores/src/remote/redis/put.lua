@@ -1,7 +1,7 @@
 -- Changes one bucket without taking tokens.
 --
 -- KEYS[1]  the bucket
--- ARGV     one of three forms:
+-- ARGV     one of four forms:
 --          "refund"
 --            the cost and the span in microseconds
 --            "" or an upper bound of the microseconds since the bucket was empty,
@@ -14,6 +14,10 @@
 --          "bootstrap"
 --            the microseconds since the bucket was empty
 --            the microseconds that a record with an unknown span lives
+--          "raise"
+--            the microseconds since the bucket was empty; an earlier state moves forward to them
+--            the span in microseconds
+--            "" or an upper bound as in "refund"
 -- Reply    1
 
 local record, refusal = read(KEYS[1])
@@ -42,6 +46,12 @@ if ARGV[1] == 'refund' then
 elseif ARGV[1] == 'reset' then
     -- Do not delete the record, because a host with a cached denial would restore a missing record.
     write(KEYS[1], 0, now + ARGV[2])
+elseif ARGV[1] == 'raise' then
+    if not record and ARGV[4] ~= '' then
+        record = now - ARGV[4]
+    end
+    local state = math.max(record or 0, now - ARGV[2])
+    write(KEYS[1], state, state + ARGV[3])
 elseif not record or record == 0 then
     local state = now - ARGV[2]
     write(KEYS[1], state, state + ARGV[3])

@@ -1,0 +1,73 @@
+//! `block()` and `drain()`, which leave the bucket at most a number of tokens, later or now.
+//!
+//! Both move the state `empty_at` forward to an instant, and never back. So two workers that block
+//! at once block once, and no call shortens a block.
+
+use super::bucket::Bucket;
+use super::charge::changed;
+use super::question::Question;
+use crate::{decision, exceptions, tokens};
+use gcra::quota::MAX_SPAN;
+use gcra::{Decision, Step, Ticks, seconds};
+use zend::{Call, Number, Thrown, Zval, throw};
+
+/// Implements `block(float $seconds): TokenBucket\Decision`.
+pub fn block(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
+    let seconds = call.float(1)?;
+    let ticks = seconds::to_ticks(seconds).map_err(|error| exceptions::bad_amount(1, error))?;
+    // `to_ticks` limits its result to the greatest span.
+    if ticks >= MAX_SPAN {
+        let message = "must be less than 2^60 nanoseconds (36 years)";
+        return Err(throw::argument_value(1, message));
+    }
+    let mut question = Question::of(call.this::<Bucket>(), Number::Int(1), 1)?;
+    question.native("block")?;
+    let step = question.measured_step()?;
+    // A bucket that never holds a token is full at the end of the block.
+    let cost = step.cost.min(step.span);
+    let decision = raise(&mut question, Step { cost, ..step }, ticks, "block")?;
+    *result = decision::to_object(&question.plan.quota, &decision);
+    Ok(())
+}
+
+/// Implements `drain(int|float $tokens = 0): TokenBucket\Decision`.
+pub fn drain(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
+    let number = tokens::or(call, 0, 0)?;
+    let mut question = Question::of(call.this::<Bucket>(), number, 1)?;
+    question.native("drain")?;
+    let step = question.measured_step()?;
+    let decision = raise(&mut question, step, 0, "drain")?;
+    *result = decision::to_object(&question.plan.quota, &decision);
+    Ok(())
+}
+
+/// Leaves the bucket at most the tokens of `left`, `ticks` from now. Changes nothing if they exceed
+/// the capacity. Returns the decision as `charge()` does.
+///
+/// # Errors
+/// Throws the same as [`Question::take`].
+fn raise(
+    question: &mut Question<'_>,
+    left: Step,
+    ticks: Ticks,
+    method: &str,
+) -> Result<Decision, Thrown> {
+    // An overriding `_bootstrap()` creates the bucket first, as for a call that takes nothing.
+    (question.number, question.step.cost, question.step.span) = (Number::Int(0), 0, left.span);
+    let storage = question.native(method)?;
+    if question.plan.overrides.bootstrap {
+        question.take(storage)?;
+    }
+    let (key, look) = (question.plan.key(), Step::new(left.span, left.span).dry());
+    let (outcome, fallback) = if left.exceeds_capacity() {
+        storage.take_or_fall_back(key, &look, None)?
+    } else {
+        // Both are at most 2^60.
+        let age = left.cost.cast_signed() - ticks.cast_signed();
+        storage.raise(key, age, left.span)?
+    };
+    Ok(Decision {
+        fallback,
+        ..changed(&question.plan.quota, &look, &outcome)
+    })
+}
