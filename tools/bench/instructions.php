@@ -93,6 +93,7 @@ function statements_of_php(string $dsn): array
         'new storage, new bucket, attempt(1)' => ['(new TokenBucket(new TokenBucketStorageSharedMemory, "new", ' . MUCH . ', 1))->attempt(1)', []],
         'headers() of a decision, granted' => ['$decision->headers("api")', ['decision' => $bucket['bucket']->attempt()]],
         'attemptAll() of three buckets' => ['TokenBucket::attemptAll($orders[$at++ % 6])', ['orders' => $orders]],
+        'acquire() and release() of a permit' => ['$limit->acquire()->release()', ['limit' => new TokenBucket\ConcurrencyLimit($storage, 'permits', 8)]],
         'consume(1) on Redis, denied by the denial cache' => ['$bucket->consume(1)', ['bucket' => denying(redis_storage($dsn, true))]],
     ];
 }
