@@ -42,6 +42,9 @@ function subjects(): array
         'memory, full table' => fn () => new FullTableSubject,
         'memory, evicting table' => fn () => new EvictingTableSubject,
         'memory, deaths within' => fn () => new DyingSubject,
+        'permits' => fn () => new PermitsSubject,
+        'permits, deaths within' => fn () => new DyingPermitsSubject,
+        'permits, nginx' => fn () => exec('command -v nginx') === '' ? 'nginx is not installed' : new PermitsBehindNginxSubject,
         'redis' => fn () => new RedisSubject,
         'redis, local fallback' => fn () => new RedisLocalSubject,
         'cluster' => fn () => new RedisClusterSubject,
@@ -72,6 +75,7 @@ function controls(): array
 {
     $limiter = fn (string $class) => new ControlSubject($class);
     $caller = fn (string $class) => new WrongCallerSubject($class);
+    $permits = fn (string $class) => new PermitControlSubject($class);
     return [
         'CheckThenIncrement' => [1, $limiter],
         'FetchDecideSave' => [1, $limiter],
@@ -81,6 +85,11 @@ function controls(): array
         'WholeCancel' => [1, $caller],
         'ForgottenCharge' => [1, $caller],
         'LateGiveBack' => [1, $caller],
+        'CountedPermits' => [3, $permits],
+        'LeasedPermits' => [1, $permits],
+        'UncheckedPermits' => [1, $permits],
+        'NumberedPermits' => [1, fn (string $class) => can_unshare() ? new PermitControlApartSubject($class) : 'unshare is not permitted'],
+        'OnceReadPermits' => [2, $permits],
         // These clocks differ by more than is allowed. If the clocks did not move, all would hold.
         'clocks wrong by up to 500 ms' => [1, fn () => clocks(500_000)],
     ];

@@ -70,6 +70,32 @@ abstract class Subject
         return php_command($this->ini());
     }
 
+    /**
+     * Returns the id of the PHP of a worker. $id is the id of the process that command() has
+     * started.
+     */
+    public function process(int $slot, int $id): int
+    {
+        return $id;
+    }
+
+    /** Returns the code that the workers of php-fpm run. */
+    public function code(): string
+    {
+        return file_get_contents(__DIR__ . '/worker.php');
+    }
+
+    /** Lets a worker of php-fpm run a script. Returns its output, or null if the worker died. */
+    public function request(string $script, array $query): ?string
+    {
+        return $this->fpm->get($script, $query);
+    }
+
+    /** Returns when no process of the trial runs any more. $folder holds the logs. */
+    public function finish(string $folder): void
+    {
+    }
+
     /** Returns the path of this tree's extension. */
     protected static function module(): string
     {
@@ -156,10 +182,14 @@ abstract class Subject
         return $faults + $this->store_faults();
     }
 
-    /** Starts a php-fpm with two workers. Returns null if it is not installed. */
-    protected function start_fpm(array $ini = []): ?Fpm
+    /**
+     * Starts a php-fpm with a worker for each client. Returns null if it is not installed.
+     *
+     * @param array<string, string> $directives more directives of the pool
+     */
+    protected function start_fpm(array $ini = [], array $directives = []): ?Fpm
     {
-        return Fpm::binary() === null ? null : new Fpm(['www' => ['pm.max_children' => $this->clients]], $ini);
+        return Fpm::binary() === null ? null : new Fpm(['www' => ['pm.max_children' => $this->clients] + $directives], $ini);
     }
 
     /** Returns a fault that suspends the server and its child processes. */

@@ -66,6 +66,10 @@ final class Trial
             ['logs' => $this->folder, 'end' => $this->end] + $this->subject->load()
         ));
         chmod("$this->folder/load.json", 0644);
+        touch("$this->folder/out");
+        // Workers of another user can open this file, too.
+        touch("$this->folder/alive");
+        chmod("$this->folder/alive", 0644);
         for ($slot = 0; $slot < $this->subject->workers; $slot++) {
             $this->start($slot);
         }
@@ -76,6 +80,7 @@ final class Trial
         }
         $this->sleep_until($this->end);
         $late = $this->finish();
+        $this->subject->finish($this->folder);
         $this->counts['stopped longer by ms'] = intdiv($late, 1_000_000);
         file_put_contents("$this->folder/rules", $this->subject->rules($late));
         exec(escapeshellarg(getenv('PROVE_JUDGE')) . ' ' . escapeshellarg($this->folder), $told, $code);
@@ -173,6 +178,8 @@ final class Trial
     public function kill_worker(int $roll): void
     {
         $slot = $roll % $this->subject->workers;
+        // A worker that dies by itself may already be dead.
+        $this->subject::DIES || $this->events->doom($this->workers[$slot][1]);
         $this->end_worker($slot);
         $this->start($slot);
     }
@@ -194,7 +201,8 @@ final class Trial
             return false;
         }
         $worker = $workers[$roll % count($workers)];
-        send_signal('KILL', $worker);
+        $this->events->doom($worker);
+        posix_kill($worker, SIGKILL);
         for ($i = 0; $i < 1_000 && preg_match('/.*\) [^ZX] /s', (string) @file_get_contents("/proc/$worker/stat")); $i++) {
             usleep(1_000);
         }
@@ -221,14 +229,16 @@ final class Trial
             . ' -- ' . escapeshellarg("$this->folder/load.json") . " $slot $seed";
         $out = ['file', "$this->folder/out", 'a'];
         $process = proc_open("exec $command", [['file', '/dev/null', 'r'], $out, $out], $pipes);
-        $this->workers[$slot] = [$process, proc_get_status($process)['pid']];
+        $this->workers[$slot] = [$process, $this->subject->process($slot, proc_get_status($process)['pid'])];
     }
 
     private function end_worker(int $slot): void
     {
         [$process, $id] = $this->workers[$slot];
         unset($this->workers[$slot]);
-        proc_terminate($process, 9);
+        if (proc_get_status($process)['running']) {
+            posix_kill($id, SIGKILL);
+        }
         proc_close($process);
         $this->events->death($id);
     }
@@ -249,7 +259,7 @@ final class Trial
         if ($fpm === null) {
             return;
         }
-        $script = $fpm->script('worker', file_get_contents(__DIR__ . '/worker.php'));
+        $script = $fpm->script('worker', $this->subject->code());
         for ($client = 0; $client < $this->subject->clients; $client++) {
             $pid = pcntl_fork();
             if ($pid !== 0) {
@@ -258,12 +268,13 @@ final class Trial
             }
             for ($request = 1; hrtime(true) < $this->end; $request++) {
                 try {
-                    $fpm->get($script, [
+                    $said = $this->subject->request($script, [
                         'load' => "$this->folder/load.json",
                         'slot' => -1,
                         'seed' => crc32("fpm $client $request"),
                         'milliseconds' => self::REQUEST,
                     ]);
+                    file_put_contents("$this->folder/out", (string) $said, FILE_APPEND);
                 } catch (RuntimeException) {
                     // php-fpm is reloading.
                     usleep(5_000);

@@ -32,6 +32,7 @@ final class CallLog
     private const START = 0;
     private const END = 1;
     private const DEATH = 2;
+    private const DOOM = 3;
 
     /** @var resource */
     private $file;
@@ -73,6 +74,12 @@ final class CallLog
     public function death(int $process): void
     {
         $this->write(hrtime(true), $process, 0, self::DEATH, 0, 0, 0, 0);
+    }
+
+    /** Notes the instant before a process is killed. */
+    public function doom(int $process): void
+    {
+        $this->write(hrtime(true), $process, 0, self::DOOM, 0, 0, 0, 0);
     }
 
     private function begin(int $kind, int $bucket, float $cost, int $time, int $wait): int
@@ -421,18 +428,30 @@ final class Load
     }
 }
 
+/** Returns the id of this process in the namespace of the campaign. */
+function process_id(): int
+{
+    return (int) readlink('/proc/self');
+}
+
 // The campaign includes this file only for CallLog.
 if (basename($_SERVER['SCRIPT_FILENAME']) === 'worker.php') {
     [$load, $slot, $seed] = isset($_GET['load']) ? [$_GET['load'], $_GET['slot'], $_GET['seed']] : array_slice($argv, 1, 3);
     $load = json_decode(file_get_contents($load), true);
     mt_srand((int) $seed);
-    if (isset($load['control'])) {
-        require_once __DIR__ . '/controls.inc.php';
-        $limiter = new $load['control']($load);
-    } else {
-        $limiter = new Extension($load['storage']);
-    }
     $end = isset($_GET['milliseconds']) ? min($load['end'], hrtime(true) + 1_000_000 * (int) $_GET['milliseconds']) : $load['end'];
-    (new Load($limiter, new CallLog($load['logs'], getmypid()), $load, (int) $slot))->run($end);
+    $log = new CallLog($load['logs'], process_id());
+    $of_permits = isset($load['permits']);
+    if (isset($load['control'])) {
+        require_once __DIR__ . ($of_permits ? '/permit_controls.inc.php' : '/controls.inc.php');
+        $limiter = new $load['control']($load);
+    }
+    if ($of_permits) {
+        // Under php-fpm the class is in this file.
+        class_exists('PermitLoad') || require_once __DIR__ . '/permits.inc.php';
+        (new PermitLoad($limiter ?? new Permits, $log, $load))->run($end);
+    } else {
+        (new Load($limiter ?? new Extension($load['storage']), $log, $load, (int) $slot))->run($end);
+    }
     echo 'done';
 }

@@ -15,6 +15,8 @@
 //! - [`waits`]: after the wait that a denial stated, the bucket held the tokens, if no other call
 //!   took any.
 //!
+//! [`permits`] judges concurrency limits instead, by rules of its own.
+//!
 //! Each rule takes O(n log n) for n calls. If a caller died in a call or got an error, the outcome
 //! of the call is unknown. Such a call may explain a denial and never counts against the bound.
 //!
@@ -26,6 +28,7 @@ pub mod call;
 pub mod denials;
 pub mod gifts;
 pub mod log;
+pub mod permits;
 pub mod record;
 pub mod rules;
 pub mod sums;

@@ -33,30 +33,32 @@ pub struct Log {
     pub uncached: BTreeSet<u32>,
 }
 
+/// The process id of a caller, and its log records.
+pub type Caller = (u32, Vec<Record>);
+
+/// Reads the text of the rules and the log records in a folder.
+///
+/// # Errors
+///
+/// Returns a message with the file that cannot be read or is invalid.
+pub fn read(folder: &Path) -> Result<(String, Vec<Caller>), String> {
+    let rules = folder.join("rules");
+    let text =
+        fs::read_to_string(&rules).map_err(|error| format!("{}: {error}", rules.display()))?;
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).map_err(|error| error.to_string())? {
+        let path = entry.map_err(|error| error.to_string())?.path();
+        if path.extension().is_some_and(|extension| extension == "log") {
+            files.push((process(&path), records(&path)?));
+        }
+    }
+    Ok((text, files))
+}
+
 /// The instants of deaths by process, in ascending order.
 type Deaths = BTreeMap<u32, Vec<Nanos>>;
 
 impl Log {
-    /// Reads the rules and the log records in a folder.
-    ///
-    /// # Errors
-    ///
-    /// Returns a message with the file that cannot be read or is invalid.
-    pub fn read(folder: &Path) -> Result<Self, String> {
-        let text = fs::read_to_string(folder.join("rules"))
-            .map_err(|error| format!("{}: {error}", folder.join("rules").display()))?;
-        let mut log = Self::from_rules(&text)?;
-        let mut files = Vec::new();
-        for entry in fs::read_dir(folder).map_err(|error| error.to_string())? {
-            let path = entry.map_err(|error| error.to_string())?.path();
-            if path.extension().is_some_and(|extension| extension == "log") {
-                files.push((process(&path), records(&path)?));
-            }
-        }
-        log.add(&files)?;
-        Ok(log)
-    }
-
     /// Returns a log with the rules of `text` and without calls.
     ///
     /// # Errors
@@ -106,7 +108,7 @@ impl Log {
     /// # Errors
     ///
     /// Returns a message with the bucket that has no rule.
-    pub fn add(&mut self, files: &[(u32, Vec<Record>)]) -> Result<(), String> {
+    pub fn add(&mut self, files: &[Caller]) -> Result<(), String> {
         let all = || files.iter().flat_map(|(_, records)| records);
         let last = all().map(|record| record.time).max().unwrap_or(0);
         let mut deaths = Deaths::new();

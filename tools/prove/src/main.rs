@@ -4,8 +4,10 @@
 //! nothing. Logs prove nothing if they cannot be read, hold no grant, or have too large allowances.
 
 use anyhow::bail;
-use prove::log::Log;
+use prove::log::{self, Log};
+use prove::permits::{self, Limits};
 use prove::verdict::Verdict;
+use std::fmt::Display;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -21,19 +23,34 @@ fn judge() -> anyhow::Result<ExitCode> {
     let (Some(folder), None) = (arguments.next(), arguments.next()) else {
         bail!("usage: prove FOLDER");
     };
-    let log = Log::read(Path::new(&folder)).map_err(anyhow::Error::msg)?;
-    let mut verdict = Verdict::of(&log);
+    let (rules, files) = log::read(Path::new(&folder)).map_err(anyhow::Error::msg)?;
+    let (is_convicted, is_evidence) = if let Some(limits) = Limits::from_rules(&rules) {
+        let verdict = permits::Verdict::of(&files, &limits).map_err(anyhow::Error::msg)?;
+        say(&verdict, verdict.is_convicted(), verdict.messages.clone());
+        (verdict.is_convicted(), verdict.is_evidence())
+    } else {
+        let mut log = Log::from_rules(&rules).map_err(anyhow::Error::msg)?;
+        log.add(&files).map_err(anyhow::Error::msg)?;
+        let verdict = Verdict::of(&log);
+        say(&verdict, verdict.is_convicted(), verdict.faults.clone());
+        let is_evidence = !verdict.is_slack() && verdict.granted > 0;
+        (verdict.is_convicted(), is_evidence)
+    };
+    Ok(match (is_convicted, is_evidence) {
+        (true, _) => ExitCode::from(1),
+        (false, true) => ExitCode::SUCCESS,
+        (false, false) => ExitCode::from(2),
+    })
+}
+
+/// Prints the verdict, and its first faults if it is a conviction.
+fn say(verdict: &impl Display, is_convicted: bool, mut faults: Vec<String>) {
     println!("{verdict}");
-    if verdict.is_convicted() {
+    if is_convicted {
         // Faults of rule 1 come first, so that others do not hide them.
-        verdict.faults.sort();
-        for fault in verdict.faults.iter().take(6) {
+        faults.sort();
+        for fault in faults.iter().take(6) {
             println!("  {fault}");
         }
-        return Ok(ExitCode::from(1));
     }
-    if verdict.is_slack() || verdict.granted == 0 {
-        return Ok(ExitCode::from(2));
-    }
-    Ok(ExitCode::SUCCESS)
 }

@@ -32,6 +32,8 @@ pub enum Phase {
     End,
     /// The death of a caller. `bucket` holds the caller's process id.
     Death,
+    /// The instant before a caller is killed. `bucket` holds the caller's process id.
+    Doom,
 }
 
 /// The result that a caller received, without its details.
@@ -97,7 +99,7 @@ fn u32_at(bytes: &[u8; SIZE], offset: usize) -> Option<u32> {
 }
 
 fn phase(byte: u8) -> Option<Phase> {
-    [Phase::Start, Phase::End, Phase::Death]
+    [Phase::Start, Phase::End, Phase::Death, Phase::Doom]
         .get(usize::from(byte))
         .copied()
 }

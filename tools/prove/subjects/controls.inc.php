@@ -18,7 +18,12 @@ class ControlSubject extends Subject
 
     public function load(): array
     {
-        return ['control' => $this->control, 'address' => "unix://{$this->server->socket}"] + self::TAKES + parent::load();
+        return ['control' => $this->control, 'address' => $this->address()] + self::TAKES + parent::load();
+    }
+
+    protected function address(): string
+    {
+        return "unix://{$this->server->socket}";
     }
 
     protected function storage(): array

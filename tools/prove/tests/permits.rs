@@ -1,0 +1,176 @@
+//! Judges logs of permits made by hand, rule by rule.
+
+use prove::permits::{Limits, Verdict};
+use prove::record::{Record, SIZE};
+
+const START: u8 = 0;
+const END: u8 = 1;
+const DEATH: u8 = 2;
+const DOOM: u8 = 3;
+const TAKE: u8 = 0;
+const CANCEL: u8 = 6;
+const DONE: u8 = 1;
+const DENIED: u8 = 2;
+const CONTENDED: u8 = 3;
+/// The process id in a file that only has deaths.
+const CAMPAIGN: u32 = 99;
+
+fn record(time: u64, bucket: u32, what: [u8; 3], sequence: u32, cost: u32, wait: u64) -> Record {
+    let mut bytes = [0; SIZE];
+    bytes[..8].copy_from_slice(&time.to_le_bytes());
+    bytes[8..12].copy_from_slice(&bucket.to_le_bytes());
+    bytes[12..16].copy_from_slice(&(1_000 * cost).to_le_bytes());
+    bytes[16..19].copy_from_slice(&what);
+    bytes[20..24].copy_from_slice(&sequence.to_le_bytes());
+    bytes[24..].copy_from_slice(&wait.to_le_bytes());
+    Record::parse(&bytes).unwrap_or_else(|| panic!("no record: {bytes:?}"))
+}
+
+/// Returns the records of a call with a limit of 2.
+fn ask(sequence: u32, start: u64, end: u64, answer: u8) -> [Record; 2] {
+    [
+        record(start, 7, [START, TAKE, 0], sequence, 2, 0),
+        record(end, 7, [END, TAKE, answer], sequence, 0, 0),
+    ]
+}
+
+fn release(sequence: u32, of: u32, start: u64, end: u64) -> [Record; 2] {
+    [
+        record(start, 7, [START, CANCEL, 0], sequence, 0, of.into()),
+        record(end, 7, [END, CANCEL, DONE], sequence, 0, 0),
+    ]
+}
+
+/// Returns the records of a permit that is held from one call to another.
+fn hold(asked: [u64; 2], released: [u64; 2]) -> Vec<Record> {
+    [
+        ask(0, asked[0], asked[1], DONE),
+        release(1, 0, released[0], released[1]),
+    ]
+    .concat()
+}
+
+fn denial(start: u64, end: u64) -> Vec<Record> {
+    ask(0, start, end, DENIED).to_vec()
+}
+
+fn killed(process: u32, doom: u64, death: u64) -> Vec<Record> {
+    vec![
+        record(doom, process, [DOOM, 0, 0], 0, 0, 0),
+        record(death, process, [DEATH, 0, 0], 0, 0, 0),
+    ]
+}
+
+/// Judges callers with the process ids 1, 2 and so on, and deaths.
+fn judge(rules: &str, callers: &[Vec<Record>], deaths: &[Record]) -> Verdict {
+    let limits = Limits::from_rules(rules).unwrap_or_else(|| panic!("no limits: {rules}"));
+    let mut files: Vec<_> = (1..).zip(callers.iter().cloned()).collect();
+    files.push((CAMPAIGN, deaths.to_vec()));
+    Verdict::of(&files, &limits).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn faults(callers: &[Vec<Record>], deaths: &[Record]) -> [u64; 3] {
+    judge("limit 7 2\n", callers, deaths).faults
+}
+
+#[test]
+fn three_holders_of_a_limit_of_two_are_too_many() {
+    let two = [hold([10, 11], [50, 51]), hold([20, 21], [40, 41])];
+    assert_eq!(faults(&two, &[]), [0; 3]);
+    let [a, b] = two;
+    let third = hold([30, 31], [60, 61]);
+    assert_eq!(faults(&[a.clone(), b.clone(), third], &[]), [1, 0, 0]);
+    // The third call was answered when another release had begun.
+    let later = hold([30, 40], [60, 61]);
+    assert_eq!(faults(&[a, b, later], &[]), [0; 3]);
+}
+
+#[test]
+fn a_holder_is_certain_until_it_is_about_to_be_killed() {
+    let dead = [ask(0, 10, 11, DONE), ask(1, 12, 13, DONE)].concat();
+    let third = |start| [dead.clone(), hold([start, start + 1], [90, 91])];
+    assert_eq!(faults(&third(40), &killed(1, 50, 60)), [1, 0, 0]);
+    // The kernel may have ended the process at any instant after the signal.
+    assert_eq!(faults(&third(50), &killed(1, 50, 60)), [0; 3]);
+    let verdict = judge("limit 7 2\n", &third(50), &killed(1, 50, 60));
+    assert_eq!((verdict.granted, verdict.died), (3, 2));
+}
+
+#[test]
+fn a_denial_needs_as_many_holders_as_its_limit_at_one_instant() {
+    let one = [hold([10, 11], [50, 51])];
+    let with = |more: Vec<Record>| [one.to_vec(), vec![more, denial(20, 30)]].concat();
+    assert_eq!(faults(&with(hold([12, 13], [40, 41])), &[]), [0; 3]);
+    // A call may have held its permit since its start, and until its end.
+    assert_eq!(faults(&with(hold([30, 80], [90, 91])), &[]), [0; 3]);
+    assert_eq!(faults(&with(hold([12, 13], [15, 20])), &[]), [0; 3]);
+    // Two permits are held one after the other.
+    let turns = [
+        hold([10, 11], [50, 51]),
+        hold([12, 13], [22, 23]),
+        hold([25, 26], [60, 61]),
+    ];
+    let with_turns = [turns.to_vec(), vec![denial(24, 24)]].concat();
+    assert_eq!(faults(&with_turns, &[]), [0, 0, 1]);
+    let moving = [one.to_vec(), vec![hold([60, 61], [70, 71]), denial(51, 60)]].concat();
+    assert_eq!(faults(&moving, &[]), [0, 1, 0]);
+}
+
+#[test]
+fn the_permits_of_a_dead_caller_are_free() {
+    let callers = [
+        ask(0, 10, 11, DONE).to_vec(),
+        hold([12, 13], [90, 91]),
+        denial(70, 71),
+    ];
+    // The caller may hold its permit until it is reaped.
+    assert_eq!(faults(&callers, &killed(1, 60, 75)), [0; 3]);
+    assert_eq!(faults(&callers, &killed(1, 50, 60)), [0, 0, 1]);
+    // Without a lease, a call of unknown outcome held its permit until the same instant.
+    let mut unknown = callers.clone();
+    unknown[0].truncate(1);
+    assert_eq!(faults(&unknown, &killed(1, 60, 75)), [0; 3]);
+    assert_eq!(faults(&unknown, &killed(1, 50, 60)), [0, 0, 1]);
+    let leased = judge("limit 7 2\nlease 10\n", &callers, &killed(1, 50, 60));
+    assert_eq!(leased.faults, [0; 3]);
+}
+
+#[test]
+fn the_id_of_a_dead_process_is_used_again() {
+    let callers = [ask(0, 10, 11, DONE).to_vec(), denial(70, 71)];
+    let deaths = [killed(1, 2, 3), killed(1, 80, 81)].concat();
+    let rules = "limit 7 1\n";
+    let limited = |callers: &[Vec<Record>]| judge(rules, callers, &deaths).faults;
+    // The denial has a limit of 2, and one permit is held.
+    assert_eq!(limited(&callers), [0, 0, 1]);
+}
+
+#[test]
+fn other_denials_are_counted_only() {
+    let verdict = judge("limit 7 2\n", &[ask(0, 10, 11, CONTENDED).to_vec()], &[]);
+    assert_eq!((verdict.faults, verdict.excused), ([0; 3], 1));
+    assert!(!verdict.is_convicted() && !verdict.is_evidence());
+}
+
+#[test]
+fn many_other_denials_or_few_permits_prove_nothing() {
+    let verdict = |granted, excused| Verdict {
+        granted,
+        excused,
+        ..Verdict::default()
+    };
+    assert!(verdict(500, 0).is_evidence() && !verdict(499, 0).is_evidence());
+    assert!(verdict(9_990, 10).is_evidence() && !verdict(9_000, 10).is_evidence());
+}
+
+#[test]
+fn rules_are_about_limits_or_about_buckets() {
+    assert!(Limits::from_rules("bucket 1 2 3\n").is_none());
+    assert!(Limits::from_rules("limit 1\n").is_none());
+    assert!(Limits::from_rules("").is_none());
+    let limits = Limits::from_rules("limit 1 2\nlease 3\n");
+    assert_eq!(limits.map(|it| (it.of[&1], it.lease)), Some((2, 3)));
+    let files = [(1, denial(1, 2))];
+    let other = Limits::from_rules("limit 8 2\n").unwrap_or_default();
+    assert!(Verdict::of(&files, &other).is_err());
+}
