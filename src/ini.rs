@@ -3,7 +3,7 @@
 use crate::log::startup_warning;
 use ext_php_rs::flags::IniEntryPermission;
 use ext_php_rs::zend::{IniEntryDef, IniEntryDefs};
-use guard::{Limit, Networks, SyntaxError};
+use guard::{Limit, MaxAge, Networks, SyntaxError};
 use segment::host::{self, Settings};
 use segment::memory::Access;
 use std::ffi::CStr;
@@ -48,12 +48,19 @@ pub static GUARD_ALLOW: Parsed<Networks> = Parsed::new(
     "all clients are limited",
 );
 
+/// The greatest age of a request that the guard serves.
+pub static GUARD_MAX_AGE: Parsed<MaxAge> = Parsed::new(
+    c"tokenbucket.guard_max_age",
+    MaxAge::parse,
+    "requests of any age are served",
+);
+
 const DEFAULT_SIZE: usize = 32 << 20;
 const LEAST_SIZE: usize = 4 << 10;
 const GREATEST_SIZE: usize = 256 << 30;
 const DEFAULT_MODE: u32 = 0o600;
 
-static ENTRIES: IniEntryDefs<14> = IniEntryDefs::new([
+static ENTRIES: IniEntryDefs<15> = IniEntryDefs::new([
     IniEntryDef::new(SIZE, c"32M", IniEntryPermission::System),
     IniEntryDef::new(PATH, c"", IniEntryPermission::System),
     IniEntryDef::new(MODE, c"0600", IniEntryPermission::System),
@@ -66,6 +73,7 @@ static ENTRIES: IniEntryDefs<14> = IniEntryDefs::new([
     GUARD_LOCAL.definition(IniEntryPermission::PerDir),
     GUARD_TRUSTED_PROXIES.definition(IniEntryPermission::System),
     GUARD_ALLOW.definition(IniEntryPermission::System),
+    GUARD_MAX_AGE.definition(IniEntryPermission::System),
     GUARD_MODE_TEXT.definition(c"enforce", IniEntryPermission::System),
     IniEntryDef::end(),
 ]);
@@ -81,6 +89,7 @@ pub fn register(module: i32) {
         GUARD_LOCAL.value().err(),
         GUARD_TRUSTED_PROXIES.value().err(),
         GUARD_ALLOW.value().err(),
+        GUARD_MAX_AGE.value().err(),
     ];
     for error in errors.iter().flatten() {
         startup_warning(error);

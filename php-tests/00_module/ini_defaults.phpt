@@ -19,6 +19,7 @@ tokenbucket.failure_report = 'log' SYSTEM
 tokenbucket.guard = '' SYSTEM
 tokenbucket.guard_allow = '' SYSTEM
 tokenbucket.guard_local = '' PERDIR
+tokenbucket.guard_max_age = '' SYSTEM
 tokenbucket.guard_mode = 'enforce' SYSTEM
 tokenbucket.guard_trusted_proxies = '' SYSTEM
 tokenbucket.namespace = '' PERDIR
@@ -29,4 +30,4 @@ tokenbucket.shm_path = '' SYSTEM
 tokenbucket.shm_size = '32M' SYSTEM
 tokenbucket.track_identifiers = '0' SYSTEM
 -- at run time --
-false true (13 times)
+false true (14 times)

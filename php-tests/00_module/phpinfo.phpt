@@ -34,6 +34,7 @@ tokenbucket.failure_report => no value => no value
 tokenbucket.guard => no value => no value
 tokenbucket.guard_allow => no value => no value
 tokenbucket.guard_local => no value => no value
+tokenbucket.guard_max_age => no value => no value
 tokenbucket.guard_mode => enforce => enforce
 tokenbucket.guard_trusted_proxies => no value => no value
 tokenbucket.namespace => shop => shop

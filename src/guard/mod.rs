@@ -3,6 +3,7 @@
 //! The core has the rules ([`guard`]). The buckets are in shared memory, where no
 //! PHP code can name them.
 
+mod age;
 mod asked;
 mod enforce;
 mod observe;
@@ -50,10 +51,14 @@ pub fn install(starting: &Starting) {
 pub fn request_begins() {
     // The end of a request is skipped if another module fails in it.
     request_ends();
-    let is_empty = |text: &[u8]| text.is_empty();
-    let is_off = ini::GUARD.text(is_empty) && ini::GUARD_LOCAL.text(is_empty);
+    let is_on = has_limits() || !ini::GUARD_MAX_AGE.text(<[u8]>::is_empty);
     let gate: Gate = refuses;
-    gate::set((!is_off && IS_WEB.with(|it| *it)).then_some(gate));
+    gate::set((is_on && IS_WEB.with(|it| *it)).then_some(gate));
+}
+
+fn has_limits() -> bool {
+    let is_empty = |text: &[u8]| text.is_empty();
+    !ini::GUARD.text(is_empty) || !ini::GUARD_LOCAL.text(is_empty)
 }
 
 /// Gives back the permits of a request that ends.
@@ -76,10 +81,21 @@ fn refuses(request: &Request) -> bool {
         return false;
     };
     let store = host.slots();
+    let variables = &Variables(request);
+    let enforces = ini::guard_enforces().unwrap_or_else(|error| {
+        rules::log(store, &error, &error);
+        true
+    });
+    if age::is_refused(store, variables, enforces) {
+        respond::unavailable(request);
+        return true;
+    }
+    if !has_limits() {
+        return false;
+    }
     let none = Networks::default();
     let trusted = rules::networks(store, &ini::GUARD_TRUSTED_PROXIES);
     let allowed = rules::networks(store, &ini::GUARD_ALLOW);
-    let variables = &Variables(request);
     let client = Client::of(variables, trusted.as_deref().unwrap_or(&none));
     match client {
         Client::Known(address) if allowed.is_some_and(|it| it.contains(address)) => return false,
@@ -95,10 +111,6 @@ fn refuses(request: &Request) -> bool {
     let rules = lists.iter().flatten().flat_map(|list| list.iter());
     let rules: Few<&Rule> = rules.filter(|rule| rule.limit.counts(&target)).collect();
     let asked = Asked { variables, client };
-    let enforces = ini::guard_enforces().unwrap_or_else(|error| {
-        rules::log(store, &error, &error);
-        true
-    });
     if !enforces {
         observe::observe(host, &rules, &asked);
         return false;

@@ -128,7 +128,7 @@ fn known<T>(
 }
 
 /// Returns the value of a setting. Logs an error, and returns the default.
-fn valid<T: Default>(store: &SharedMemory, setting: &ini::Parsed<T>) -> T {
+pub fn valid<T: Default>(store: &SharedMemory, setting: &ini::Parsed<T>) -> T {
     setting.value().unwrap_or_else(|error| {
         log(store, &error, &error);
         T::default()

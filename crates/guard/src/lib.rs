@@ -9,6 +9,7 @@
 //! names. So unusual spellings of an address or a path lead to the same bucket, and malformed
 //! addresses share one bucket.
 
+mod age;
 mod client;
 mod condition;
 mod grammar;
@@ -18,6 +19,7 @@ mod path;
 mod scanner;
 mod target;
 
+pub use age::{Age, MaxAge};
 pub use client::Client;
 pub use limit::{Limit, Measure, Part};
 pub use networks::Networks;

@@ -4,9 +4,16 @@ require_once __DIR__ . '/server_process.php';
 /** An nginx in one process that passes /script, and /script.php, to that script of a php-fpm. */
 final class Nginx extends ServerProcess
 {
-    /** @param string $directives directives of the server, which precede the locations */
-    public function __construct(private readonly Fpm $fpm, private readonly string $directives = '')
-    {
+    /**
+     * @param string $directives directives of the server, which precede the locations
+     * @param array<string, string> $variables variables of nginx by their names in PHP, which are
+     *        passed in addition
+     */
+    public function __construct(
+        private readonly Fpm $fpm,
+        private readonly string $directives = '',
+        private readonly array $variables = [],
+    ) {
         parent::__construct(true, '');
     }
 
@@ -29,7 +36,7 @@ final class Nginx extends ServerProcess
             $temporary .= "    {$of}_temp_path $this->folder/$of;\n";
         }
         $pass = "fastcgi_pass unix:{$this->fpm->folder}/www.sock;";
-        $variables = [
+        $variables = $this->variables + [
             'REQUEST_METHOD' => 'request_method', 'QUERY_STRING' => 'query_string', 'REQUEST_URI' => 'request_uri',
             'SCRIPT_NAME' => 'uri', 'SERVER_NAME' => 'server_name', 'REMOTE_ADDR' => 'remote_addr',
             'CONTENT_TYPE' => 'content_type', 'CONTENT_LENGTH' => 'content_length',
