@@ -16,13 +16,13 @@ use crate::storage::{self, RemoteStorage, Storage, StorageClass};
 use compat::Wait;
 use compat::charged::charged;
 use compat::throttle::{self, Throttle};
-use gcra::{Step, Timestamp, seconds};
+use gcra::{Step, seconds};
 use segment::slots::counters::By;
 use std::cell::Cell;
 use stores::printable;
 use stores::remote::memcached::Memcached;
 use stores::remote::redis::Redis;
-use stores::remote::{Answer, Ask, Cause, OnFailure, Transport};
+use stores::remote::{Answer, Ask, Cause, OnFailure, Transport, Visit};
 use zend::{Call, Class, Object, State, Thrown, Zval, invoke, throw, value};
 
 /// The property slot of `$storage`.
@@ -132,20 +132,19 @@ fn take(native: &dyn Storage, key: &[u8], limit: f64, window: f64) -> Result<Opt
         // This cannot fail, because the arguments were checked before.
         let limits = Throttle::new(limit, milliseconds).ok_or(Thrown)?;
         let record = |memcached: &Memcached| throttle::record(memcached, key);
-        let ask =
-            |memcached: &Memcached, deadline| throttle::take(memcached, key, &limits, deadline);
+        let ask = |visit: &Visit<'_, _>| throttle::take(visit, key, &limits);
         return ask_openly(memcached, &identifier, &step, record, ask);
     }
     if let Some(redis) = storage::remote::<Redis>(native) {
         let name = |redis: &Redis| redis.name(&identifier);
-        return ask_openly(redis, &identifier, &step, name, |redis, deadline| {
+        return ask_openly(redis, &identifier, &step, name, |visit| {
             let ask = Ask {
-                name: name(redis),
+                name: name(visit.store),
                 step,
                 first: None,
                 seen: None,
             };
-            Ok(Wait::after(&step, &redis.take(&ask, deadline)?.outcome))
+            Ok(Wait::after(&step, &Redis::take(visit, &ask)?.outcome))
         });
     }
     let outcome = native.take(native.key(&identifier), &step, None)?;
@@ -160,13 +159,13 @@ fn ask_openly<T: StorageClass>(
     identifier: &[u8],
     step: &Step,
     name: impl FnOnce(&T) -> Vec<u8>,
-    mut ask: impl FnMut(&T, Timestamp) -> Result<Wait, Cause>,
+    mut ask: impl FnMut(&Visit<'_, T>) -> Result<Wait, Cause>,
 ) -> Result<Option<Wait>, Thrown> {
     let remote = storage.store()?;
     let answer = remote.ask(
         &name(remote.transport()),
-        |transport, deadline| {
-            let wait = ask(transport, deadline)?;
+        |visit| {
+            let wait = ask(visit)?;
             storage.count(identifier, By::Store, wait.admits());
             Ok(Some(wait))
         },

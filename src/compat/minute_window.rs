@@ -155,7 +155,7 @@ impl Asked<'_> {
             let (first, life) = (keys.first().cloned(), life.take());
             let counted = storage.ask(
                 |_| first.unwrap_or_default(),
-                move |store, deadline| store.count(&keys, life, deadline).map(Ok),
+                move |visit| T::count(visit, &keys, life).map(Ok),
                 |policy| {
                     let step = self.step();
                     let outcome = storage.fallback(policy, &self.bucket(), &step);

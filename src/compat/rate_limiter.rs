@@ -118,8 +118,9 @@ fn decide(this: &Object<Limiter>) -> Result<Wait, Thrown> {
     let bucket = [b"RateLimiter\0", identifier].concat();
     redis.ask(
         |redis| redis.raw_name(identifier),
-        |store, deadline| {
-            let wait = json_bucket::take(store, &store.raw_name(identifier), &quota, deadline)?;
+        |visit| {
+            let key = visit.store.raw_name(identifier);
+            let wait = json_bucket::take(visit, &key, &quota)?;
             redis.count(&bucket, By::Store, wait.admits());
             Ok(wait)
         },

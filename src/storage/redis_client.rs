@@ -88,7 +88,7 @@ fn make_cluster(
     let dsn = Dsn::of_cluster(&seeds).map_err(|error| unfit(&format!("must {error}")))?;
     let server = dsn.public_name();
     let redis = Redis::under(value::bytes(&root), dsn, prefix);
-    if redis.server(b"").is_err()
+    if redis.route(b"").is_err()
         && let Err(Cause::Refused(text)) = redis.locate(b"", boot_clock() + settings.timeout)
         && text.starts_with("NOAUTH")
     {

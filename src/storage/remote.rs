@@ -12,7 +12,7 @@ use std::cell::OnceCell;
 use std::fmt::Debug;
 use stores::remote::failure::Failure;
 use stores::remote::time_left::TimeLeft;
-use stores::remote::{Answer, Blame, Cause, OnFailure, Remote, Settings, Transport};
+use stores::remote::{Answer, Blame, Cause, OnFailure, Remote, Settings, Transport, Visit};
 use zend::object::instantiate;
 use zend::{Class, Object, State, Thrown, Zval, throw, value};
 
@@ -244,7 +244,7 @@ impl<T: StorageClass> RemoteStorage<T> {
     pub fn ask<R>(
         &self,
         name: impl FnOnce(&T) -> Vec<u8>,
-        ask: impl FnMut(&T, Timestamp) -> Result<R, Cause>,
+        ask: impl FnMut(&Visit<'_, T>) -> Result<R, Cause>,
         fallback: impl FnOnce(OnFailure) -> R,
     ) -> Result<R, Thrown> {
         let remote = self.store()?;

@@ -2,9 +2,9 @@
 
 use crate::{Wait, wait};
 use gcra::clock::TICKS_PER_MICROSECOND;
-use gcra::{Quota, Timestamp, Tokens};
-use stores::remote::Cause;
+use gcra::{Quota, Tokens};
 use stores::remote::redis::{Argument, CLOCK, RECORD, Redis, Script};
+use stores::remote::{Cause, Visit};
 
 static TAKE: Script = Script::new(&[RECORD, CLOCK, include_str!("json_bucket.lua")]);
 
@@ -15,8 +15,8 @@ static TAKE: Script = Script::new(&[RECORD, CLOCK, include_str!("json_bucket.lua
 /// denied without a round trip.
 ///
 /// # Errors
-/// Fails like [`Redis::run`].
-pub fn take(redis: &Redis, key: &[u8], quota: &Quota, deadline: Timestamp) -> Result<Wait, Cause> {
+/// Fails like [`Visit::run`].
+pub fn take(visit: &Visit<'_, Redis>, key: &[u8], quota: &Quota) -> Result<Wait, Cause> {
     let Some(cost) = quota.cost(Tokens::ONE) else {
         return Ok(Wait::NEVER);
     };
@@ -27,6 +27,6 @@ pub fn take(redis: &Redis, key: &[u8], quota: &Quota, deadline: Timestamp) -> Re
         Argument::micros(quota.span()),
         Argument::Word(capacity.as_bytes()),
     ];
-    let reply = redis.run(&TAKE, &[key], &arguments, deadline)?;
+    let reply = visit.run(&TAKE, &[key], &arguments)?;
     wait(&reply, TICKS_PER_MICROSECOND)
 }

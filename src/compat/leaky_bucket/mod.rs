@@ -151,8 +151,8 @@ pub fn request(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let Request { hits, wait } = match storage::remote::<Redis>(native) {
         Some(redis) => redis.ask(
             |redis| redis.raw_name(b""),
-            |store, deadline| {
-                let request = leaky_bucket::request(store, &family, set, &member, deadline)?;
+            |visit| {
+                let request = leaky_bucket::request(visit, &family, set, &member)?;
                 redis.count(&bucket(), By::Store, request.wait.admits());
                 Ok(request)
             },
@@ -212,7 +212,7 @@ pub fn cleanup(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
             if let Some(redis) = storage::remote::<Redis>(&*storages[set % storages.len()]) {
                 redis.ask(
                     |redis| redis.raw_name(b""),
-                    |redis, deadline| leaky_bucket::cleanup(redis, family, set, deadline),
+                    |visit| leaky_bucket::cleanup(visit, family, set),
                     |_| (),
                 )?;
             }
@@ -239,7 +239,7 @@ pub fn locked(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
         };
         rows.extend(redis.ask(
             |redis| redis.raw_name(b""),
-            |redis, deadline| leaky_bucket::locked(redis, top, deadline),
+            |visit| leaky_bucket::locked(visit, top),
             |_| Vec::new(),
         )?);
     }

@@ -74,7 +74,7 @@ impl Storage for Object<PdoStorage> {
     /// Creates the table if it is missing.
     fn prepare(&self) -> Result<(), Thrown> {
         with(self, |remote| {
-            remote.ask(b"", |database, _| database.create(), |_, _| ())
+            remote.ask(b"", |visit| visit.store.create(), |_, _| ())
         })
     }
 

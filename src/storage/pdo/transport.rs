@@ -7,10 +7,10 @@ use crate::attached;
 use crate::storage::arguments;
 use crate::storage::remote::tell;
 use gcra::clock;
-use gcra::{Denial, Grain, Put, Timestamp, Verdict};
+use gcra::{Denial, Grain, Put, Verdict};
 use std::sync::Arc;
 use stores::remote::{
-    Answer, Ask, Cause, Failure, Found, Remote, Reply, Server, Settings, Transport,
+    Answer, Ask, Cause, Failure, Found, Remote, Reply, Server, Settings, Transport, Visit,
 };
 use stores::sql::reply::{self, micros, micros_ago};
 use stores::sql::{Dialect, Query, stored};
@@ -59,6 +59,8 @@ pub fn with<R>(
 }
 
 impl Transport for Database<'_> {
+    type Route = Arc<Server>;
+
     fn identity(&self) -> Vec<u8> {
         self.made.identity.clone()
     }
@@ -67,18 +69,22 @@ impl Transport for Database<'_> {
         stored(identifier).into_owned()
     }
 
-    fn server(&self, _name: &[u8]) -> Result<Arc<Server>, Arc<Server>> {
+    fn route(&self, _name: &[u8]) -> Result<Arc<Server>, Arc<Server>> {
         Ok(Arc::clone(&self.made.server))
+    }
+
+    fn server(route: &Arc<Server>) -> &Arc<Server> {
+        route
     }
 
     /// Runs a step. A statement reads the clock before it waits for a lock. So by the end of the
     /// call, the tokens that a denial lacked may have been refilled. Then the step is repeated, up
     /// to `LATE` times.
-    fn take(&self, ask: &Ask, _deadline: Timestamp) -> Result<Reply, Cause> {
+    fn take(visit: &Visit<'_, Self>, ask: &Ask) -> Result<Reply, Cause> {
         let mut tries = 0;
         loop {
             let began = clock::boot_clock();
-            let reply = self.decide(ask)?;
+            let reply = visit.store.decide(ask)?;
             let outcome = reply.outcome;
             let wait = ask.step.retry_after(outcome.empty_at, outcome.now);
             let is_late = outcome.verdict == Verdict::Denied(Denial::Insufficient)
@@ -91,7 +97,12 @@ impl Transport for Database<'_> {
         }
     }
 
-    fn put(&self, name: &[u8], put: &Put, _seen: Option<i64>, _: Timestamp) -> Result<(), Cause> {
+    fn put(
+        visit: &Visit<'_, Self>,
+        name: &[u8],
+        put: &Put,
+        _seen: Option<i64>,
+    ) -> Result<(), Cause> {
         let mut values = Values::of(name);
         let query = match *put {
             Put::Refund {
@@ -106,7 +117,7 @@ impl Transport for Database<'_> {
                 if taken == Put::VOUCHED {
                     Query::Refund
                 } else {
-                    values.taken = self.on_server_clock(name, micros(taken.0))?;
+                    values.taken = visit.store.on_server_clock(name, micros(taken.0))?;
                     Query::GiveBack
                 }
             }
@@ -120,7 +131,7 @@ impl Transport for Database<'_> {
                 Query::Raise
             }
         };
-        self.ask(query, &values, |_| Ok(()))
+        visit.store.ask(query, &values, |_| Ok(()))
     }
 }
 

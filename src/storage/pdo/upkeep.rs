@@ -20,7 +20,7 @@ pub fn purge(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     })?;
     let span = micros(step.span);
     let deleted = with(call.this::<PdoStorage>(), |remote| {
-        remote.ask(b"", |database, _| database.purge(span), |_, _| 0)
+        remote.ask(b"", |visit| visit.store.purge(span), |_, _| 0)
     })?;
     result.set_long(deleted);
     Ok(())

@@ -9,7 +9,7 @@
 use compat::Wait;
 use compat::minutes::{self, Counters, Life};
 use compat::throttle::{self, Bucket, Throttle};
-use gcra::{TICKS_PER_SECOND, Timestamp, boot_clock};
+use gcra::{TICKS_PER_SECOND, boot_clock};
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
 use std::collections::HashMap;
@@ -19,9 +19,9 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{LazyLock, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
-use stores::remote::Cause;
 use stores::remote::memcached::Memcached;
 use stores::remote::memcached::servers::parse_servers;
+use stores::remote::{Cause, Transport as _, Visit};
 
 /// An item: flags, value and version.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -209,13 +209,14 @@ fn milliseconds() -> i64 {
     now.expect("after 1970").as_millis() as i64
 }
 
-fn deadline() -> Timestamp {
+fn visit() -> Visit<'static, Memcached> {
     // If another client holds the lock, the call waits until its deadline. So that deadline is
     // short.
     let items = ITEMS.lock().expect("no poison");
     let lock = items.get(LOCK).and_then(|item| minutes::parse(&item.value));
     let is_theirs = lock.is_some_and(|lock| lock % 1_000 != 0);
-    boot_clock() + TICKS_PER_SECOND / if is_theirs { 250 } else { 50 }
+    let deadline = boot_clock() + TICKS_PER_SECOND / if is_theirs { 250 } else { 50 };
+    Visit::to(&*MEMCACHED, RECORD, deadline).expect("a server")
 }
 
 /// Reports whether a call failed because of a timeout or the connection. Such a call cannot be
@@ -245,7 +246,7 @@ const LOCK: &[u8] = b"record_lock";
 fn throttles(throttle: &Throttle) -> bool {
     let before = ITEMS.lock().expect("no poison").clone();
     let begun = milliseconds();
-    let asked = throttle::take(&MEMCACHED, RECORD, throttle, deadline()).map(Wait::admits);
+    let asked = throttle::take(&visit(), RECORD, throttle).map(Wait::admits);
     let ended = milliseconds();
     if is_late(&asked) {
         return false;
@@ -293,7 +294,7 @@ fn throttles(throttle: &Throttle) -> bool {
 fn count(keys: &[Vec<u8>], counts: bool) {
     let before = ITEMS.lock().expect("no poison").clone();
     let life = counts.then(|| Life::new(5, 120));
-    let counted = MEMCACHED.count(keys, life, deadline());
+    let counted = Memcached::count(&visit(), keys, life);
     let after = ITEMS.lock().expect("no poison").clone();
     let value = |key: &Vec<u8>| {
         before

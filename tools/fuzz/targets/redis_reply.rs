@@ -9,9 +9,9 @@ use compat::minutes::{Counters, Life};
 use gcra::{Grain, Quota, Tokens};
 use libfuzzer_sys::fuzz_target;
 use redis::Value;
+use stores::remote::Cause;
 use stores::remote::redis::Redis;
 use stores::remote::redis::dsn::Dsn;
-use stores::remote::{Cause, Transport};
 
 static REDIS: LazyLock<Redis> = LazyLock::new(|| {
     let dsn = format!("unix://{}?password=geheim-geheim", SOCKET.display());
@@ -34,6 +34,7 @@ fn script_reply(mut bytes: &[u8]) -> Option<Value> {
 /// from a reply of the expected form.
 fn other_records(answer: &[u8], told: impl Fn(Cause) + Copy) {
     let reply = script_reply(answer);
+    let visit = || visit(&*REDIS, TICKS_PER_SECOND);
     let numbers: Option<Vec<i64>> = match &reply {
         Some(Value::Array(list)) => {
             let number = |value: &Value| match *value {
@@ -52,7 +53,7 @@ fn other_records(answer: &[u8], told: impl Fn(Cause) + Copy) {
             limit: 6,
         },
     };
-    match json_bucket::take(&REDIS, b"json", &quota.expect("a quota"), deadline()) {
+    match json_bucket::take(&visit(), b"json", &quota.expect("a quota")) {
         Ok(wait) => {
             assert!(
                 matches!(reply, Some(Value::Int(number @ 0..)) if wait.admits() == (number == 0))
@@ -60,7 +61,7 @@ fn other_records(answer: &[u8], told: impl Fn(Cause) + Copy) {
         }
         Err(cause) => told(cause),
     }
-    match leaky_bucket::request(&REDIS, &family, 3, b"client-action", deadline()) {
+    match leaky_bucket::request(&visit(), &family, 3, b"client-action") {
         Ok(request) => {
             let numbers = numbers.as_deref().expect("numbers");
             assert_eq!((numbers.len(), numbers[0]), (2, request.hits));
@@ -68,14 +69,14 @@ fn other_records(answer: &[u8], told: impl Fn(Cause) + Copy) {
         }
         Err(cause) => told(cause),
     }
-    match REDIS.count(&[b"minute".to_vec()], Some(Life::new(5, 120)), deadline()) {
+    match Redis::count(&visit(), &[b"minute".to_vec()], Some(Life::new(5, 120))) {
         Ok(counts) => {
             let counts: Vec<_> = counts.into_iter().map(u64::cast_signed).collect();
             assert_eq!(Some(counts), numbers);
         }
         Err(cause) => told(cause),
     }
-    match leaky_bucket::locked(&REDIS, 10, deadline()) {
+    match leaky_bucket::locked(&visit(), 10) {
         Ok(rows) => {
             let Some(Value::Array(reply)) = &reply else {
                 panic!("a list from none");
@@ -94,16 +95,16 @@ fuzz_target!(|answer: &[u8]| {
         let told = |cause: Cause| {
             assert!(!cause.to_string().contains("geheim-geheim"));
         };
+        let visit = || visit(&*REDIS, TICKS_PER_SECOND);
         for ask in asks() {
-            match REDIS.take(&ask, deadline()) {
+            match Redis::take(&visit(), &ask) {
                 Ok(reply) => check(&ask.step, &reply.outcome),
                 Err(cause) => told(cause),
             }
         }
-        REDIS.take_all(&asks(), deadline()).map_err(told).ok();
+        Redis::take_all(&visit(), &asks()).map_err(told).ok();
         for put in &PUTS {
-            REDIS
-                .put(b"name", put, Some(3), deadline())
+            Redis::put(&visit(), b"name", put, Some(3))
                 .map_err(told)
                 .ok();
         }

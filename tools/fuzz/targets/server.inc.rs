@@ -6,8 +6,8 @@ use std::num::NonZero;
 use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 use std::sync::{LazyLock, Mutex};
-use stores::remote::Ask;
-use gcra::{Put, Step, TICKS_PER_SECOND, Timestamp, boot_clock};
+use stores::remote::{Ask, Transport, Visit};
+use gcra::{Put, Step, TICKS_PER_SECOND, Ticks, boot_clock};
 
 static ANSWER: Mutex<Vec<u8>> = Mutex::new(Vec::new());
 
@@ -28,8 +28,9 @@ static SOCKET: LazyLock<PathBuf> = LazyLock::new(|| {
     path
 });
 
-fn deadline() -> Timestamp {
-    boot_clock() + TICKS_PER_SECOND
+/// Returns a visit to the only server that ends after `ticks`.
+fn visit<T: Transport>(store: &T, ticks: Ticks) -> Visit<'_, T> {
+    Visit::to(store, b"", boot_clock() + ticks).expect("a server")
 }
 
 /// Returns three requests: a plain step, a step that charges denials and proposes a first state,

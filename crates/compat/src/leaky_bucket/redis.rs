@@ -2,10 +2,10 @@
 
 use super::{LOCKED, keys};
 use crate::{Wait, wait};
-use gcra::{TICKS_PER_SECOND, Timestamp};
+use gcra::TICKS_PER_SECOND;
 use std::num::NonZero;
-use stores::remote::Cause;
 use stores::remote::redis::{Argument, Redis, Script, Value};
+use stores::remote::{Cause, Visit};
 
 const DRAIN: &str = include_str!("drain.lua");
 
@@ -46,23 +46,22 @@ pub struct Request {
 /// Counts one hit of `member` in a set of a family.
 ///
 /// # Errors
-/// Fails like [`Redis::run`].
+/// Fails like [`Visit::run`].
 pub fn request(
-    redis: &Redis,
+    visit: &Visit<'_, Redis>,
     family: &Family,
     set: usize,
     member: &[u8],
-    deadline: Timestamp,
 ) -> Result<Request, Cause> {
-    let [set, control] = keys(family.action.as_deref(), set).map(|key| redis.raw_name(&key));
+    let [set, control] = keys(family.action.as_deref(), set).map(|key| visit.store.raw_name(&key));
     let arguments = [
         Argument::Word(member),
         Argument::Number(family.limits.period.get().into()),
         Argument::Number(family.limits.limit.into()),
         Argument::Number(MOST_LOCKED),
     ];
-    let keys = [set, control, redis.raw_name(LOCKED)];
-    let Value::Array(reply) = redis.run(&REQUEST, &keys, &arguments, deadline)? else {
+    let keys = [set, control, visit.store.raw_name(LOCKED)];
+    let Value::Array(reply) = visit.run(&REQUEST, &keys, &arguments)? else {
         return Err(Cause::Answer("hits and a verdict are expected"));
     };
     match reply.as_slice() {
@@ -78,27 +77,22 @@ pub fn request(
 /// one set, because the server serves no other client meanwhile.
 ///
 /// # Errors
-/// Fails like [`Redis::run`].
-pub fn cleanup(
-    redis: &Redis,
-    family: &Family,
-    set: usize,
-    deadline: Timestamp,
-) -> Result<(), Cause> {
+/// Fails like [`Visit::run`].
+pub fn cleanup(visit: &Visit<'_, Redis>, family: &Family, set: usize) -> Result<(), Cause> {
     let period = Argument::Number(family.limits.period.get().into());
-    let keys = keys(family.action.as_deref(), set).map(|key| redis.raw_name(&key));
-    redis.run(&CLEANUP, &keys, &[period], deadline).map(drop)
+    let keys = keys(family.action.as_deref(), set).map(|key| visit.store.raw_name(&key));
+    visit.run(&CLEANUP, &keys, &[period]).map(drop)
 }
 
 /// Returns the `top` members with the most denials and their numbers of denials, the greatest
 /// first.
 ///
 /// # Errors
-/// Fails like [`Redis::run`].
-pub fn locked(redis: &Redis, top: u32, deadline: Timestamp) -> Result<Vec<(Vec<u8>, u64)>, Cause> {
+/// Fails like [`Visit::run`].
+pub fn locked(visit: &Visit<'_, Redis>, top: u32) -> Result<Vec<(Vec<u8>, u64)>, Cause> {
     let arguments = [Argument::Number(top.into())];
-    let key = redis.raw_name(LOCKED);
-    let found = redis.run(&LOCKED_MOST, &[key], &arguments, deadline)?;
+    let key = visit.store.raw_name(LOCKED);
+    let found = visit.run(&LOCKED_MOST, &[key], &arguments)?;
     let Value::Array(found) = found else {
         return Err(Cause::Answer("a list is expected"));
     };

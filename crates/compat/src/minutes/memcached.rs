@@ -1,10 +1,9 @@
 //! Counters as ext-memcache keeps integers: decimal text with its flags for integers.
 
 use super::{Counters, Group, Life, Name, parse};
-use gcra::Timestamp;
-use stores::remote::Cause;
 use stores::remote::memcached::wire::{Connection, Found, MetaCommand, MetaOp};
 use stores::remote::memcached::{LONGER, Memcached};
+use stores::remote::{Cause, Visit};
 
 /// The client flags of ext-memcache for an integer.
 const INTEGER: u32 = 768;
@@ -32,15 +31,14 @@ impl Counters for Memcached {
     /// Takes one round trip for each `AT_ONCE` counters, and another one if the first counter would
     /// expire too soon.
     fn count(
-        &self,
+        visit: &Visit<'_, Self>,
         keys: &[Name],
         life: Option<Life>,
-        deadline: Timestamp,
     ) -> Result<Vec<u64>, Cause> {
         let Some(first) = keys.first() else {
             return Ok(Vec::new());
         };
-        self.with(first, deadline, |connection| {
+        visit.route.with(visit.deadline, |connection| {
             let (mut counts, mut life) = (Vec::with_capacity(keys.len()), life);
             for keys in keys.chunks(AT_ONCE) {
                 let counted = usize::from(life.is_some());

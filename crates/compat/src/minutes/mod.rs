@@ -9,9 +9,9 @@ mod memcached;
 mod redis;
 
 use crate::Wait;
-use gcra::{TICKS_PER_SECOND, Timestamp};
+use gcra::TICKS_PER_SECOND;
 use std::collections::HashSet;
-use stores::remote::{Cause, Transport, record};
+use stores::remote::{Cause, Transport, Visit, record};
 
 /// The name of a counter, or its key on a server.
 pub type Name = Vec<u8>;
@@ -28,12 +28,8 @@ pub trait Counters: Transport {
     /// # Errors
     /// Returns [`Cause::Record`] if one of the values is not a counter. Returns any other [`Cause`]
     /// if the server did not reply in time.
-    fn count(
-        &self,
-        keys: &[Name],
-        life: Option<Life>,
-        deadline: Timestamp,
-    ) -> Result<Vec<u64>, Cause>;
+    fn count(visit: &Visit<'_, Self>, keys: &[Name], life: Option<Life>)
+    -> Result<Vec<u64>, Cause>;
 }
 
 /// Counters on one server.

@@ -1,9 +1,8 @@
 //! Counters on Redis: one script, one round trip.
 
 use super::{Counters, Group, Life, Name};
-use gcra::Timestamp;
 use stores::remote::redis::{Argument, RECORD, Redis, Script, Value};
-use stores::remote::{Cause, Transport};
+use stores::remote::{Cause, Transport, Visit};
 
 static COUNT: Script = Script::new(&[RECORD, include_str!("count.lua")]);
 
@@ -15,15 +14,14 @@ impl Counters for Redis {
     }
 
     fn count(
-        &self,
+        visit: &Visit<'_, Self>,
         keys: &[Name],
         life: Option<Life>,
-        deadline: Timestamp,
     ) -> Result<Vec<u64>, Cause> {
         let life = life.iter().flat_map(|life| [life.whole, life.rest]);
         let arguments: Vec<_> = life.map(|n| Argument::Number(n.into())).collect();
         let expected = || Cause::Answer("counts are expected");
-        let counts = match self.run(&COUNT, keys, &arguments, deadline)? {
+        let counts = match visit.run(&COUNT, keys, &arguments)? {
             Value::Array(counts) if counts.len() == keys.len() => counts,
             _ => return Err(expected()),
         };

@@ -1,10 +1,9 @@
 //! Records on memcached: one item each, on this host's wall clock.
 
 use super::{Found, Next, Records, Swapped};
-use gcra::Timestamp;
-use stores::remote::Cause;
 use stores::remote::memcached::wire::Item;
 use stores::remote::memcached::{Memcached, life, wall_ticks};
+use stores::remote::{Cause, Visit};
 
 /// Converts an item. Reads the clock after the item, so that a denial is true at that instant.
 fn found(item: Option<Item>) -> Found {
@@ -17,16 +16,16 @@ fn found(item: Option<Item>) -> Found {
 }
 
 impl Records for Memcached {
-    fn read(&self, key: &[u8], deadline: Timestamp) -> Result<Found, Cause> {
-        self.with(key, deadline, |server| server.read(key))
-            .map(found)
+    fn read(visit: &Visit<'_, Self>, key: &[u8]) -> Result<Found, Cause> {
+        let read = visit.route.with(visit.deadline, |server| server.read(key));
+        read.map(found)
     }
 
-    fn swap(&self, key: &[u8], seen: &Found, next: &Next, deadline: Timestamp) -> Swapped {
+    fn swap(visit: &Visit<'_, Self>, key: &[u8], seen: &Found, next: &Next) -> Swapped {
         let (version, left) = seen.item;
         let version = seen.record.as_ref().map(|_| version);
         let life = life(seen.now.saturating_add(next.life), seen.now, left);
-        let (written, item) = self.with(key, deadline, |server| {
+        let (written, item) = visit.route.with(visit.deadline, |server| {
             server.write(key, &next.record, life, version)
         })?;
         Ok((!written).then(|| found(item)))

@@ -13,7 +13,7 @@ mod redis;
 
 use gcra::{Ticks, Timestamp, boot_clock};
 use stores::remote::back_off::{is_over, pause};
-use stores::remote::{Cause, Transport};
+use stores::remote::{Cause, Transport, Visit};
 
 /// The most attempts of a call. A call that loses this many races is denied.
 const TRIES: u32 = 64;
@@ -23,14 +23,14 @@ pub trait Records: Transport {
     /// Reads the record of `key`.
     ///
     /// # Errors
-    /// Fails if the store did not reply before `deadline`.
-    fn read(&self, key: &[u8], deadline: Timestamp) -> Result<Found, Cause>;
+    /// Fails if the store did not reply before the deadline.
+    fn read(visit: &Visit<'_, Self>, key: &[u8]) -> Result<Found, Cause>;
 
     /// Replaces the record of `key` with `next` if it is still `found`.
     ///
     /// # Errors
     /// Fails like [`Records::read`]. It is then unknown whether the record was written.
-    fn swap(&self, key: &[u8], found: &Found, next: &Next, deadline: Timestamp) -> Swapped;
+    fn swap(visit: &Visit<'_, Self>, key: &[u8], found: &Found, next: &Next) -> Swapped;
 }
 
 /// The result of a swap: `None` if the record was written, otherwise the record that is there
@@ -70,23 +70,22 @@ pub type Stepped = (bool, Option<Next>);
 ///
 /// # Errors
 /// Returns [`Cause::Record`] if the record has a shape that `step` does not support. Returns any
-/// other [`Cause`] if the store did not reply before `deadline`.
+/// other [`Cause`] if the store did not reply before the deadline.
 pub fn take<S: Records>(
-    store: &S,
+    visit: &Visit<'_, S>,
     key: &[u8],
     step: impl Fn(Option<&[u8]>, Timestamp) -> Option<Stepped>,
-    deadline: Timestamp,
 ) -> Result<bool, Cause> {
     // Stop halfway to the deadline. A later attempt might get no reply, and its result would be
     // unknown.
-    let patience = boot_clock().midpoint(deadline);
-    let mut found = store.read(key, deadline)?;
+    let patience = boot_clock().midpoint(visit.deadline);
+    let mut found = S::read(visit, key)?;
     for lost in 1..=TRIES {
         let (granted, next) = step(found.record.as_deref(), found.now).ok_or(Cause::Record)?;
         let Some(next) = next else {
             return Ok(granted);
         };
-        let Some(winner) = store.swap(key, &found, &next, deadline)? else {
+        let Some(winner) = S::swap(visit, key, &found, &next)? else {
             return Ok(granted);
         };
         if is_over(patience) {
@@ -94,7 +93,7 @@ pub fn take<S: Records>(
         }
         found = if pause(lost) && !is_over(patience) {
             // The winner's record has probably changed again.
-            store.read(key, deadline)?
+            S::read(visit, key)?
         } else {
             winner
         };

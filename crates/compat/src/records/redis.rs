@@ -3,14 +3,14 @@
 use super::{Found, Next, Records, Swapped};
 use gcra::clock::TICKS_PER_MICROSECOND;
 use gcra::{TICKS_PER_SECOND, Timestamp};
-use stores::remote::Cause;
 use stores::remote::redis::{Argument, CLOCK, RECORD, Redis, Script, Value};
+use stores::remote::{Cause, Visit};
 
 static SWAP: Script = Script::new(&[RECORD, CLOCK, include_str!("swap.lua")]);
 
 /// Runs the script. Returns the current record, or `None` if the script replaced it.
-fn run(redis: &Redis, key: &[u8], arguments: &[Argument<'_>], deadline: Timestamp) -> Swapped {
-    let reply = match redis.run(&SWAP, &[key], arguments, deadline)? {
+fn run(visit: &Visit<'_, Redis>, key: &[u8], arguments: &[Argument<'_>]) -> Swapped {
+    let reply = match visit.run(&SWAP, &[key], arguments)? {
         Value::Int(1) => return Ok(None),
         Value::Array(reply) => reply,
         _ => Vec::new(),
@@ -28,15 +28,15 @@ fn run(redis: &Redis, key: &[u8], arguments: &[Argument<'_>], deadline: Timestam
 }
 
 impl Records for Redis {
-    fn read(&self, key: &[u8], deadline: Timestamp) -> Result<Found, Cause> {
-        run(self, key, &[], deadline)?.ok_or(Cause::Answer("a record is expected"))
+    fn read(visit: &Visit<'_, Self>, key: &[u8]) -> Result<Found, Cause> {
+        run(visit, key, &[])?.ok_or(Cause::Answer("a record is expected"))
     }
 
-    fn swap(&self, key: &[u8], found: &Found, next: &Next, deadline: Timestamp) -> Swapped {
+    fn swap(visit: &Visit<'_, Self>, key: &[u8], found: &Found, next: &Next) -> Swapped {
         let life = next.life.div_ceil(TICKS_PER_SECOND / 1000) + 1;
         let life = Argument::Number(life.cast_signed());
         let mut arguments = vec![Argument::Word(&next.record), life];
         arguments.extend(found.record.as_deref().map(Argument::Word));
-        run(self, key, &arguments, deadline)
+        run(visit, key, &arguments)
     }
 }

@@ -28,11 +28,12 @@ mod bucket;
 use crate::{Wait, minutes};
 pub use bucket::{Bucket, Throttle};
 use gcra::{TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
+use std::sync::Arc;
 use std::time::Duration;
-use stores::remote::Cause;
 use stores::remote::back_off::{is_over, pause};
 use stores::remote::memcached::wire::{Connection, Found, MetaCommand, MetaOp};
 use stores::remote::memcached::{self, Memcached, wall_ticks};
+use stores::remote::{Cause, Visit};
 
 /// The client flags of ext-memcache for a serialised value that is not compressed.
 const SERIALIZED: i64 = 1;
@@ -61,24 +62,21 @@ pub fn record(memcached: &Memcached, key: &[u8]) -> Vec<u8> {
 /// # Errors
 /// Returns [`Cause::Record`] if the record is not a bucket. The record is then left unchanged.
 /// Returns any other [`Cause`] if a server did not reply in time.
-pub fn take(
-    memcached: &Memcached,
-    key: &[u8],
-    throttle: &Throttle,
-    deadline: Timestamp,
-) -> Result<Wait, Cause> {
+pub fn take(visit: &Visit<'_, Memcached>, key: &[u8], throttle: &Throttle) -> Result<Wait, Cause> {
+    let (memcached, deadline) = (visit.store, visit.deadline);
     let keys = Keys {
         record: &record(memcached, key),
         lock: &memcached.shared_key(&[key, LOCK].concat(), 0),
     };
-    let is_apart = memcached.place(keys.record) != memcached.place(keys.lock);
+    let place = memcached.node(keys.lock);
+    let is_apart = !Arc::ptr_eq(&visit.route, place);
     let decide = |record: &mut _, lock: Option<&mut _>| {
         let mut way = Way { keys, record, lock };
         way.decide(throttle, deadline)
     };
-    let wait = memcached.with(keys.record, deadline, |record| {
+    let wait = visit.route.with(deadline, |record| {
         if is_apart {
-            memcached.with(keys.lock, deadline, |lock| decide(record, Some(lock)))
+            place.with(deadline, |lock| decide(record, Some(lock)))
         } else {
             decide(record, None)
         }

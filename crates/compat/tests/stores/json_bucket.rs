@@ -1,13 +1,13 @@
 //! Compares the script of the JSON bucket with a pure function, `step`. Both must return the same
 //! result for every record.
 
-use crate::{deadline, redis};
+use crate::{redis, visit};
 use compat::records::{self, Next, Records, Stepped};
 use compat::{Wait, json_bucket};
 use gcra::{Grain, Quota, TICKS_PER_SECOND, Ticks, Timestamp, Tokens};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use stores::remote::redis::{CLOCK, RECORD};
+use stores::remote::redis::{CLOCK, RECORD, Redis};
 
 const MICROSECOND: Ticks = 1_000;
 
@@ -70,9 +70,9 @@ fn found() -> impl Strategy<Value = Option<(String, f64)>> {
 #[test]
 fn the_script_and_the_step_do_the_same() {
     let (server, store) = redis();
-    let time = || store.read(b"none", deadline()).unwrap().now;
+    let time = || Redis::read(&visit(&store), b"none").unwrap().now;
     let key = b"bucket";
-    let record = || store.read(key, deadline()).unwrap().record;
+    let record = || Redis::read(&visit(&store), key).unwrap().record;
     let config = Config {
         cases: 600,
         failure_persistence: None,
@@ -100,9 +100,9 @@ fn the_script_and_the_step_do_the_same() {
         for by_script in by_script {
             let (before, began) = (record(), time());
             let granted = if by_script {
-                json_bucket::take(&store, key, &quota, deadline()).map(Wait::admits)
+                json_bucket::take(&visit(&store), key, &quota).map(Wait::admits)
             } else {
-                records::take(&store, key, step, deadline())
+                records::take(&visit(&store), key, step)
             };
             let (after, ended) = (record(), time());
             if !granted.unwrap() {

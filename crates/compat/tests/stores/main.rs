@@ -5,16 +5,18 @@ mod json_bucket;
 mod minutes;
 mod records;
 
-use gcra::{TICKS_PER_SECOND, Timestamp, boot_clock};
+use gcra::{TICKS_PER_SECOND, boot_clock};
 use std::time::Instant;
 use stores::remote::memcached::Memcached;
 use stores::remote::memcached::servers::parse_servers;
 use stores::remote::redis::Redis;
 use stores::remote::redis::dsn::Dsn;
+use stores::remote::{Transport, Visit};
 
-/// Returns a deadline that no call misses, even on a busy machine.
-fn deadline() -> Timestamp {
-    boot_clock() + 20 * TICKS_PER_SECOND
+/// Returns a visit to the only server, before a deadline that no call misses, even on a busy
+/// machine.
+fn visit<T: Transport>(store: &T) -> Visit<'_, T> {
+    Visit::to(store, b"", boot_clock() + 20 * TICKS_PER_SECOND).unwrap()
 }
 
 /// Asserts that a record with a lifetime of `least..=most` seconds, set at `start` or later, lives

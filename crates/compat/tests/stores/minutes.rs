@@ -1,9 +1,11 @@
 //! Tests minute counters on real servers.
 
-use crate::{assert_lives, deadline, left, memcached, redis, set_item};
+use crate::{assert_lives, left, memcached, redis, set_item, visit};
 use compat::minutes::{Counters, Life};
 use std::time::Instant;
 use stores::remote::Cause;
+use stores::remote::memcached::Memcached;
+use stores::remote::redis::Redis;
 
 /// Checks a counter that is created in the first second of its minute. Without a longer lifetime,
 /// the counter would expire before its minute leaves the window, because memcached's clock may be
@@ -15,7 +17,7 @@ fn memcached_keeps_a_minute_to_its_end() {
         let key = format!("second{second}");
         for calls in 1..=2 {
             let (life, start) = (Some(Life::new(1, second)), Instant::now());
-            let counted = memcached.count(&[key.clone().into()], life, deadline());
+            let counted = Memcached::count(&visit(&memcached), &[key.clone().into()], life);
             assert_eq!(counted.unwrap(), [calls]);
             assert_lives(left(&server, &key), lives, lives, start);
         }
@@ -24,15 +26,16 @@ fn memcached_keeps_a_minute_to_its_end() {
 
 /// Checks that a call increments the first counter and returns the sum of all counters. Checks that
 /// an invalid counter is refused.
-fn counts(store: &impl Counters, set: impl Fn(&str, &str)) {
+fn counts<T: Counters>(store: &T, set: impl Fn(&str, &str)) {
+    let count = |keys: &[_], life| T::count(&visit(store), keys, life);
     let keys = ["a", "b", "c"].map(|key| key.as_bytes().to_vec());
     let life = Some(Life::new(3, 30));
     set("b", "40");
-    assert_eq!(store.count(&keys, life, deadline()).unwrap(), [1, 40, 0]);
-    assert_eq!(store.count(&keys, life, deadline()).unwrap(), [2, 40, 0]);
-    assert_eq!(store.count(&keys, None, deadline()).unwrap(), [2, 40, 0]);
+    assert_eq!(count(&keys, life).unwrap(), [1, 40, 0]);
+    assert_eq!(count(&keys, life).unwrap(), [2, 40, 0]);
+    assert_eq!(count(&keys, None).unwrap(), [2, 40, 0]);
     set("c", "4x");
-    let refused = store.count(&keys, life, deadline());
+    let refused = count(&keys, life);
     assert!(matches!(refused, Err(Cause::Record)), "{refused:?}");
 }
 
@@ -56,7 +59,7 @@ fn redis_counts_more_counters_than_a_command_takes() {
         server.cli(&["SET", key, "5"]);
     }
     let life = Some(Life::new(5, 0));
-    let counts = store.count(&keys, life, deadline()).unwrap();
+    let counts = Redis::count(&visit(&store), &keys, life).unwrap();
     assert_eq!(counts.len(), keys.len());
     let found: Vec<_> = (0..).zip(counts).filter(|&(_, count)| count != 0).collect();
     assert_eq!(found, [(0, 1), (999, 5), (1_000, 5), (2_499, 5)]);
@@ -68,7 +71,7 @@ fn redis_never_shortens_a_counter() {
     let key = [b"a".to_vec()];
     let count = |minutes| {
         let life = Some(Life::new(minutes, 0));
-        store.count(&key, life, deadline()).unwrap();
+        Redis::count(&visit(&store), &key, life).unwrap();
     };
     let start = Instant::now();
     for (minutes, expected) in [(3, 181), (1, 181), (60, 3_601)] {

@@ -1,12 +1,13 @@
 //! Tests the contract of records on every store. The limiter is simple. It allows a number of calls
 //! in a fixed window.
 
-use crate::{assert_lives, deadline, left, memcached, redis, set_item};
+use crate::{assert_lives, left, memcached, redis, set_item, visit};
 use compat::records::{Next, Records, Stepped, take};
 use gcra::clock::wall_clock;
 use gcra::{TICKS_PER_SECOND, Ticks, Timestamp};
 use std::time::Instant;
 use stores::remote::Cause;
+use stores::remote::redis::Redis;
 
 const HOUR: Ticks = 3_600 * TICKS_PER_SECOND;
 
@@ -36,10 +37,10 @@ fn step(calls: u64, span: Ticks, record: Option<&[u8]>, now: Timestamp) -> Optio
 fn granted(store: &impl Records, key: &str, calls: u64) -> bool {
     // The window is longer than any test.
     let step = |record: Option<&[u8]>, now| step(calls, 24 * 365 * 100 * HOUR, record, now);
-    take(store, key.as_bytes(), step, deadline()).unwrap()
+    take(&visit(store), key.as_bytes(), step).unwrap()
 }
 
-fn contract(store: &(impl Records + Sync), set: impl Fn(&str, &str), get: impl Fn(&str) -> String) {
+fn contract<T: Records + Sync>(store: &T, set: impl Fn(&str, &str), get: impl Fn(&str) -> String) {
     let grants = (0..8).filter(|_| granted(store, "calls", 5)).count();
     assert_eq!(grants, 5);
 
@@ -52,12 +53,12 @@ fn contract(store: &(impl Records + Sync), set: impl Fn(&str, &str), get: impl F
 
     set("other", "something else");
     let hourly = |record: Option<&[u8]>, now| step(5, HOUR, record, now);
-    let refused = take(store, b"other", hourly, deadline());
+    let refused = take(&visit(store), b"other", hourly);
     assert!(matches!(refused, Err(Cause::Record)), "{refused:?}");
     assert_eq!(get("other"), "something else");
 
     let before = wall_clock().as_micros();
-    let read = store.read(b"none", deadline()).unwrap();
+    let read = T::read(&visit(store), b"none").unwrap();
     assert_eq!(read.record, None);
     let now = u128::from(read.now.0 / 1_000);
     assert!((before..=wall_clock().as_micros()).contains(&now));
@@ -65,13 +66,11 @@ fn contract(store: &(impl Records + Sync), set: impl Fn(&str, &str), get: impl F
 
 /// Checks that a swap succeeds if the record is unchanged or still missing. Otherwise the swap must
 /// return the current record.
-fn swaps(store: &impl Records) {
-    let read = || store.read(b"swap", deadline()).unwrap();
+fn swaps<T: Records>(store: &T) {
+    let read = || T::read(&visit(store), b"swap").unwrap();
     let swap = |found: &_, record: &[u8], life| {
         let record = record.to_vec();
-        store
-            .swap(b"swap", found, &Next { record, life }, deadline())
-            .unwrap()
+        T::swap(&visit(store), b"swap", found, &Next { record, life }).unwrap()
     };
     let missing = read();
     assert!(swap(&missing, b"one", 2 * HOUR).is_none());
@@ -90,7 +89,7 @@ fn redis_keeps_the_contract() {
     let set = |key: &str, value: &str| drop(server.cli(&["SET", key, value]));
     contract(&store, set, get);
     server.cli(&["LPUSH", "list", "a"]);
-    let refused = store.read(b"list", deadline());
+    let refused = Redis::read(&visit(&store), b"list");
     assert!(refused.is_err());
     swaps(&store);
     let life = server.cli(&["TTL", "swap"]).parse().unwrap();

@@ -172,8 +172,7 @@ impl<'a> Breakers<'a> {
     /// store's identity and the credential, and `name` is the store's name for display.
     #[must_use]
     pub fn of(self, login: u64, timeout: Ticks, name: &str) -> &'a Breaker {
-        // The multiplication spreads the timeout over all bits.
-        let store = (login ^ class(timeout).wrapping_mul(0x9e37_79b9_7f4a_7c15)).max(1);
+        let store = owner(login, timeout);
         // The remainder is below the number of cells.
         #[allow(clippy::cast_possible_truncation)]
         let first = (store % CELLS as u64) as usize;
@@ -239,6 +238,13 @@ fn claim(cells: &[Breaker], store: u64, first: usize) -> Option<(&Breaker, bool)
 }
 
 impl Breaker {
+    /// Returns true if this is still the breaker of a store; see [`Breakers::of`].
+    #[inline]
+    #[must_use]
+    pub fn is_of(&self, login: u64, timeout: Ticks) -> bool {
+        self.store.load(Acquire) == owner(login, timeout)
+    }
+
     /// Returns true if no call may go through at `now`.
     #[must_use]
     pub fn is_open(&self, now: Timestamp) -> bool {
@@ -405,6 +411,13 @@ impl Text {
         let bytes: Vec<u8> = words.flatten().take_while(|&byte| byte != 0).collect();
         String::from_utf8_lossy(&bytes).into_owned()
     }
+}
+
+/// Returns the number that marks the cell of a store for calls with this `timeout`.
+const fn owner(login: u64, timeout: Ticks) -> u64 {
+    // The multiplication spreads the timeout over all bits.
+    let store = login ^ class(timeout).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    if store == 0 { 1 } else { store }
 }
 
 /// Rounds a timeout down to three significant bits. Timeouts that round to the same value share a

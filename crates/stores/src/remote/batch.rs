@@ -1,7 +1,7 @@
 //! Batches: several steps on remote stores in one operation, which takes the tokens of all or none.
 
 use super::time_left::TimeLeft;
-use super::{Answer, Ask, Failure, OnFailure, Remote, Reply, Transport, sure};
+use super::{Answer, Ask, Failure, OnFailure, Remote, Reply, Transport, Visit, sure};
 use gcra::batch::{Batched, Few, Grouped, Taken, Ticket, sum};
 use gcra::clock::boot_clock;
 use gcra::step::Outcome;
@@ -46,8 +46,8 @@ impl<T: Transport> Remote<'_, T> {
         for (ask, entry) in asks.iter_mut().zip(&entries) {
             self.set_seen(ask, entry.as_ref(), now);
         }
-        let ask = |transport: &T, deadline| {
-            let mut replies = transport.take_all(&asks, deadline)?;
+        let ask = |visit: &Visit<'_, T>| {
+            let mut replies = T::take_all(visit, &asks)?;
             let granted = replies.iter().all(|reply| reply.outcome.granted());
             for (index, reply) in replies.iter_mut().enumerate() {
                 let (store, Ticket { key, step, .. }) = buckets[index];

@@ -4,13 +4,13 @@
 //! store is contacted unless the entry proves that the step is denied. A cached denial may state a
 //! wait that is a little too long, but never a wait that is too short.
 
+use super::call::Failed;
 use super::denial_cache::Entry;
-use super::{Ask, Failed, Found, Remote, Reply, Server, Transport};
+use super::{Ask, Found, Remote, Reply, Transport, Visit};
 use gcra::clock::{TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
 use gcra::key::Key;
 use gcra::step::{Denial, Outcome, Step, Verdict};
 use segment::slots::counters::{By, Event};
-use std::sync::Arc;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ pub(super) fn exceeds(empty_at: Timestamp, now: Timestamp) -> Outcome {
     Outcome::denied(Denial::ExceedsCapacity, empty_at, now)
 }
 
-impl<T: Transport> Remote<'_, T> {
+impl<'h, T: Transport> Remote<'h, T> {
     /// Creates the request for a step, and returns it with the bucket's entry in the denial cache.
     /// The caller must also call [`Remote::set_seen`].
     ///
@@ -91,16 +91,14 @@ impl<T: Transport> Remote<'_, T> {
         key: Key<'_>,
         step: &Step,
         now: Timestamp,
-    ) -> Result<Outcome, (Outcome, Failed)> {
+    ) -> Result<Outcome, (Outcome, Failed<'h>)> {
         let ask = match self.prepare_exceeding(key, step, now) {
             Ok(ask) => ask,
             Err(denied) => return Ok(denied),
         };
         let deadline = now + self.settings.timeout;
-        let take = |transport: &T, _: &Arc<Server>| transport.take(&ask, deadline);
-        let server = self.server(&ask.name, now, deadline);
-        let asked = server.and_then(|server| self.call_counted(&server, now, deadline, take));
-        match asked {
+        let take = |visit: &Visit<'_, T>| T::take(visit, &ask);
+        match self.visit(&ask.name, now, deadline, take) {
             Ok(reply) => Ok(exceeds(reply.outcome.empty_at, reply.outcome.now)),
             Err(failed) => Err((exceeds(now, now), failed)),
         }
@@ -161,9 +159,8 @@ impl<T: Transport> Remote<'_, T> {
             let is_over = later.saturating_since(start) >= patience;
             let scarce = entry.filter(|entry| !is_over && is_scarce(entry, step, later));
             let Some(scarce) = scarce else { break false };
-            let server = self.transport.server(&ask.name);
-            let is_open = |server: Arc<Server>| self.breaker(&server).is_open(later);
-            if server.is_ok_and(is_open) {
+            let found = self.find_server(&ask.name);
+            if found.is_ok_and(|(_, peer)| peer.is_open(later)) {
                 break false;
             }
             if self.host.denial_cache().lease(key.hash, later, timeout / 2) {

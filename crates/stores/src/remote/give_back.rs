@@ -1,11 +1,11 @@
 //! Give-backs on several buckets. Those on one server share a pipeline.
 
-use super::pipeline::MOST;
-use super::{Answer, Cause, Failed, Failure, Remote, Server, Transport};
+use super::call::Failed;
+use super::pipeline::by_server;
+use super::{Answer, Cause, Failure, Remote, Transport, Visit};
 use gcra::clock::{Timestamp, boot_clock};
 use gcra::key::Key;
 use gcra::store::Put;
-use std::sync::Arc;
 
 /// A change of one bucket: its name in the store, the change, and [`super::Ask::seen`].
 pub type Change<'a> = (&'a [u8], &'a Put, Option<i64>);
@@ -62,11 +62,12 @@ impl<T: Transport> Remote<'_, T> {
         // As in `Remote::put`, entries are cleared before the changes and after them.
         clear();
         let mut result = Ok(());
-        for pipeline in pipelines(&requests) {
+        let servers = requests.iter().map(|it| (it, it.store, &it.name));
+        for (_, pipeline) in by_server(servers) {
             let &Request { index, store, .. } = pipeline[0];
             // Hashing long identifiers has taken time, which is no part of the timeout.
-            if let Err((server, cause)) = run(&pipeline, start + store.settings.timeout) {
-                let answer = store.fall_back(&server, cause, |_, _| ());
+            if let Err((peer, cause)) = run(&pipeline, start + store.settings.timeout) {
+                let answer = store.fall_back(&peer, cause, |_, _| ());
                 result = result.and(answer.map(|answer| failed(index, answer)));
             }
         }
@@ -75,52 +76,32 @@ impl<T: Transport> Remote<'_, T> {
     }
 }
 
-/// Groups the changes by their servers, in order.
-fn pipelines<'r, 'a, 'h, T: Transport>(
-    requests: &'r [Request<'a, 'h, T>],
-) -> Vec<Vec<&'r Request<'a, 'h, T>>> {
-    let mut pipelines: Vec<(Arc<Server>, Vec<&Request<'a, 'h, T>>)> = Vec::new();
-    for request in requests {
-        let server = request.store.transport.server(&request.name);
-        let server = server.unwrap_or_else(|fleet| fleet);
-        let joins = |(other, mine): &&mut (Arc<Server>, Vec<&Request<'a, 'h, T>>)| {
-            let first = mine[0].store;
-            mine.len() < MOST
-                && server == *other
-                && request.store.settings.timeout == first.settings.timeout
-                && first.transport.pipelines(&request.store.transport)
-        };
-        match pipelines.iter_mut().find(joins) {
-            Some((_, mine)) => mine.push(request),
-            None => pipelines.push((server, vec![request])),
-        }
-    }
-    pipelines.into_iter().map(|(_, mine)| mine).collect()
-}
-
 /// Runs the changes of one pipeline. Returns the first failure.
-fn run<T: Transport>(pipeline: &[&Request<'_, '_, T>], deadline: Timestamp) -> Result<(), Failed> {
+fn run<'h, T: Transport>(
+    pipeline: &[&Request<'_, 'h, T>],
+    deadline: Timestamp,
+) -> Result<(), Failed<'h>> {
     let first = pipeline[0];
     let changes = pipeline
         .iter()
         .map(|it| (it.name.as_slice(), it.put, it.seen));
     let changes: Vec<_> = changes.collect();
     let now = boot_clock();
-    let server = first.store.server(&first.name, now, deadline)?;
+    let store = first.store;
+    let found = store.find_server(&first.name);
+    let (route, peer) = store.locate(&first.name, found, now, deadline)?;
     let (mut moved, mut refused) = (Vec::new(), None);
-    let put = |transport: &T, _: &Arc<Server>| {
-        transport.put_each(&changes, deadline, &mut |index, cause| match cause {
+    let put = |visit: &Visit<'_, T>| {
+        T::put_each(visit, &changes, &mut |index, cause| match cause {
             Cause::Redirected { .. } => moved.push(index),
             cause => drop(refused.get_or_insert(cause)),
         })
     };
-    first.store.call_counted(&server, now, deadline, put)?;
+    store.call(route, peer.clone(), now, deadline, put)?;
     for index in moved {
         let (name, put, seen) = changes[index];
-        let change = |transport: &T, _: &Arc<Server>| transport.put(name, put, seen, deadline);
-        let now = boot_clock();
-        let server = first.store.server(name, now, deadline)?;
-        first.store.call_counted(&server, now, deadline, change)?;
+        let change = |visit: &Visit<'_, T>| T::put(visit, name, put, seen);
+        store.visit(name, boot_clock(), deadline, change)?;
     }
-    refused.map_or(Ok(()), |cause| Err((server, cause)))
+    refused.map_or(Ok(()), |cause| Err((peer, cause)))
 }

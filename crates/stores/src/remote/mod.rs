@@ -10,10 +10,12 @@
 pub mod back_off;
 mod batch;
 mod cached;
+mod call;
 mod channel;
 mod connections;
 pub mod endpoint;
 pub mod failure;
+mod fallback;
 mod give_back;
 pub mod key;
 pub mod memcached;
@@ -30,20 +32,17 @@ pub mod time_left;
 mod tls;
 mod transport;
 
-use breaker::{Breaker, Passage};
-use denial_cache::Entry;
 pub use failure::{Blame, Cause, Failure};
 use gcra::clock::{Ticks, Timestamp, boot_clock};
 use gcra::key::{Key, KeyHasher};
 use gcra::step::{Outcome, Step};
-use gcra::store::{Put, UNKNOWN_SPAN, empty_at};
+use gcra::store::{Put, empty_at};
 use segment::cells::resolve;
 pub use segment::cells::{breaker, denial_cache, durations};
 use segment::host::Host;
 use segment::slots::counters::{By, Event};
 pub use settings::{OnFailure, Settings};
-use std::sync::Arc;
-pub use transport::{Ask, Flown, Found, Reply, Server, Transport};
+pub use transport::{Ask, Flown, Found, Reply, Server, Transport, Visit};
 
 /// The result of a call, with the failure that the caller should be warned of.
 #[derive(Debug)]
@@ -126,8 +125,8 @@ impl<'h, T: Transport> Remote<'h, T> {
         if step.exceeds_capacity() {
             return match self.exceeding(key, step, now) {
                 // The caller's own connection failed, of which the caller must learn.
-                Err((denied, (server, cause))) if cause.is_of_caller() => {
-                    self.fall_back(&server, cause, |_, _| denied)
+                Err((denied, (peer, cause))) if cause.is_of_caller() => {
+                    self.fall_back(&peer, cause, |_, _| denied)
                 }
                 Ok(denied) | Err((denied, _)) => Ok(sure(denied)),
             };
@@ -141,8 +140,8 @@ impl<'h, T: Transport> Remote<'h, T> {
         let latest = now + self.settings.timeout - waited;
         ask.first = first.map(|first| now.signed_since(first));
         self.set_seen(&mut ask, entry.as_ref(), now);
-        let asked = |transport: &T, deadline| {
-            let reply = transport.take(&ask, deadline)?;
+        let asked = |visit: &Visit<'_, T>| {
+            let reply = T::take(visit, &ask)?;
             self.learn(key, step, &reply, entry.as_ref(), now);
             self.note_clock(&reply);
             self.count(key, step, By::Store, reply.outcome.granted());
@@ -157,38 +156,10 @@ impl<'h, T: Transport> Remote<'h, T> {
         answer
     }
 
-    /// Returns the breaker of a server.
-    fn breaker(&self, server: &Server) -> &'h Breaker {
-        let breakers = self.host.breakers();
-        breakers.of(server.login, self.settings.timeout, &server.name)
-    }
-
     /// Counts a bucket whose state shows that the store's clock was set back.
     fn note_clock(&self, reply: &Reply) {
         if reply.found == Found::SetBack {
             self.host.slots().count(Event::SetBack);
-        }
-    }
-
-    /// Decides a step by the failure policy.
-    fn fallback(
-        &self,
-        policy: OnFailure,
-        key: Key<'_>,
-        step: &Step,
-        first: Option<Timestamp>,
-    ) -> Outcome {
-        if policy == OnFailure::Local {
-            self.inherit(key, self.find(key, boot_clock()));
-        }
-        policy.answer(self.host, key, step, first)
-    }
-
-    /// Moves the fallback bucket forward to the last state that this host received of the store's
-    /// bucket. `entry` is the bucket's entry in the denial cache.
-    fn inherit(&self, key: Key<'_>, entry: Option<Entry>) {
-        if let Some(entry) = entry {
-            self.host.slots().raise(key, UNKNOWN_SPAN, |_| entry.bound);
         }
     }
 
@@ -210,8 +181,7 @@ impl<'h, T: Transport> Remote<'h, T> {
             first: None,
             seen: None,
         };
-        let asked =
-            |transport: &T, deadline| Ok(transport.take(&ask, deadline)?.found != Found::Nothing);
+        let asked = |visit: &Visit<'_, T>| Ok(T::take(visit, &ask)?.found != Found::Nothing);
         self.ask(&ask.name, asked, |policy, _| {
             // The other policies return true, so that the caller does not create a record.
             policy != OnFailure::Local || self.host.slots().contains(key)
@@ -246,7 +216,7 @@ impl<'h, T: Transport> Remote<'h, T> {
             // This worker may be killed after the store has executed the change.
             self.host.denial_cache().clear(key.hash, now);
         }
-        let asked = |transport: &T, deadline| transport.put(&name, put, seen, deadline);
+        let asked = |visit: &Visit<'_, T>| T::put(visit, &name, put, seen);
         let answer = self.ask_until(now + self.settings.timeout, &name, asked, |policy, _| {
             let is_give_back = matches!(*put, Put::Refund { taken, .. } if taken != Put::VOUCHED);
             if policy == OnFailure::Local && !is_give_back {
@@ -281,10 +251,10 @@ impl<'h, T: Transport> Remote<'h, T> {
             first: None,
             seen: None,
         };
-        let asked = |transport: &T, deadline| {
-            transport.put(&ask.name, &Put::Raise { age, span }, seen, deadline)?;
+        let asked = |visit: &Visit<'_, T>| {
+            T::put(visit, &ask.name, &Put::Raise { age, span }, seen)?;
             let sent = boot_clock();
-            let reply = transport.take(&ask, deadline)?;
+            let reply = T::take(visit, &ask)?;
             self.learn(key, &look, &reply, entry.as_ref(), sent);
             Ok(reply.outcome)
         };
@@ -299,10 +269,10 @@ impl<'h, T: Transport> Remote<'h, T> {
         })
     }
 
-    /// Calls `ask` with a transport and the deadline, unless the breaker is open. The breaker
-    /// belongs to the server that keeps the record `name`, its credential and the timeout. Calls
-    /// `ask` again if that server replies that another one keeps the record now. If the call fails
-    /// or the breaker is open, and the policy is not [`OnFailure::Throw`], `fallback` returns the
+    /// Calls `ask` with a visit to the server that keeps the record `name`, unless the breaker is
+    /// open. The breaker belongs to that server, its credential and the timeout. Calls `ask` again
+    /// if the server replies that another one keeps the record now. If the call fails or the
+    /// breaker is open, and the policy is not [`OnFailure::Throw`], `fallback` returns the
     /// result.
     ///
     /// # Errors
@@ -310,192 +280,10 @@ impl<'h, T: Transport> Remote<'h, T> {
     pub fn ask<R>(
         &self,
         name: &[u8],
-        ask: impl FnMut(&T, Timestamp) -> Result<R, Cause>,
+        ask: impl FnMut(&Visit<'_, T>) -> Result<R, Cause>,
         fallback: impl FnOnce(OnFailure, &Cause) -> R,
     ) -> Result<Answer<R>, Failure> {
         self.ask_until(boot_clock() + self.settings.timeout, name, ask, fallback)
-    }
-
-    /// Does the same as [`Remote::ask`] before `deadline`.
-    fn ask_until<R>(
-        &self,
-        deadline: Timestamp,
-        name: &[u8],
-        mut ask: impl FnMut(&T, Timestamp) -> Result<R, Cause>,
-        fallback: impl FnOnce(OnFailure, &Cause) -> R,
-    ) -> Result<Answer<R>, Failure> {
-        let now = boot_clock();
-        let ask = |transport: &T, _: &Arc<Server>| ask(transport, deadline);
-        let server = self.server(name, now, deadline);
-        match server.and_then(|server| self.call_counted(&server, now, deadline, ask)) {
-            Ok(answer) => Ok(sure(answer)),
-            Err((server, cause)) => self.fall_back(&server, cause, fallback),
-        }
-    }
-
-    /// Counts a call to a store and its duration, and does the same as [`Remote::call`].
-    fn call_counted<R>(
-        &self,
-        server: &Arc<Server>,
-        now: Timestamp,
-        deadline: Timestamp,
-        mut call: impl FnMut(&T, &Arc<Server>) -> Result<R, Cause>,
-    ) -> Result<R, Failed> {
-        let mut is_counted = false;
-        self.call(server, now, deadline, |transport, server| {
-            if !is_counted {
-                self.host.slots().count(Event::Asked);
-            }
-            is_counted = true;
-            let start = boot_clock();
-            let result = call(transport, server);
-            let durations = &self.breaker(server).durations;
-            durations.record(boot_clock().saturating_since(start));
-            result
-        })
-    }
-
-    /// Applies the failure policy to a call that failed. A failure that cost the caller its
-    /// transaction is an error under every policy.
-    fn fall_back<R>(
-        &self,
-        server: &Server,
-        cause: Cause,
-        fallback: impl FnOnce(OnFailure, &Cause) -> R,
-    ) -> Result<Answer<R>, Failure> {
-        let policy = match cause {
-            Cause::Transaction(_) => OnFailure::Throw,
-            _ => self.settings.on_failure,
-        };
-        self.host.slots().count(policy.event());
-        let store = server.name.clone();
-        let failure = Failure { store, cause };
-        if policy == OnFailure::Throw {
-            return Err(failure);
-        }
-        // The policy hides the failure from its caller, so one caller is warned.
-        let kind = failure.cause.kind();
-        let warns = self.breaker(server).warns(kind, boot_clock());
-        Ok(Answer {
-            value: fallback(policy, &failure.cause),
-            warning: warns.then_some(failure),
-            fallback: true,
-        })
-    }
-
-    /// Returns the server that keeps the record `name`. Asks the transport's other servers if that
-    /// is not known, or if it may have changed.
-    fn server(
-        &self,
-        name: &[u8],
-        now: Timestamp,
-        deadline: Timestamp,
-    ) -> Result<Arc<Server>, Failed> {
-        let fleet = match self.transport.server(name) {
-            // Other stores took the time. This one is not asked, so it does not fail.
-            Ok(server) | Err(server) if now >= deadline => return Err((server, Cause::OutOfTime)),
-            Err(fleet) => fleet,
-            Ok(server) => {
-                let is_open = self.breaker(&server).is_open(now);
-                match self.transport.fleet(name, is_open) {
-                    Some(fleet) => fleet,
-                    None => return Ok(server),
-                }
-            }
-        };
-        let locate = |transport: &T, _: &Arc<Server>| transport.locate(name, deadline);
-        match self.call(&fleet, now, deadline, locate) {
-            Ok(server) => server.ok_or((fleet, Cause::Unserved)),
-            Err(failed) => self.transport.server(name).map_err(|_| failed),
-        }
-    }
-
-    /// Calls `call` with a transport and the server that it calls. If that server sends the call to
-    /// another one, calls it again, at most [`MOST_HOPS`] times. Each server is called only if its
-    /// own breaker is not open, and its breaker gets the result.
-    fn call<R>(
-        &self,
-        server: &Arc<Server>,
-        now: Timestamp,
-        deadline: Timestamp,
-        mut call: impl FnMut(&T, &Arc<Server>) -> Result<R, Cause>,
-    ) -> Result<R, Failed> {
-        let mut result = self.call_one(server, now, |server| call(&self.transport, server));
-        for _ in 0..MOST_HOPS {
-            let Err((_, Cause::Redirected { server, asks })) = &result else {
-                return result;
-            };
-            let Some(transport) = self.transport.toward(server, *asks) else {
-                return result;
-            };
-            let server = Arc::clone(server);
-            result = self.call_one(&server, boot_clock(), |server| call(&transport, server));
-            if !matches!(&result, Err((_, Cause::Redirected { .. }))) {
-                // The other server may have failed, so the first one is asked for the map.
-                transport.refresh(deadline);
-            }
-        }
-        result
-    }
-
-    /// Calls `call` unless the breaker of `server` is open at `now`, and reports the result to the
-    /// breaker.
-    fn call_one<R>(
-        &self,
-        server: &Arc<Server>,
-        now: Timestamp,
-        call: impl FnOnce(&Arc<Server>) -> Result<R, Cause>,
-    ) -> Result<R, Failed> {
-        let passage = self.enter(server, now)?;
-        let result = call(server);
-        self.report(server, passage, result.as_ref().err());
-        result.map_err(|cause| (Arc::clone(server), cause))
-    }
-
-    /// Returns the permission to call `server` at `now`.
-    ///
-    /// # Errors
-    /// Returns [`Cause::Waiting`] if its breaker is open.
-    fn enter(&self, server: &Arc<Server>, now: Timestamp) -> Result<Passage, Failed> {
-        // A probe is leased for two timeouts. By then it has succeeded or failed.
-        match self.breaker(server).enter(now, 2 * self.settings.timeout) {
-            Passage::Open(_) => Err((Arc::clone(server), Cause::Waiting)),
-            passage => Ok(passage),
-        }
-    }
-
-    /// Reports the result of a call to the breaker of `server`. Another store may have taken over
-    /// its cell during the call.
-    fn report(&self, server: &Server, passage: Passage, failure: Option<&Cause>) {
-        let breaker = self.breaker(server);
-        match failure {
-            None => breaker.answered(),
-            Some(cause) => note(self.host, breaker, passage, cause),
-        }
-    }
-}
-
-/// The most redirections that a call follows.
-const MOST_HOPS: usize = 2;
-
-/// A server that failed, and the cause.
-type Failed = (Arc<Server>, Cause);
-
-/// Counts a failure and reports it to the breaker.
-fn note(host: &Host, breaker: &Breaker, passage: Passage, cause: &Cause) {
-    let now = boot_clock();
-    if !matches!(cause, Cause::Redirected { .. }) {
-        breaker.record(cause.kind(), &cause.brief(), now);
-    }
-    match cause.blame() {
-        Blame::Store => {
-            host.slots().count(Event::Failed);
-            if breaker.failed(passage, now, now.0 ^ u64::from(std::process::id())) {
-                host.slots().count(Event::Opened);
-            }
-        }
-        Blame::Request => breaker.answered(),
-        Blame::Caller => breaker.unanswered(passage, now),
     }
 }
 

@@ -3,11 +3,12 @@
 
 use super::breaker::Passage;
 use super::cached::exceeds;
+use super::call::{Failed, Peer};
 use super::denial_cache::Entry;
 use super::race::{Race, Task};
 use super::time_left::TimeLeft;
 use super::{
-    Answer, Ask, Blame, Cause, Failed, Failure, Flown, OnFailure, Remote, Reply, Server, Transport,
+    Answer, Ask, Blame, Cause, Failure, Flown, OnFailure, Remote, Reply, Server, Transport, Visit,
     sure,
 };
 use gcra::batch::Ticket;
@@ -21,7 +22,7 @@ use std::sync::Arc;
 
 /// The most steps in one pipeline. Their replies fit into the buffers of a connection, so a server
 /// never waits for a client that is still sending.
-pub(super) const MOST: usize = 500;
+const MOST: usize = 500;
 
 /// A step that is sent to its server.
 struct Request {
@@ -34,10 +35,17 @@ struct Request {
 
 /// The index of a step that was not decided, and the failure. The failure is `None` if another step
 /// reports it.
-type Undecided = (usize, Option<Failed>);
+type Undecided<'h> = (usize, Option<Failed<'h>>);
 
-/// A pipeline that was sent to a server.
-type Begun<'r> = (Arc<Server>, Passage, Box<dyn Task<Output = Flown> + 'r>);
+/// A pipeline that was sent to a server, and the task that waits for its replies.
+type Begun<'r, 'h> = (Sent<'r, 'h>, Box<dyn Task<Output = Flown> + 'r>);
+
+/// The requests of a pipeline that was sent to a server.
+struct Sent<'r, 'h> {
+    requests: &'r [Request],
+    peer: Peer<'h>,
+    passage: Passage,
+}
 
 /// The input of [`Remote::take_each`].
 struct Each<'a, 'h, T> {
@@ -62,7 +70,11 @@ impl<T: Transport> Remote<'_, T> {
     ) -> Result<(), Failure> {
         let mut decided = |index: usize, answer| decided(buckets[index].1.index, answer);
         let each = Each { buckets, left };
-        let pipelines = each.pipelines().into_iter();
+        let named = buckets.iter().enumerate().map(|(index, (store, ticket))| {
+            let name = store.transport.name(ticket.key.identifier);
+            (index, *store, name)
+        });
+        let pipelines = by_server(named).into_iter();
         let prepared = pipelines.map(|(server, indexes)| {
             let requests = each.prepare(&indexes, &mut decided);
             (server, requests)
@@ -89,37 +101,14 @@ impl<T: Transport> Remote<'_, T> {
     }
 }
 
-impl<T: Transport> Each<'_, '_, T> {
-    /// Returns the servers and the indexes of the steps of each pipeline, in order.
-    fn pipelines(&self) -> Vec<(Arc<Server>, Vec<usize>)> {
-        let mut pipelines: Vec<(Arc<Server>, Vec<usize>)> = Vec::new();
-        for (index, (store, ticket)) in self.buckets.iter().enumerate() {
-            let name = store.transport.name(ticket.key.identifier);
-            let server = store.transport.server(&name);
-            // A server that is not known yet keeps all records of its pipeline.
-            let server = server.unwrap_or_else(|fleet| fleet);
-            let joins = |(other, indexes): &&mut (Arc<Server>, Vec<usize>)| {
-                let first = self.buckets[indexes[0]].0;
-                indexes.len() < MOST
-                    && server == *other
-                    && store.settings.timeout == first.settings.timeout
-                    && first.transport.pipelines(&store.transport)
-            };
-            match pipelines.iter_mut().find(joins) {
-                Some((_, indexes)) => indexes.push(index),
-                None => pipelines.push((server, vec![index])),
-            }
-        }
-        pipelines
-    }
-
+impl<'h, T: Transport> Each<'_, 'h, T> {
     /// Runs the steps of pipelines to different servers at once, until the timeout after `start`.
     /// Adds the steps that were not decided to `failures`.
     fn run(
         &self,
         mut wave: Vec<Vec<Request>>,
         start: Timestamp,
-        failures: &mut Vec<Undecided>,
+        failures: &mut Vec<Undecided<'h>>,
         decided: &mut impl FnMut(usize, Answer<Outcome>),
     ) {
         let sent = boot_clock();
@@ -132,20 +121,11 @@ impl<T: Transport> Each<'_, '_, T> {
         };
         let left = self.left.unwrap_or(TimeLeft::ALL);
         let deadline = start + left.of(self.timeout(first.index));
-        // A server that must be searched for is waited for, so the others are asked before.
-        wave.sort_by_cached_key(|requests| !self.is_located(&requests[0]));
-        let (mut flying, mut tasks) = (Vec::new(), Vec::new());
-        for requests in &wave {
-            match self.begin(requests, wave.len() > 1, deadline) {
-                Ok((server, passage, task)) => {
-                    tasks.push((flying.len(), Ok(task)));
-                    flying.push((requests, server, passage));
-                }
-                Err(failed) => self.fail(requests.iter().collect(), failed, failures),
-            }
-        }
+        let (flying, tasks): (Vec<_>, Vec<_>) =
+            self.send(&wave, deadline, failures).into_iter().unzip();
+        let tasks = tasks.into_iter().map(Ok).enumerate();
         let mut moved = Vec::new();
-        for (place, flown) in Race::new(tasks.into_iter(), 0, deadline) {
+        for (place, flown) in Race::new(tasks, 0, deadline) {
             let flown = flown.unwrap_or_else(|cause| (Vec::new(), Err(cause)));
             moved.extend(self.land(&flying[place], flown, sent, failures, decided));
         }
@@ -157,14 +137,46 @@ impl<T: Transport> Each<'_, '_, T> {
         }
     }
 
+    /// Sends pipelines to their servers. Adds the steps of servers that failed to `failures`.
+    fn send<'r>(
+        &self,
+        wave: &'r [Vec<Request>],
+        deadline: Timestamp,
+        failures: &mut Vec<Undecided<'h>>,
+    ) -> Vec<Begun<'r, 'h>> {
+        let mut all = Vec::with_capacity(wave.len());
+        let mut note = |requests: &'r Vec<Request>, begun| match begun {
+            Ok(begun) => all.push(begun),
+            Err(failed) => self.fail(requests, failed, failures),
+        };
+        let mut others = Vec::new();
+        for requests in wave {
+            match self.located(requests, deadline) {
+                Some((route, peer)) => note(requests, self.begin(requests, route, peer, deadline)),
+                None => others.push(requests),
+            }
+        }
+        // A server that must be searched for is waited for, so the others were asked before.
+        for requests in others {
+            let located = self.locate(requests, wave.len() > 1, deadline);
+            let begin = |(route, peer)| self.begin(requests, route, peer, deadline);
+            note(requests, located.and_then(begin));
+        }
+        all
+    }
+
     /// Decides the steps of a pipeline from the replies to requests that were sent at `sent`.
     /// Returns the requests whose records another server keeps now.
     fn land<'r>(
         &self,
-        (requests, server, passage): &(&'r Vec<Request>, Arc<Server>, Passage),
+        &Sent {
+            requests,
+            ref peer,
+            passage,
+        }: &Sent<'r, 'h>,
         (replies, result): Flown,
         sent: Timestamp,
-        failures: &mut Vec<Undecided>,
+        failures: &mut Vec<Undecided<'h>>,
         decided: &mut impl FnMut(usize, Answer<Outcome>),
     ) -> Vec<&'r Request> {
         let (store, _) = self.buckets[requests[0].index];
@@ -180,19 +192,19 @@ impl<T: Transport> Each<'_, '_, T> {
                     continue;
                 }
                 Err(cause) => {
-                    let breaker = store.breaker(server);
+                    let breaker = store.breaker(peer);
                     breaker.record(cause.kind(), &cause.brief(), boot_clock());
-                    failures.push((request.index, Some((Arc::clone(server), cause))));
+                    failures.push((request.index, Some((peer.clone(), cause))));
                 }
             }
             open[index] = None;
         }
-        let durations = &store.breaker(server).durations;
+        let durations = &store.breaker(peer).durations;
         durations.record(boot_clock().saturating_since(sent));
-        store.report(server, *passage, failure.as_ref());
+        store.report(peer, passage, failure.as_ref());
         if let Some(cause) = failure {
-            let failed = (Arc::clone(server), cause);
-            self.fail(open.into_iter().flatten().collect(), failed, failures);
+            let failed = (peer.clone(), cause);
+            self.fail(open.into_iter().flatten(), failed, failures);
         }
         moved
     }
@@ -222,63 +234,94 @@ impl<T: Transport> Each<'_, '_, T> {
         requests
     }
 
-    /// Reports whether the server of a request is known, so that no other server is asked for it.
-    fn is_located(&self, request: &Request) -> bool {
-        let (store, _) = self.buckets[request.index];
-        let name = &request.ask.name;
-        store.transport.server(name).is_ok_and(|server| {
-            let is_open = store.breaker(&server).is_open(boot_clock());
-            store.transport.fleet(name, is_open).is_none()
-        })
+    /// Returns the server of a pipeline before `deadline`, if no other server is asked for it.
+    fn located(&self, requests: &[Request], deadline: Timestamp) -> Option<(T::Route, Peer<'h>)> {
+        let (store, _) = self.buckets[requests[0].index];
+        let (route, peer) = store.find_server(&requests[0].ask.name).ok()?;
+        let now = boot_clock();
+        let is_located = now < deadline && store.fleet(&route, &peer, now).is_none();
+        is_located.then_some((route, peer))
     }
 
-    /// Sends the requests of a pipeline, unless the breaker of their server is open. If there are
-    /// `others`, the search for the server leaves them half of the time.
-    ///
-    /// # Errors
-    /// Returns the failure of the server.
-    fn begin<'r>(
-        &'r self,
-        requests: &'r [Request],
+    /// Searches for the server of a pipeline. If there are `others`, the search leaves them half of
+    /// the time until `deadline`.
+    fn locate(
+        &self,
+        requests: &[Request],
         others: bool,
         deadline: Timestamp,
-    ) -> Result<Begun<'r>, Failed> {
-        let first = &requests[0];
-        let (store, _) = self.buckets[first.index];
+    ) -> Result<(T::Route, Peer<'h>), Failed<'h>> {
+        let (store, _) = self.buckets[requests[0].index];
+        let name = &requests[0].ask.name;
         let now = boot_clock();
         let until = if others {
             now.midpoint(deadline)
         } else {
             deadline
         };
-        let server = store.server(&first.ask.name, now, until)?;
-        let passage = store.enter(&server, now)?;
+        store.locate(name, store.find_server(name), now, until)
+    }
+
+    /// Sends the requests of a pipeline, unless the breaker of their server is open.
+    ///
+    /// # Errors
+    /// Returns the failure of the server.
+    fn begin<'r>(
+        &self,
+        requests: &'r [Request],
+        route: T::Route,
+        peer: Peer<'h>,
+        deadline: Timestamp,
+    ) -> Result<Begun<'r, 'h>, Failed<'h>> {
+        let (store, _) = self.buckets[requests[0].index];
+        let passage = store.enter(&peer, boot_clock())?;
         store.host.slots().count(Event::Asked);
         let asks: Vec<_> = requests.iter().map(|request| &request.ask).collect();
-        let task = store.transport.launch(&asks, deadline);
-        match task.unwrap_or_else(|| Ok(Box::new(Landed::of(&store.transport, &asks, deadline)))) {
-            Ok(task) => Ok((server, passage, task)),
+        let visit = Visit {
+            store: &store.transport,
+            route,
+            deadline,
+        };
+        let task = T::launch(&visit, &asks);
+        match task.unwrap_or_else(|| Ok(Box::new(Landed::of(&visit, &asks)))) {
+            Ok(task) => {
+                let sent = Sent {
+                    requests,
+                    peer,
+                    passage,
+                };
+                Ok((sent, task))
+            }
             Err(cause) => {
-                store.report(&server, passage, Some(&cause));
-                Err((server, cause))
+                store.report(&peer, passage, Some(&cause));
+                Err((peer, cause))
             }
         }
     }
 
     /// Runs the step of a request again, at the server that keeps the record now.
-    fn follow(&self, request: &Request, deadline: Timestamp) -> Result<Answer<Outcome>, Failed> {
+    fn follow(
+        &self,
+        request: &Request,
+        deadline: Timestamp,
+    ) -> Result<Answer<Outcome>, Failed<'h>> {
         let (store, _) = self.buckets[request.index];
         let now = boot_clock();
-        let server = store.server(&request.ask.name, now, deadline)?;
-        let take = |transport: &T, _: &Arc<Server>| transport.take(&request.ask, deadline);
-        let reply = store.call_counted(&server, now, deadline, take)?;
+        let take = |visit: &Visit<'_, T>| T::take(visit, &request.ask);
+        let reply = store.visit(&request.ask.name, now, deadline, take)?;
         Ok(self.learn(request, &reply, now))
     }
 
     /// Adds requests that failed for one cause to `failures`. The first of them has the cause,
     /// which is one of a policy that throws, if there is one. No policy decides a step for more
     /// than the capacity.
-    fn fail(&self, mut open: Vec<&Request>, failed: Failed, failures: &mut Vec<Undecided>) {
+    fn fail<'r>(
+        &self,
+        open: impl IntoIterator<Item = &'r Request>,
+        failed: Failed<'h>,
+        failures: &mut Vec<Undecided<'h>>,
+    ) {
+        let mut open: Vec<_> = open.into_iter().collect();
         open.sort_by_key(|&&Request { index, .. }| {
             let throws = self.policy(index) == OnFailure::Throw;
             (self.buckets[index].1.step.exceeds_capacity(), !throws)
@@ -326,15 +369,19 @@ impl<T: Transport> Each<'_, '_, T> {
 
     /// Decides a step by its failure policy. `failed` is `None` if another step reports the
     /// failure.
-    fn fall_back(&self, index: usize, failed: Option<Failed>) -> Result<Answer<Outcome>, Failure> {
+    fn fall_back(
+        &self,
+        index: usize,
+        failed: Option<Failed<'h>>,
+    ) -> Result<Answer<Outcome>, Failure> {
         let (store, Ticket { key, step, .. }) = self.buckets[index];
         if step.exceeds_capacity() {
             let now = boot_clock();
             return Ok(sure(exceeds(now, now)));
         }
         let fallback = |policy| store.fallback(policy, key, &step, None);
-        if let Some((server, cause)) = failed {
-            return store.fall_back(&server, cause, |policy, _| fallback(policy));
+        if let Some((peer, cause)) = failed {
+            return store.fall_back(&peer, cause, |policy, _| fallback(policy));
         }
         let policy = self.policy(index);
         store.host.slots().count(policy.event());
@@ -346,14 +393,41 @@ impl<T: Transport> Each<'_, '_, T> {
     }
 }
 
+/// Groups buckets by their servers, in order. Each has its store and the name of its record. A group
+/// can be one pipeline, because its stores have the same timeout.
+pub(super) fn by_server<'a, 'h: 'a, T: Transport + 'a, I>(
+    buckets: impl Iterator<Item = (I, &'a Remote<'h, T>, impl AsRef<[u8]>)>,
+) -> Vec<(Arc<Server>, Vec<I>)> {
+    type Group<'a, 'h, T, I> = (&'a Remote<'h, T>, (Arc<Server>, Vec<I>));
+    let mut groups: Vec<Group<'a, 'h, T, I>> = Vec::new();
+    for (bucket, store, name) in buckets {
+        let server = match store.transport.route(name.as_ref()) {
+            Ok(route) => Arc::clone(T::server(&route)),
+            // A server that is not known yet keeps all records of its pipeline.
+            Err(fleet) => fleet,
+        };
+        let joins = |(first, (other, mine)): &&mut Group<'a, 'h, T, I>| {
+            mine.len() < MOST
+                && server == *other
+                && store.settings.timeout == first.settings.timeout
+                && first.transport.pipelines(&store.transport)
+        };
+        match groups.iter_mut().find(joins) {
+            Some((_, (_, mine))) => mine.push(bucket),
+            None => groups.push((store, (server, vec![bucket]))),
+        }
+    }
+    groups.into_iter().map(|(_, group)| group).collect()
+}
+
 /// The result of a transport that runs steps at once and waits for the replies.
 struct Landed(Option<Flown>);
 
 impl Landed {
-    fn of<T: Transport>(transport: &T, asks: &[&Ask], deadline: Timestamp) -> Self {
+    fn of<T: Transport>(visit: &Visit<'_, T>, asks: &[&Ask]) -> Self {
         let mut replies = Vec::with_capacity(asks.len());
         let done = &mut |index, reply| replies.push((index, reply));
-        let result = transport.take_each(asks, deadline, done);
+        let result = T::take_each(visit, asks, done);
         Self(Some((replies, result)))
     }
 }

@@ -2,6 +2,7 @@
 #![allow(clippy::expect_used)]
 
 use super::*;
+use crate::remote::breaker::Passage;
 use crate::remote::denial_cache::Entry;
 use crate::remote::time_left::TimeLeft;
 use gcra::batch::Ticket;
@@ -13,6 +14,7 @@ use segment::host::{self};
 use segment::memory::Segment;
 use std::cell::{Cell, RefCell};
 use std::num::NonZero;
+use std::sync::Arc;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -51,6 +53,8 @@ struct Scripted<'t> {
 }
 
 impl Transport for Scripted<'_> {
+    type Route = Arc<Server>;
+
     fn identity(&self) -> Vec<u8> {
         b"scripted".to_vec()
     }
@@ -63,7 +67,7 @@ impl Transport for Scripted<'_> {
         identifier.to_vec()
     }
 
-    fn server(&self, _: &[u8]) -> Result<Arc<Server>, Arc<Server>> {
+    fn route(&self, _: &[u8]) -> Result<Arc<Server>, Arc<Server>> {
         self.looks.set(self.looks.get() + 1);
         let server = Arc::clone(&self.server);
         if self.is_lost.get() {
@@ -73,19 +77,23 @@ impl Transport for Scripted<'_> {
         }
     }
 
+    fn server(route: &Arc<Server>) -> &Arc<Server> {
+        route
+    }
+
     fn locate(&self, _: &[u8], deadline: Timestamp) -> Result<Option<Arc<Server>>, Cause> {
         self.is_lost.set(false);
         (self.asked.borrow_mut())(deadline).map(|_| Some(Arc::clone(&self.server)))
     }
 
-    fn take(&self, ask: &Ask, deadline: Timestamp) -> Result<Reply, Cause> {
-        self.seen.set(ask.seen);
-        (self.asked.borrow_mut())(deadline)
+    fn take(visit: &Visit<'_, Self>, ask: &Ask) -> Result<Reply, Cause> {
+        visit.store.seen.set(ask.seen);
+        (visit.store.asked.borrow_mut())(visit.deadline)
     }
 
-    fn put(&self, _: &[u8], _: &Put, seen: Option<i64>, deadline: Timestamp) -> Result<(), Cause> {
-        self.seen.set(seen);
-        (self.asked.borrow_mut())(deadline).map(|_| ())
+    fn put(visit: &Visit<'_, Self>, _: &[u8], _: &Put, seen: Option<i64>) -> Result<(), Cause> {
+        visit.store.seen.set(seen);
+        (visit.store.asked.borrow_mut())(visit.deadline).map(|_| ())
     }
 
     fn joins(&self, _: &[u8], _: &Self, _: &[u8]) -> bool {
@@ -464,6 +472,30 @@ fn a_failed_probe_reports_who_failed() {
     let (host, next) = probed(long, || Cause::Thrown);
     assert!(next.is_some_and(|next| (100 * MILLISECOND..long).contains(&next)));
     assert_eq!(host.slots().totals().get(Event::Failed), 3);
+}
+
+#[test]
+fn a_failure_is_not_reported_to_a_store_that_has_taken_over_the_breaker() {
+    let host = host();
+    let asked = |_| {
+        // Each of these stores fails, so each keeps a cell. The last one takes over the cell of the
+        // store that is called, because that cell is idle.
+        for store in 1..=64 {
+            let other = host.breakers().of(store, SETTINGS.timeout, "other");
+            for _ in 0..3 {
+                other.failed(Passage::Closed, boot_clock(), 0);
+            }
+        }
+        Err(Cause::Timeout)
+    };
+    assert!(
+        remote(&host, SETTINGS, asked)
+            .take(key(), &Step::new(1, 10), None)
+            .is_err()
+    );
+    let states = host.breakers().states();
+    let others = states.iter().filter(|it| it.name == "other");
+    assert_eq!(others.map(|it| it.failures).collect::<Vec<_>>(), [3; 64]);
 }
 
 #[test]

@@ -122,42 +122,69 @@ impl Reply {
 /// the steps. The second part is the failure of the server that gave no replies to the other steps.
 pub type Flown = (Vec<(usize, Result<Reply, Cause>)>, Result<(), Cause>);
 
+/// A call to a store: its client, the server that the call goes to, and its end.
+#[derive(Debug)]
+pub struct Visit<'a, T: Transport> {
+    /// The client of the store.
+    pub store: &'a T,
+    /// The server that keeps the record of the call, as far as is known.
+    pub route: T::Route,
+    /// The instant of the boot clock at which the call ends.
+    pub deadline: Timestamp,
+}
+
+impl<'a, T: Transport> Visit<'a, T> {
+    /// Returns a visit to the server that keeps the record `name`; `None` if the server is not
+    /// known yet.
+    pub fn to(store: &'a T, name: &[u8], deadline: Timestamp) -> Option<Self> {
+        let route = store.route(name).ok()?;
+        Some(Self {
+            store,
+            route,
+            deadline,
+        })
+    }
+}
+
 /// The client of one kind of store. It does not use the denial cache, breakers or failure policies.
-pub trait Transport {
+pub trait Transport: Sized {
+    /// The server that keeps a record, and what a call to it needs.
+    type Route;
+
     /// Returns bytes that identify the store: endpoints, user, database, prefix.
     fn identity(&self) -> Vec<u8>;
 
     /// Returns the name of the bucket `identifier` in the store.
     fn name(&self, identifier: &[u8]) -> Vec<u8>;
 
-    /// Returns the server that keeps the record `name`, which [`Transport::name`] returns.
+    /// Returns the route to the record `name`, which [`Transport::name`] returns.
     ///
     /// # Errors
     /// If the server is not known yet, returns the servers to ask with [`Transport::locate`]. They
     /// have one name and one breaker.
-    fn server(&self, name: &[u8]) -> Result<Arc<Server>, Arc<Server>>;
+    fn route(&self, name: &[u8]) -> Result<Self::Route, Arc<Server>>;
 
-    /// Returns the servers to ask, if another server may keep the record `name` now. `is_open` is
-    /// true if the breaker of the known server is open.
-    fn fleet(&self, _name: &[u8], _is_open: bool) -> Option<Arc<Server>> {
+    /// Returns the server of a route.
+    fn server(route: &Self::Route) -> &Arc<Server>;
+
+    /// Returns the servers to ask, if another server may keep the record of the route now.
+    /// `is_open` is true if the breaker of the route's server is open.
+    fn fleet(&self, _route: &Self::Route, _is_open: bool) -> Option<Arc<Server>> {
         None
     }
 
-    /// Asks which servers keep the records, before `deadline`. Returns the server that keeps the
-    /// record `name`, or `None` if no server does.
+    /// Asks which servers keep the records, before `deadline`. Returns the route to the record
+    /// `name`, or `None` if no server keeps it.
     ///
     /// # Errors
     /// Fails if none of them gives an answer in time.
-    fn locate(&self, name: &[u8], deadline: Timestamp) -> Result<Option<Arc<Server>>, Cause> {
+    fn locate(&self, name: &[u8], deadline: Timestamp) -> Result<Option<Self::Route>, Cause> {
         let _ = deadline;
-        Ok(self.server(name).ok())
+        Ok(self.route(name).ok())
     }
 
-    /// Returns a client that sends the next request to the server of a [`Cause::Redirected`].
-    fn toward(&self, _server: &Server, _asks: bool) -> Option<Self>
-    where
-        Self: Sized,
-    {
+    /// Returns the route to the server of a [`Cause::Redirected`].
+    fn toward(&self, _server: &Server, _asks: bool) -> Option<Self::Route> {
         None
     }
 
@@ -165,38 +192,32 @@ pub trait Transport {
     /// effect.
     fn refresh(&self, _deadline: Timestamp) {}
 
-    /// Runs one step before `deadline`, an instant of the boot clock.
+    /// Runs one step.
     ///
     /// # Errors
-    /// Fails if the store cannot decide, or does not reply in time.
-    fn take(&self, ask: &Ask, deadline: Timestamp) -> Result<Reply, Cause>;
+    /// Fails if the store cannot decide, or does not reply before the deadline.
+    fn take(visit: &Visit<'_, Self>, ask: &Ask) -> Result<Reply, Cause>;
 
-    /// Changes a bucket before `deadline`. `seen` has the same meaning as in [`Ask`].
+    /// Changes a bucket. `seen` has the same meaning as in [`Ask`].
     ///
     /// # Errors
-    /// Fails if the store cannot make the change, or does not reply in time.
-    fn put(
-        &self,
-        name: &[u8],
-        put: &Put,
-        seen: Option<i64>,
-        deadline: Timestamp,
-    ) -> Result<(), Cause>;
+    /// Fails if the store cannot make the change, or does not reply before the deadline.
+    fn put(visit: &Visit<'_, Self>, name: &[u8], put: &Put, seen: Option<i64>)
+    -> Result<(), Cause>;
 
-    /// Makes each change before `deadline`, in one pipeline. Passes the refusal of a single request
-    /// to `refused` with the index of the change. All buckets must be on one server. Several
-    /// changes need transports for which [`Transport::pipelines`] is true.
+    /// Makes each change, in one pipeline. Passes the refusal of a single request to `refused` with
+    /// the index of the change. All buckets must be on one server. Several changes need transports
+    /// for which [`Transport::pipelines`] is true.
     ///
     /// # Errors
     /// Fails if the server fails. It is unknown which changes were made.
     fn put_each(
-        &self,
+        visit: &Visit<'_, Self>,
         changes: &[Change<'_>],
-        deadline: Timestamp,
         refused: &mut dyn FnMut(usize, Cause),
     ) -> Result<(), Cause> {
         for (index, (name, put, seen)) in changes.iter().enumerate() {
-            match self.put(name, put, *seen, deadline) {
+            match Self::put(visit, name, put, *seen) {
                 Err(cause) if cause.blame() == Blame::Store => return Err(cause),
                 Err(cause) => refused(index, cause),
                 Ok(()) => {}
@@ -210,20 +231,19 @@ pub trait Transport {
         false
     }
 
-    /// Runs each step on its own before `deadline`, in one pipeline. Passes each reply, or the
-    /// refusal of a single request, to `done` with the index of the step. All buckets must be on
-    /// one server. Several steps need transports for which [`Transport::pipelines`] is true.
+    /// Runs each step on its own, in one pipeline. Passes each reply, or the refusal of a single
+    /// request, to `done` with the index of the step. All buckets must be on one server. Several
+    /// steps need transports for which [`Transport::pipelines`] is true.
     ///
     /// # Errors
     /// Fails if the server fails. It is unknown whether steps without a reply were executed.
     fn take_each(
-        &self,
+        visit: &Visit<'_, Self>,
         asks: &[&Ask],
-        deadline: Timestamp,
         done: &mut dyn FnMut(usize, Result<Reply, Cause>),
     ) -> Result<(), Cause> {
         for (index, ask) in asks.iter().enumerate() {
-            done(index, self.take(ask, deadline));
+            done(index, Self::take(visit, ask));
         }
         Ok(())
     }
@@ -238,9 +258,8 @@ pub trait Transport {
     /// can use several servers at once. Returns `None` if the transport cannot do this. Runs none
     /// of the steps that it refuses with [`Cause::Redirected`].
     fn launch<'a>(
-        &'a self,
+        _visit: &Visit<'_, Self>,
         _asks: &[&'a Ask],
-        _deadline: Timestamp,
     ) -> Option<Result<Box<dyn Task<Output = Flown> + 'a>, Cause>> {
         None
     }
@@ -251,7 +270,7 @@ pub trait Transport {
     ///
     /// # Errors
     /// Fails like [`Transport::take`].
-    fn take_all(&self, _asks: &[Ask], _deadline: Timestamp) -> Result<Vec<Reply>, Cause> {
+    fn take_all(_visit: &Visit<'_, Self>, _asks: &[Ask]) -> Result<Vec<Reply>, Cause> {
         Err(Cause::Answer("one bucket at a time"))
     }
 }

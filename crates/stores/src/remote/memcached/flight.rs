@@ -2,7 +2,7 @@
 
 use super::update::{Change, Decision, Record, finish, send};
 use super::wire::Connection;
-use super::{CONNECTIONS, decide_each, gives_up, idle, patience};
+use super::{CONNECTIONS, Node, decide_each, gives_up, idle, patience};
 use crate::remote::channel::Channel as _;
 use crate::remote::endpoint::Endpoint;
 use crate::remote::race::Task;
@@ -11,13 +11,14 @@ use crate::remote::{Ask, Cause, Flown, Reply, resolve};
 use gcra::clock::{Timestamp, boot_clock};
 use rustix::event::{PollFd, PollFlags};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 type Decide<'a> = Box<dyn Fn(Record, Timestamp, u32) -> Decision<Vec<Reply>> + 'a>;
 
 /// The changes of the items. Steps on one item run in order, and one write stores the result of all
 /// of them.
 pub struct Flight<'a> {
-    endpoint: &'a Endpoint,
+    node: Arc<Node>,
     asks: Vec<&'a Ask>,
     /// The indexes of the steps on each item, in order.
     groups: Vec<Vec<usize>>,
@@ -35,18 +36,15 @@ enum State {
 }
 
 impl<'a> Flight<'a> {
-    /// Begins to send steps to the server at `endpoint`. If it has several addresses and there is
-    /// no idle connection, waits up to half of the time until one accepts the connection.
+    /// Begins to send steps to a server. If it has several addresses and there is no idle
+    /// connection, waits up to half of the time until one accepts the connection.
     ///
     /// # Errors
     /// Returns an error of connecting.
-    pub fn begin(
-        endpoint: &'a Endpoint,
-        asks: &[&'a Ask],
-        deadline: Timestamp,
-    ) -> Result<Self, Cause> {
+    pub fn begin(node: Arc<Node>, asks: &[&'a Ask], deadline: Timestamp) -> Result<Self, Cause> {
+        let endpoint = &Arc::clone(&node).endpoint;
         let mut flight = Self {
-            endpoint,
+            node,
             asks: asks.to_vec(),
             groups: by_item(asks),
             changes: Vec::new(),
@@ -76,7 +74,7 @@ impl<'a> Flight<'a> {
 
     /// Makes the next call look the host up again, because its address may have changed.
     fn forget(&self) {
-        if let Endpoint::Tcp { host, port } = self.endpoint {
+        if let Endpoint::Tcp { host, port } = &self.node.endpoint {
             resolve::forget(host, *port);
         }
     }
@@ -103,7 +101,7 @@ impl<'a> Flight<'a> {
     fn finish(&mut self, mut connection: Connection) -> Flown {
         let result = finish(&mut connection, &mut self.changes, self.patience);
         if result.is_ok() {
-            CONNECTIONS.with(|idle| idle.keep(self.endpoint, connection));
+            CONNECTIONS.with(|idle| idle.keep(&self.node.endpoint, connection));
         }
         let mut all = Vec::with_capacity(self.asks.len());
         let changes = std::mem::take(&mut self.changes).into_iter();

@@ -30,7 +30,7 @@ use super::endpoint::Endpoint;
 use super::key::{item_key, shared_key};
 use super::race::Task;
 use super::stream::Stream;
-use super::{Ask, Cause, Flown, Reply, Server, Transport, give_back, record};
+use super::{Ask, Cause, Flown, Reply, Server, Transport, Visit, give_back, record};
 use flight::Flight;
 use gcra::clock::{TICKS_PER_MICROSECOND, TICKS_PER_SECOND, Timestamp, boot_clock, wall_clock};
 use gcra::step::{Denial, Verdict};
@@ -56,10 +56,18 @@ pub const LONGER: u64 = 10;
 /// The longest relative time to live, in seconds. memcached takes greater numbers as Unix times.
 const LONGEST_RELATIVE: i64 = 30 * 86_400;
 
+/// A server of a client.
+#[derive(Debug)]
+pub struct Node {
+    endpoint: Endpoint,
+    /// The server, as breakers and messages show it.
+    server: Arc<Server>,
+}
+
 /// A client of memcached servers.
 #[derive(Debug)]
 pub struct Memcached {
-    servers: Vec<(Endpoint, Arc<Server>)>,
+    nodes: Vec<Arc<Node>>,
     ring: Ring,
     prefix: Vec<u8>,
     /// The prefix that [`Memcached::among`] puts before every key. `prefix` begins with these
@@ -88,13 +96,15 @@ impl Memcached {
         client_prefix: &[u8],
         places_prefix: bool,
     ) -> Self {
-        let named = |server: &servers::Server| {
+        let node = |server: &servers::Server| {
             let name = format!("memcached at {}", server.endpoint);
-            let named = Server::new(&name.clone().into_bytes(), name);
-            (server.endpoint.clone(), Arc::new(named))
+            Arc::new(Node {
+                endpoint: server.endpoint.clone(),
+                server: Arc::new(Server::new(&name.clone().into_bytes(), name)),
+            })
         };
         Self {
-            servers: servers.iter().map(named).collect(),
+            nodes: servers.iter().map(node).collect(),
             ring: Ring::new(servers, distribution),
             prefix: [client_prefix, prefix].concat(),
             client_prefix: client_prefix.to_vec(),
@@ -119,7 +129,15 @@ impl Memcached {
         self.ring.place(key.get(self.places_from..).unwrap_or(key))
     }
 
-    /// Runs `exchange` on a connection to the server that keeps the item `key`, before `deadline`.
+    /// Returns the server that keeps the item `key`.
+    #[must_use]
+    pub fn node(&self, key: &[u8]) -> &Arc<Node> {
+        &self.nodes[self.place(key)]
+    }
+}
+
+impl Node {
+    /// Runs `exchange` on a connection to the server, before `deadline`.
     ///
     /// `exchange` must return `Ok` only if it has read every reply. The connection is then kept for
     /// later calls. Otherwise the connection is closed.
@@ -128,22 +146,16 @@ impl Memcached {
     /// Returns the error of `exchange`, or an error of connecting.
     pub fn with<R>(
         &self,
-        key: &[u8],
         deadline: Timestamp,
         exchange: impl FnOnce(&mut Connection) -> Result<R, Cause>,
     ) -> Result<R, Cause> {
-        let (endpoint, _) = &self.servers[self.place(key)];
-        let mut connection = Self::connection(endpoint, deadline)?;
+        let mut connection = match idle(&self.endpoint, deadline) {
+            Some(connection) => connection,
+            None => Connection::new(Stream::connect(&self.endpoint, deadline)?),
+        };
         let answer = exchange(&mut connection)?;
-        CONNECTIONS.with(|idle| idle.keep(endpoint, connection));
+        CONNECTIONS.with(|idle| idle.keep(&self.endpoint, connection));
         Ok(answer)
-    }
-
-    fn connection(endpoint: &Endpoint, deadline: Timestamp) -> Result<Connection, Cause> {
-        if let Some(connection) = idle(endpoint, deadline) {
-            return Ok(connection);
-        }
-        Ok(Connection::new(Stream::connect(endpoint, deadline)?))
     }
 }
 
@@ -190,8 +202,10 @@ pub fn wall_ticks() -> Timestamp {
 }
 
 impl Transport for Memcached {
+    type Route = Arc<Node>;
+
     fn identity(&self) -> Vec<u8> {
-        let ids = self.servers.iter().flat_map(|(_, s)| s.id.to_ne_bytes());
+        let ids = self.nodes.iter().flat_map(|it| it.server.id.to_ne_bytes());
         ids.chain(self.prefix.iter().copied()).collect()
     }
 
@@ -199,16 +213,18 @@ impl Transport for Memcached {
         item_key(&self.prefix, identifier)
     }
 
-    fn server(&self, name: &[u8]) -> Result<Arc<Server>, Arc<Server>> {
-        let (_, server) = &self.servers[self.place(name)];
-        Ok(Arc::clone(server))
+    fn route(&self, name: &[u8]) -> Result<Arc<Node>, Arc<Server>> {
+        Ok(Arc::clone(self.node(name)))
     }
 
-    fn take(&self, ask: &Ask, deadline: Timestamp) -> Result<Reply, Cause> {
-        self.with(&ask.name, deadline, |connection| {
-            take(connection, ask, deadline)
-        })?
-        .ok_or(Cause::Record)
+    fn server(node: &Arc<Node>) -> &Arc<Server> {
+        &node.server
+    }
+
+    fn take(visit: &Visit<'_, Self>, ask: &Ask) -> Result<Reply, Cause> {
+        let deadline = visit.deadline;
+        let take = |connection: &mut _| take(connection, ask, deadline);
+        visit.route.with(deadline, take)?.ok_or(Cause::Record)
     }
 
     fn pipelines(&self, _other: &Self) -> bool {
@@ -216,36 +232,31 @@ impl Transport for Memcached {
     }
 
     fn launch<'a>(
-        &'a self,
+        visit: &Visit<'_, Self>,
         asks: &[&'a Ask],
-        deadline: Timestamp,
     ) -> Option<Result<Box<dyn Task<Output = Flown> + 'a>, Cause>> {
-        let endpoint = &self.servers[self.place(&asks.first()?.name)].0;
-        let flight = Flight::begin(endpoint, asks, deadline);
+        let flight = Flight::begin(Arc::clone(&visit.route), asks, visit.deadline);
         Some(flight.map(|flight| Box::new(flight) as _))
     }
 
     fn put(
-        &self,
+        visit: &Visit<'_, Self>,
         name: &[u8],
         put: &Put,
         seen: Option<i64>,
-        deadline: Timestamp,
     ) -> Result<(), Cause> {
         let mut result = Ok(());
-        self.put_each(&[(name, put, seen)], deadline, &mut |_, cause| {
+        Self::put_each(visit, &[(name, put, seen)], &mut |_, cause| {
             result = Err(cause);
         })?;
         result
     }
 
     fn put_each(
-        &self,
+        visit: &Visit<'_, Self>,
         changes: &[give_back::Change<'_>],
-        deadline: Timestamp,
         refused: &mut dyn FnMut(usize, Cause),
     ) -> Result<(), Cause> {
-        let key = changes.first().map_or(&b""[..], |(name, ..)| name);
         let changes = changes.iter().map(|&(name, put, seen)| {
             let seen = seen.filter(|_| matches!(put, Put::Refund { .. } | Put::Raise { .. }));
             let decide = |record: Record, now: Timestamp, _: u32| change(put, record, now);
@@ -253,7 +264,7 @@ impl Transport for Memcached {
         });
         let mut changes: Vec<_> = changes.collect();
         // A lost race is repeated until the deadline, because a refund must not be denied.
-        self.with(key, deadline, |connection| {
+        visit.route.with(visit.deadline, |connection| {
             update(connection, &mut changes, Timestamp::MAX)
         })?;
         for (index, change) in changes.into_iter().enumerate() {

@@ -3,9 +3,10 @@
 use super::node::{Node, code};
 use super::script::{invocation, read};
 use super::survey::{self, Question};
+use super::topology::Topology;
 use super::{Redis, TAKE, arguments, taken};
 use crate::remote::race::Task;
-use crate::remote::{Ask, Cause, Flown, Reply};
+use crate::remote::{Ask, Cause, Flown, Reply, Visit};
 use gcra::clock::Timestamp;
 use redis::Value;
 use rustix::event::PollFd;
@@ -14,7 +15,7 @@ use std::sync::Arc;
 
 /// The steps, and the question that contains them.
 pub struct Flight<'a> {
-    redis: &'a Redis,
+    topology: Arc<Topology>,
     node: Arc<Node>,
     asks: Vec<&'a Ask>,
     question: Question,
@@ -23,19 +24,18 @@ pub struct Flight<'a> {
 }
 
 impl<'a> Flight<'a> {
-    /// Begins to send steps. Their buckets are on the server of the first one, as far as is known.
+    /// Begins to send steps. Their buckets are on the server of the visit, as far as is known.
     ///
     /// # Errors
     /// Returns an error of connecting.
-    pub fn begin(redis: &'a Redis, asks: Vec<&'a Ask>, deadline: Timestamp) -> Result<Self, Cause> {
-        let first = asks.first().map_or(&b""[..], |ask| &ask.name);
-        let node = redis.topology.node(first).ok_or(Cause::Unserved)?;
+    pub fn begin(visit: &Visit<'_, Redis>, asks: Vec<&'a Ask>) -> Result<Self, Cause> {
+        let (node, deadline) = (Arc::clone(&visit.route.node), visit.deadline);
         let command = |ask: &&Ask| invocation(&TAKE, false, &[&ask.name], &arguments(ask));
         let commands = asks.iter().map(command).collect();
         let question = survey::question(&node, &commands, deadline);
         let question = question.inspect_err(|_| node.suspect())?;
         Ok(Self {
-            redis,
+            topology: Arc::clone(&visit.store.topology),
             node,
             asks,
             question,
@@ -46,25 +46,24 @@ impl<'a> Flight<'a> {
 
     /// Reads the reply to a step.
     fn reply(&self, ask: &Ask, value: Value) -> Result<Reply, Cause> {
-        if let Some((node, asks)) = self.redis.elsewhere(&ask.name, &self.node, &value) {
-            let server = Arc::clone(&node.server);
-            return Err(Cause::Redirected { server, asks });
+        if let Some(route) = self.topology.elsewhere(&ask.name, &self.node, &value) {
+            return Err(route.into());
         }
         read(&self.node, &TAKE, value).and_then(|value| taken(&value))
     }
 
     /// Sends the steps again whose script the server did not have.
     fn repeat(&self, unknown: &[usize], flown: &mut Flown) {
-        let calls = unknown.iter().map(|&index| {
+        let runs = unknown.iter().map(|&index| {
             let ask = self.asks[index];
             (slice::from_ref(&ask.name), arguments(ask))
         });
-        let calls: Vec<_> = calls.collect();
+        let runs: Vec<_> = runs.collect();
         let (replies, result) = flown;
-        *result = self.redis.run_each(
-            &self.node,
+        *result = self.node.run_each(
+            self.topology.dsn.is_cluster(),
             &TAKE,
-            &calls,
+            &runs,
             1,
             self.deadline,
             |place, value| {

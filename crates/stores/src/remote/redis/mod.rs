@@ -19,16 +19,16 @@ mod topology;
 use super::give_back::Change;
 use super::key::redis_key;
 use super::race::Task;
-use super::{Ask, Cause, Flown, Found, Reply, Server, Transport, record};
+use super::{Ask, Cause, Flown, Found, Reply, Server, Transport, Visit, record};
 use dsn::Dsn;
 use flight::Flight;
 use gcra::clock::{TICKS_PER_MICROSECOND, Timestamp, boot_clock};
 use gcra::store::{Put, UNKNOWN_SPAN};
-use node::Node;
 pub use redis::Value;
 pub use script::{Argument, CLOCK, RECORD, Script};
 use std::slice;
 use std::sync::Arc;
+pub use topology::Route;
 use topology::Topology;
 
 /// The head of scripts on buckets. It must follow [`RECORD`].
@@ -50,8 +50,6 @@ pub struct Redis {
     /// The prefix that [`Redis::under`] puts before every key. `prefix` begins with these bytes.
     root: Vec<u8>,
     prefix: Vec<u8>,
-    /// The server that a redirection named, and true if it needs ASKING; see [`Redis::toward`].
-    hop: Option<(Arc<Node>, bool)>,
 }
 
 impl Redis {
@@ -70,7 +68,6 @@ impl Redis {
             root: root.to_vec(),
             prefix: [root, prefix].concat(),
             topology: Topology::of(dsn),
-            hop: None,
         }
     }
 
@@ -197,6 +194,8 @@ fn changing(put: &Put, seen: Option<i64>) -> Vec<Argument<'static>> {
 }
 
 impl Transport for Redis {
+    type Route = Route;
+
     fn identity(&self) -> Vec<u8> {
         // Hash tags change the names of records.
         let tags = u64::from(self.topology.dsn.has_hash_tags());
@@ -218,46 +217,44 @@ impl Transport for Redis {
         redis_key(&[&self.prefix, guard].concat(), identifier)
     }
 
-    fn server(&self, name: &[u8]) -> Result<Arc<Server>, Arc<Server>> {
-        let node = self.topology.confirmed_node(name);
-        let node = node.ok_or_else(|| Arc::clone(&self.topology.whole))?;
-        Ok(Arc::clone(&node.server))
+    fn route(&self, name: &[u8]) -> Result<Route, Arc<Server>> {
+        match self.topology.confirmed_node(name) {
+            Some(node) => Ok(Route { node, asks: false }),
+            None => Err(Arc::clone(&self.topology.whole)),
+        }
     }
 
-    fn fleet(&self, name: &[u8], is_open: bool) -> Option<Arc<Server>> {
-        let must_ask = self.topology.must_ask(name, is_open);
+    fn server(route: &Route) -> &Arc<Server> {
+        &route.node.server
+    }
+
+    fn fleet(&self, route: &Route, is_open: bool) -> Option<Arc<Server>> {
+        let must_ask = self.topology.must_ask(&route.node, is_open);
         must_ask.then(|| Arc::clone(&self.topology.whole))
     }
 
-    fn locate(&self, name: &[u8], deadline: Timestamp) -> Result<Option<Arc<Server>>, Cause> {
+    fn locate(&self, name: &[u8], deadline: Timestamp) -> Result<Option<Route>, Cause> {
         self.topology.ask(deadline)?;
         if boot_clock() >= deadline {
             // The other servers were slow, and not the server of the record.
             return Err(Cause::Timeout);
         }
         // The answer to a question of this call is never too old, so any known node will do.
-        Ok(self
-            .topology
-            .node(name)
-            .map(|node| Arc::clone(&node.server)))
+        let node = self.topology.node(name);
+        Ok(node.map(|node| Route { node, asks: false }))
     }
 
-    fn toward(&self, server: &Server, asks: bool) -> Option<Self> {
+    fn toward(&self, server: &Server, asks: bool) -> Option<Route> {
         let node = self.topology.node_of(server)?;
-        Some(Self {
-            topology: Arc::clone(&self.topology),
-            root: self.root.clone(),
-            prefix: self.prefix.clone(),
-            hop: Some((node, asks)),
-        })
+        Some(Route { node, asks })
     }
 
     fn refresh(&self, deadline: Timestamp) {
         self.topology.refresh(deadline);
     }
 
-    fn take(&self, ask: &Ask, deadline: Timestamp) -> Result<Reply, Cause> {
-        let value = self.run(&TAKE, &[&ask.name], &arguments(ask), deadline)?;
+    fn take(visit: &Visit<'_, Self>, ask: &Ask) -> Result<Reply, Cause> {
+        let value = visit.run(&TAKE, &[&ask.name], &arguments(ask))?;
         taken(&value)
     }
 
@@ -266,44 +263,38 @@ impl Transport for Redis {
     }
 
     fn launch<'a>(
-        &'a self,
+        visit: &Visit<'_, Self>,
         asks: &[&'a Ask],
-        deadline: Timestamp,
     ) -> Option<Result<Box<dyn Task<Output = Flown> + 'a>, Cause>> {
-        let flight = Flight::begin(self, asks.to_vec(), deadline);
+        let flight = Flight::begin(visit, asks.to_vec());
         Some(flight.map(|flight| Box::new(flight) as _))
     }
 
     fn put(
-        &self,
+        visit: &Visit<'_, Self>,
         name: &[u8],
         put: &Put,
         seen: Option<i64>,
-        deadline: Timestamp,
     ) -> Result<(), Cause> {
         let arguments = changing(put, seen);
-        self.run(&PUT, &[name], &arguments, deadline).map(drop)
+        visit.run(&PUT, &[name], &arguments).map(drop)
     }
 
     fn put_each(
-        &self,
+        visit: &Visit<'_, Self>,
         changes: &[Change<'_>],
-        deadline: Timestamp,
         refused: &mut dyn FnMut(usize, Cause),
     ) -> Result<(), Cause> {
-        let key = changes.first().map_or(&b""[..], |(name, ..)| name);
-        let node = self.topology.node(key).ok_or(Cause::Unserved)?;
-        let calls = changes
+        let (topology, node) = (&visit.store.topology, &visit.route.node);
+        let runs = changes
             .iter()
             .map(|(name, put, seen)| (slice::from_ref(name), changing(put, *seen)));
-        let calls: Vec<_> = calls.collect();
-        self.run_each(&node, &PUT, &calls, 0, deadline, |index, value| {
-            let read = match self.elsewhere(changes[index].0, &node, &value) {
-                Some((node, asks)) => Err(Cause::Redirected {
-                    server: Arc::clone(&node.server),
-                    asks,
-                }),
-                None => script::read(&node, &PUT, value).map(drop),
+        let runs: Vec<_> = runs.collect();
+        let (is_member, deadline) = (topology.dsn.is_cluster(), visit.deadline);
+        node.run_each(is_member, &PUT, &runs, 0, deadline, |index, value| {
+            let read = match topology.elsewhere(changes[index].0, node, &value) {
+                Some(route) => Err(route.into()),
+                None => script::read(node, &PUT, value).map(drop),
             };
             if let Err(cause) = read {
                 refused(index, cause);
@@ -316,7 +307,7 @@ impl Transport for Redis {
         self.topology.dsn == other.topology.dsn && slot(self, mine) == slot(other, its)
     }
 
-    fn take_all(&self, asks: &[Ask], deadline: Timestamp) -> Result<Vec<Reply>, Cause> {
+    fn take_all(visit: &Visit<'_, Self>, asks: &[Ask]) -> Result<Vec<Reply>, Cause> {
         let keys: Vec<_> = asks.iter().map(|ask| &ask.name).collect();
         let arguments = asks.iter().flat_map(|ask| {
             [
@@ -326,7 +317,7 @@ impl Transport for Redis {
             ]
         });
         let arguments: Vec<_> = arguments.collect();
-        let value = self.run(&TAKE_ALL, &keys, &arguments, deadline)?;
+        let value = visit.run(&TAKE_ALL, &keys, &arguments)?;
         let numbers = value
             .as_sequence()
             .filter(|numbers| numbers.len() == 2 * asks.len() + 2);

@@ -4,13 +4,12 @@
 //! A command is repeated only after a reply that refuses it. If that reply names another server,
 //! the caller decides whether that server may be called.
 
-use super::Redis;
 use super::node::{LIKELY_LENGTH, Line, Node, code};
-use crate::remote::Cause;
+use super::{Redis, Route};
+use crate::remote::{Cause, Visit};
 use gcra::clock::{TICKS_PER_MICROSECOND, TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
 use once_cell::race::OnceBox;
 use redis::{Cmd, Value, cmd};
-use std::sync::Arc;
 use std::time::Duration;
 
 /// The most times that a refused command is repeated.
@@ -97,13 +96,13 @@ impl Argument<'_> {
 }
 
 /// The keys and the arguments of one run of a script.
-type Call<'k, K, A> = (&'k [K], A);
+pub(super) type Run<'k, K, A> = (&'k [K], A);
 
-impl Redis {
-    /// Runs a script before `deadline` and returns its reply. Takes one round trip, unless the
-    /// connection is new, the server does not have the script yet, or a cluster has moved the key.
+impl Visit<'_, Redis> {
+    /// Runs a script and returns its reply. Takes one round trip, unless the connection is new, the
+    /// server does not have the script yet, or a cluster has moved the key.
     ///
-    /// `keys` are sent unchanged. [`super::Transport::name`] returns the key of a bucket.
+    /// `keys` are sent unchanged. [`Transport::name`] returns the key of a bucket.
     /// [`Redis::raw_name`] returns the key of any other record. In a cluster, all keys must have
     /// the same slot.
     ///
@@ -117,88 +116,52 @@ impl Redis {
         script: &Script,
         keys: &[K],
         arguments: &[Argument<'_>],
-        deadline: Timestamp,
     ) -> Result<Value, Cause> {
         let key = keys.first().map_or(&b""[..], AsRef::as_ref);
-        let (node, asks) = match &self.hop {
-            Some((node, asks)) => (Arc::clone(node), *asks),
-            None => (self.topology.node(key).ok_or(Cause::Unserved)?, false),
-        };
+        let Route { node, asks } = &self.route;
+        let topology = &self.store.topology;
         for repeats in 0.. {
             let send = |line: &mut Line| {
                 let mut reply = Value::Nil;
-                let calls = [(keys, arguments)];
-                invoke(line, script, &calls, 0, asks, |_, value| reply = value)?;
+                let runs = [(keys, arguments)];
+                invoke(line, script, &runs, 0, *asks, |_, value| reply = value)?;
                 Ok(reply)
             };
-            let value = node.with(self.topology.dsn.is_cluster(), deadline, send)?;
-            match self.hop(key, &node, &value, deadline) {
-                Some((next, asks)) if asks || next.dsn != node.dsn => {
-                    let server = Arc::clone(&next.server);
-                    return Err(Cause::Redirected { server, asks });
-                }
+            let value = node.with(topology.dsn.is_cluster(), self.deadline, send)?;
+            let waits =
+                topology.dsn.is_cluster() && matches!(code(&value), "TRYAGAIN" | "CLUSTERDOWN");
+            if waits && !pause(self.deadline) {
+                return read(node, script, value);
+            }
+            match topology.elsewhere(key, node, &value) {
+                Some(next) if next.asks || next.node.dsn != node.dsn => return Err(next.into()),
                 Some(_) if repeats < MOST_REPEATS => {}
-                _ => return read(&node, script, value),
+                _ => return read(node, script, value),
             }
         }
         Err(Cause::Timeout)
     }
+}
 
-    /// Runs a script once for the keys and arguments of each call, in one pipeline to one server.
-    /// `first_round` is 1 if the server is known not to have the script. Passes each reply, which
-    /// may be an error, to `done` with the index of its call.
+impl Node {
+    /// Runs a script once for the keys and arguments of each run, in one pipeline. `is_member` is
+    /// explained at [`Node::with`]. `first_round` is 1 if the server is known not to have the
+    /// script. Passes each reply, which may be an error, to `done` with the index of its run.
     ///
     /// # Errors
-    /// Fails if the server failed. It is unknown whether the calls without a reply were executed.
+    /// Fails if the server failed. It is unknown whether the runs without a reply were executed.
     pub(super) fn run_each<'s, K: AsRef<[u8]>, A: AsRef<[Argument<'s>]>>(
         &self,
-        node: &Node,
+        is_member: bool,
         script: &Script,
-        calls: &[Call<'_, K, A>],
+        runs: &[Run<'_, K, A>],
         first_round: u32,
         deadline: Timestamp,
         done: impl FnMut(usize, Value),
     ) -> Result<(), Cause> {
-        node.with(self.topology.dsn.is_cluster(), deadline, |line| {
-            invoke(line, script, calls, first_round, false, done)
+        self.with(is_member, deadline, |line| {
+            invoke(line, script, runs, first_round, false, done)
         })
-    }
-
-    /// Returns the server on which a refused command must be repeated, and true if that server
-    /// needs ASKING. Returns `None` if the command must not be repeated. Waits if the same server
-    /// may accept the command soon.
-    fn hop(
-        &self,
-        key: &[u8],
-        node: &Arc<Node>,
-        value: &Value,
-        deadline: Timestamp,
-    ) -> Option<(Arc<Node>, bool)> {
-        let waits =
-            self.topology.dsn.is_cluster() && matches!(code(value), "TRYAGAIN" | "CLUSTERDOWN");
-        if waits && !pause(deadline) {
-            return None;
-        }
-        self.elsewhere(key, node, value)
-    }
-
-    /// Does the same as [`Redis::hop`] and never waits.
-    pub(super) fn elsewhere(
-        &self,
-        key: &[u8],
-        node: &Arc<Node>,
-        value: &Value,
-    ) -> Option<(Arc<Node>, bool)> {
-        let Value::ServerError(error) = value else {
-            return None;
-        };
-        match error.code() {
-            "TRYAGAIN" | "CLUSTERDOWN" if self.topology.dsn.is_cluster() => {
-                let node = self.topology.node(key).unwrap_or_else(|| Arc::clone(node));
-                Some((node, false))
-            }
-            code => self.topology.redirect(key, node, code, error.details()?),
-        }
     }
 }
 
@@ -209,24 +172,24 @@ fn pause(deadline: Timestamp) -> bool {
     left > 0
 }
 
-/// Runs a script once for each call, and passes each reply to `done`. Sends the text of the script
+/// Runs a script once for each run, and passes each reply to `done`. Sends the text of the script
 /// if the server does not have it, which is known if `first_round` is 1. `asking` goes before a
 /// command that a server gets because of ASK.
 fn invoke<'s, K: AsRef<[u8]>, A: AsRef<[Argument<'s>]>>(
     line: &mut Line,
     script: &Script,
-    calls: &[Call<'_, K, A>],
+    runs: &[Run<'_, K, A>],
     first_round: u32,
     asking: bool,
     mut done: impl FnMut(usize, Value),
 ) -> Result<(), Cause> {
-    // The calls that were not executed yet, because the server did not have the script. One EVAL
+    // The runs that were not executed yet, because the server did not have the script. One EVAL
     // teaches the script to the server. Another client may make it forget the script.
-    let mut open: Vec<_> = (0..calls.len()).collect();
+    let mut open: Vec<_> = (0..runs.len()).collect();
     for round in first_round.. {
         let command = |(place, &index): (usize, &usize)| {
             let sends_text = (round == 1 && place == 0) || round > 1;
-            invocation(script, sends_text, calls[index].0, calls[index].1.as_ref())
+            invocation(script, sends_text, runs[index].0, runs[index].1.as_ref())
         };
         let commands: Vec<_> = open.iter().enumerate().map(command).collect();
         if asking {

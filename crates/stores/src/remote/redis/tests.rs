@@ -23,7 +23,8 @@ fn keeps_addresses_after(error: &str) -> bool {
     let redis = Redis::new(Dsn::parse(&dsn).unwrap(), b"");
     let deadline = boot_clock() + 5 * TICKS_PER_SECOND;
     let none: [&[u8]; 0] = [];
-    assert!(redis.run(&TAKE, &none, &[], deadline).is_err());
+    let visit = Visit::to(&redis, b"", deadline).unwrap();
+    assert!(visit.run(&TAKE, &none, &[]).is_err());
     server.join().unwrap();
     !resolve::is_due("primary.invalid", address.port())
 }

@@ -57,6 +57,24 @@ pub struct Topology {
     known: Mutex<Known>,
 }
 
+/// The server that keeps a key.
+#[derive(Clone, Debug)]
+pub struct Route {
+    pub(super) node: Arc<Node>,
+    /// True if the server keeps only this key, so that each command needs ASKING.
+    pub(super) asks: bool,
+}
+
+impl From<Route> for Cause {
+    /// Converts the route that a server named instead of executing a request.
+    fn from(route: Route) -> Self {
+        Self::Redirected {
+            server: Arc::clone(&route.node.server),
+            asks: route.asks,
+        }
+    }
+}
+
 /// The answer of a server of a fleet to the question where the records are.
 enum Answer {
     Primary(Report),
@@ -135,15 +153,11 @@ impl Topology {
         fleet.is_some_and(|fleet| matches!(fleet.kind, Kind::Sentinel { .. }))
     }
 
-    /// Returns true if another server may keep a key now, and the fleet may be asked. `is_open` is
-    /// true if the breaker of the key's server is open.
+    /// Returns true if another server than `node` may keep its keys now, and the fleet may be
+    /// asked. `is_open` is true if the breaker of `node` is open.
     #[must_use]
-    pub fn must_ask(&self, key: &[u8], is_open: bool) -> bool {
+    pub fn must_ask(&self, node: &Node, is_open: bool) -> bool {
         let Some(fleet) = &self.dsn.fleet else {
-            return false;
-        };
-        let known = self.known.lock();
-        let Some(node) = known.node(self.slot(key)) else {
             return false;
         };
         let period = match fleet.kind {
@@ -151,7 +165,7 @@ impl Topology {
             Kind::Sentinel { .. } => SENTINEL_PERIOD,
             Kind::Cluster { .. } => return false,
         };
-        is_due(known.asked_at, period)
+        is_due(self.known.lock().asked_at, period)
     }
 
     /// Asks the fleet where the records are, several servers at once if the first one does not
@@ -272,16 +286,24 @@ impl Topology {
         nodes.find(|node| *node.server == *server).cloned()
     }
 
-    /// Returns the server that an error names, and true if the redirection holds for one command
-    /// only. Returns `None` if `error` is not a redirection, or if this is not a cluster.
-    #[must_use]
-    pub fn redirect(
-        &self,
-        key: &[u8],
-        from: &Arc<Node>,
-        error: &str,
-        to: &str,
-    ) -> Option<(Arc<Node>, bool)> {
+    /// Returns the route on which a command must be repeated that `node` refused; `None` if `reply`
+    /// is no such refusal. It leads to the same server if that one may accept the command soon.
+    pub fn elsewhere(&self, key: &[u8], node: &Arc<Node>, reply: &Value) -> Option<Route> {
+        let Value::ServerError(error) = reply else {
+            return None;
+        };
+        match error.code() {
+            "TRYAGAIN" | "CLUSTERDOWN" if self.dsn.is_cluster() => {
+                let node = self.node(key).unwrap_or_else(|| Arc::clone(node));
+                Some(Route { node, asks: false })
+            }
+            code => self.redirect(key, node, code, error.details()?),
+        }
+    }
+
+    /// Returns the route to the server that an error names. Returns `None` if `error` is not a
+    /// redirection, or if this is not a cluster.
+    fn redirect(&self, key: &[u8], from: &Arc<Node>, error: &str, to: &str) -> Option<Route> {
         let fleet = self.dsn.fleet.as_ref().filter(|_| self.dsn.is_cluster())?;
         let asks = match error {
             "MOVED" => false,
@@ -298,7 +320,7 @@ impl Topology {
             known.redirected_by = Some(Arc::clone(from));
         }
         let node = known.nodes.get(usize::from(index)).cloned();
-        node.map(|node| (node, asks))
+        node.map(|node| Route { node, asks })
     }
 }
 
@@ -357,16 +379,20 @@ mod tests {
     #[test]
     fn sentinels_are_asked_every_ten_seconds_and_clusters_after_failures() {
         let seconds = |count: Ticks| count * TICKS_PER_SECOND;
-        let sentinel = |age| asked("redis+sentinel://h/p", age);
-        let cluster = |age| asked("redis+cluster://h", age);
-        assert!(!sentinel(seconds(9)).must_ask(b"", false));
-        assert!(sentinel(seconds(10)).must_ask(b"", false));
-        assert!(!cluster(seconds(3600)).must_ask(b"key", false));
-        for asked in [sentinel, cluster] {
-            assert!(!asked(seconds(1) / 4).must_ask(b"key", true));
-            assert!(asked(seconds(1) / 2).must_ask(b"key", true));
+        let must_ask = |dsn, age, is_open| {
+            let topology = asked(dsn, age);
+            let node = topology.node(b"key").unwrap();
+            topology.must_ask(&node, is_open)
+        };
+        let (sentinel, cluster) = ("redis+sentinel://h/p", "redis+cluster://h");
+        assert!(!must_ask(sentinel, seconds(9), false));
+        assert!(must_ask(sentinel, seconds(10), false));
+        assert!(!must_ask(cluster, seconds(3600), false));
+        for dsn in [sentinel, cluster] {
+            assert!(!must_ask(dsn, seconds(1) / 4, true));
+            assert!(must_ask(dsn, seconds(1) / 2, true));
         }
-        assert!(!asked("redis://h", seconds(3600)).must_ask(b"", true));
+        assert!(!must_ask("redis://h", seconds(3600), true));
     }
 
     #[test]
@@ -377,13 +403,13 @@ mod tests {
             Endpoint::Tcp { port, .. } => *port,
             Endpoint::Unix { .. } => 0,
         };
-        let (node, asking) = topology.redirect(b"foo", &home, "ASK", "12182 :7").unwrap();
-        assert_eq!((port(&node), asking), (7, true));
+        let route = topology.redirect(b"foo", &home, "ASK", "12182 :7").unwrap();
+        assert_eq!((port(&route.node), route.asks), (7, true));
         assert_eq!(port(&topology.node(b"foo").unwrap()), 6379);
-        let (node, asking) = topology
+        let route = topology
             .redirect(b"foo", &home, "MOVED", "12182 :8")
             .unwrap();
-        assert_eq!((port(&node), asking), (8, false));
+        assert_eq!((port(&route.node), route.asks), (8, false));
         assert_eq!(port(&topology.node(b"foo").unwrap()), 8);
         assert_eq!(port(&topology.node(b"bar").unwrap()), 6379);
         assert!(

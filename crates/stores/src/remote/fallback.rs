@@ -1,0 +1,60 @@
+//! The failure policy: decides instead of a store that failed, and warns one of the callers.
+
+use super::call::Peer;
+use super::denial_cache::Entry;
+use super::{Answer, Cause, Failure, OnFailure, Remote, Transport};
+use gcra::clock::{Timestamp, boot_clock};
+use gcra::key::Key;
+use gcra::step::{Outcome, Step};
+use gcra::store::UNKNOWN_SPAN;
+
+impl<'h, T: Transport> Remote<'h, T> {
+    /// Applies the failure policy to a call that failed. A failure that cost the caller its
+    /// transaction is an error under every policy.
+    pub(super) fn fall_back<R>(
+        &self,
+        peer: &Peer<'h>,
+        cause: Cause,
+        fallback: impl FnOnce(OnFailure, &Cause) -> R,
+    ) -> Result<Answer<R>, Failure> {
+        let policy = match cause {
+            Cause::Transaction(_) => OnFailure::Throw,
+            _ => self.settings.on_failure,
+        };
+        self.host.slots().count(policy.event());
+        let store = peer.server.name.clone();
+        let failure = Failure { store, cause };
+        if policy == OnFailure::Throw {
+            return Err(failure);
+        }
+        // The policy hides the failure from its caller, so one caller is warned.
+        let warns = self.breaker(peer).warns(failure.cause.kind(), boot_clock());
+        Ok(Answer {
+            value: fallback(policy, &failure.cause),
+            warning: warns.then_some(failure),
+            fallback: true,
+        })
+    }
+
+    /// Decides a step by the failure policy.
+    pub(super) fn fallback(
+        &self,
+        policy: OnFailure,
+        key: Key<'_>,
+        step: &Step,
+        first: Option<Timestamp>,
+    ) -> Outcome {
+        if policy == OnFailure::Local {
+            self.inherit(key, self.find(key, boot_clock()));
+        }
+        policy.answer(self.host, key, step, first)
+    }
+
+    /// Moves the fallback bucket forward to the last state that this host received of the store's
+    /// bucket. `entry` is the bucket's entry in the denial cache.
+    pub(super) fn inherit(&self, key: Key<'_>, entry: Option<Entry>) {
+        if let Some(entry) = entry {
+            self.host.slots().raise(key, UNKNOWN_SPAN, |_| entry.bound);
+        }
+    }
+}
