@@ -182,6 +182,6 @@ fn ask_openly<T: StorageClass>(
     );
     match answer {
         Ok(Answer { value: None, .. }) => Ok(None),
-        answer => storage::tell(remote, answer, || None),
+        answer => storage::tell(remote, answer, || None).map(|it| it.value),
     }
 }

@@ -5,7 +5,9 @@ use super::proposals::Proposals;
 use crate::attached;
 use gcra::batch::{Batched, Grouped, Taken, sum};
 use gcra::clock::wall_clock;
-use gcra::{Grain, Key, KeyHasher, Outcome, Put, Step, Ticket, Ticks, Timestamp, boot_clock};
+use gcra::{
+    Grain, Key, KeyHasher, Outcome, Put, Sourced, Step, Ticket, Ticks, Timestamp, boot_clock,
+};
 use std::any::Any;
 use std::fmt::Debug;
 use stores::remote::time_left::TimeLeft;
@@ -26,9 +28,8 @@ pub trait Storage: Any + Debug {
     /// Returns the first states that running bootstrap closures have proposed.
     fn proposals(&self) -> &Proposals;
 
-    /// Runs one step on one bucket. Returns true in the second part if the failure policy decided
-    /// instead of the store. A bucket without a record starts from the state `first`, or full
-    /// without `first`.
+    /// Runs one step on one bucket. A bucket without a record starts from the state `first`, or
+    /// full without `first`.
     ///
     /// # Errors
     /// Throws the exception of a store that failed, or of PHP's warning handler.
@@ -37,22 +38,21 @@ pub trait Storage: Any + Debug {
         key: Key<'_>,
         step: &Step,
         first: Option<Timestamp>,
-    ) -> Result<(Outcome, bool), Thrown>;
+    ) -> Result<Sourced<Outcome>, Thrown>;
 
-    /// Changes a bucket without taking tokens. Returns true if the failure policy decided instead
-    /// of the store.
+    /// Changes a bucket without taking tokens.
     ///
     /// # Errors
     /// Fails as [`Storage::take`] does.
-    fn put(&self, key: Key<'_>, put: &Put) -> Result<bool, Thrown>;
+    fn put(&self, key: Key<'_>, put: &Put) -> Result<Sourced<()>, Thrown>;
 
     /// Moves the bucket's state forward to the instant `age` ticks ago, as [`Put::Raise`] does.
     /// Returns the state afterwards, as the outcome of a dry step for the whole bucket of `span`
-    /// ticks. The second part is that of [`Storage::take_or_fall_back`].
+    /// ticks.
     ///
     /// # Errors
     /// Fails as [`Storage::take`] does.
-    fn raise(&self, key: Key<'_>, age: i64, span: Ticks) -> Result<(Outcome, bool), Thrown> {
+    fn raise(&self, key: Key<'_>, age: i64, span: Ticks) -> Result<Sourced<Outcome>, Thrown> {
         self.put(key, &Put::Raise { age, span })?;
         self.take_or_fall_back(key, &Step::new(span, span).dry(), None)
     }
@@ -68,8 +68,8 @@ pub trait Storage: Any + Debug {
     /// # Errors
     /// Fails as [`Storage::take_or_fall_back`] does.
     fn take(&self, key: Key<'_>, step: &Step, first: Option<Timestamp>) -> Result<Outcome, Thrown> {
-        let answer = self.take_or_fall_back(key, step, first);
-        answer.map(|(outcome, _)| outcome)
+        let decided = self.take_or_fall_back(key, step, first);
+        decided.map(|decided| decided.value)
     }
 
     /// Undoes a step in the bucket that lost the tokens. That is the store's bucket, or the
@@ -128,8 +128,7 @@ pub trait Storage: Any + Debug {
 
     /// Takes the tokens of all tickets or of none. `storages[ticket.index]` is the storage of a
     /// ticket. `self` joins these storages, or all tickets are on one bucket. A storage that
-    /// [`Storage::is_remote`] uses the time `left`. Returns true in the second part if the failure
-    /// policy decided.
+    /// [`Storage::is_remote`] uses the time `left`.
     ///
     /// # Errors
     /// Fails as [`Storage::take_or_fall_back`] does.
@@ -138,14 +137,13 @@ pub trait Storage: Any + Debug {
         tickets: Grouped<'_, '_>,
         storages: &[&dyn Storage],
         _left: TimeLeft,
-    ) -> Result<(Batched, bool), Thrown> {
+    ) -> Result<Sourced<Batched>, Thrown> {
         take_sum(tickets, storages)
     }
 
     /// Runs the step of each ticket on its own, and passes each result to `decided` with the index
     /// of the ticket. `self` and the storages of all tickets are of one class. A class that
-    /// [`Storage::is_remote`] uses the time `left` for all steps together, if there is one. Returns
-    /// true in the second part of a result if the failure policy decided.
+    /// [`Storage::is_remote`] uses the time `left` for all steps together, if there is one.
     ///
     /// # Errors
     /// Fails as [`Storage::take_or_fall_back`] does. Steps without a result were then not decided,
@@ -154,17 +152,17 @@ pub trait Storage: Any + Debug {
         &self,
         tickets: &[(&dyn Storage, Ticket<'_>)],
         _left: Option<TimeLeft>,
-        decided: &mut dyn FnMut(usize, (Outcome, bool)),
+        decided: &mut dyn FnMut(usize, Sourced<Outcome>),
     ) -> Result<(), Thrown> {
         for (storage, ticket) in tickets {
-            let answer = storage.take_or_fall_back(ticket.key, &ticket.step, None)?;
-            decided(ticket.index, answer);
+            let result = storage.take_or_fall_back(ticket.key, &ticket.step, None)?;
+            decided(ticket.index, result);
         }
         Ok(())
     }
 
-    /// Returns the take that would be denied, or `None`. Takes nothing. The arguments and the
-    /// second part are those of [`Storage::take_all`].
+    /// Returns the take that would be denied, or `None`. Takes nothing. The arguments are those of
+    /// [`Storage::take_all`].
     ///
     /// # Errors
     /// Fails as [`Storage::take_or_fall_back`] does.
@@ -172,15 +170,15 @@ pub trait Storage: Any + Debug {
         &self,
         tickets: Grouped<'_, '_>,
         storages: &[&dyn Storage],
-    ) -> Result<(Option<Taken>, bool), Thrown> {
+    ) -> Result<Sourced<Option<Taken>>, Thrown> {
         for mine in tickets.buckets() {
             let (storage, step) = (storages[mine[0].index], sum(mine).dry());
-            let (outcome, fallback) = storage.take_or_fall_back(mine[0].key, &step, None)?;
-            if !outcome.granted() {
-                return Ok((Some(Taken::of(mine, outcome)), fallback));
+            let decided = storage.take_or_fall_back(mine[0].key, &step, None)?;
+            if !decided.value.granted() {
+                return Ok(decided.map(|outcome| Some(Taken::of(mine, outcome))));
             }
         }
-        Ok((None, false))
+        Ok(Sourced::by_store(None))
     }
 
     /// Returns the place in which the storage keeps permits of concurrency limits, or `None` if it
@@ -249,8 +247,8 @@ pub trait Storage: Any + Debug {
 pub fn take_sum(
     tickets: Grouped<'_, '_>,
     storages: &[&dyn Storage],
-) -> Result<(Batched, bool), Thrown> {
+) -> Result<Sourced<Batched>, Thrown> {
     let (storage, key) = (storages[tickets[0].index], tickets[0].key);
-    let (outcome, fallback) = storage.take_or_fall_back(key, &sum(&tickets), None)?;
-    Ok((Taken::all_of(&tickets, outcome), fallback))
+    let decided = storage.take_or_fall_back(key, &sum(&tickets), None)?;
+    Ok(decided.map(|outcome| Taken::all_of(&tickets, outcome)))
 }

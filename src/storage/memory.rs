@@ -8,7 +8,9 @@ use crate::{classes, exceptions};
 use gcra::batch::{Batched, Grouped};
 use gcra::clock::{EPOCH, wall_clock};
 use gcra::quota::MAX_SPAN;
-use gcra::{Grain, Key, KeyHasher, MemoryStore, Outcome, Put, Step, Ticks, Timestamp, seconds};
+use gcra::{
+    Grain, Key, KeyHasher, MemoryStore, Outcome, Put, Sourced, Step, Ticks, Timestamp, seconds,
+};
 use std::rc::Rc;
 use stores::remote::time_left::TimeLeft;
 use zend::{Call, Class, Object, State, Thrown, Zval, throw, value};
@@ -48,13 +50,13 @@ impl Storage for Object<MemoryStorage> {
         key: Key<'_>,
         step: &Step,
         first: Option<Timestamp>,
-    ) -> Result<(Outcome, bool), Thrown> {
-        Ok((self.store.take(key, step, first), false))
+    ) -> Result<Sourced<Outcome>, Thrown> {
+        Ok(Sourced::by_store(self.store.take(key, step, first)))
     }
 
-    fn put(&self, key: Key<'_>, put: &Put) -> Result<bool, Thrown> {
+    fn put(&self, key: Key<'_>, put: &Put) -> Result<Sourced<()>, Thrown> {
         self.store.put(key, put);
-        Ok(false)
+        Ok(Sourced::by_store(()))
     }
 
     fn contains(&self, key: Key<'_>) -> Result<bool, Thrown> {
@@ -70,8 +72,8 @@ impl Storage for Object<MemoryStorage> {
         tickets: Grouped<'_, '_>,
         _storages: &[&dyn Storage],
         _left: TimeLeft,
-    ) -> Result<(Batched, bool), Thrown> {
-        Ok((self.store.take_all(tickets), false))
+    ) -> Result<Sourced<Batched>, Thrown> {
+        Ok(Sourced::by_store(self.store.take_all(tickets)))
     }
 
     fn permits(&self) -> Option<Permits> {

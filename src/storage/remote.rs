@@ -5,7 +5,9 @@ use super::contract::{Storage, downcast};
 use super::proposals::Proposals;
 use crate::{attached, exceptions, ini};
 use gcra::batch::{Batched, Grouped, Taken, sum};
-use gcra::{Denial, Grain, Key, KeyHasher, Outcome, Put, Step, Ticket, Ticks, Timestamp, Verdict};
+use gcra::{
+    Denial, Grain, Key, KeyHasher, Outcome, Put, Sourced, Step, Ticket, Ticks, Timestamp, Verdict,
+};
 use segment::slots::counters::By;
 use segment::slots::namespaces::Kind;
 use std::cell::OnceCell;
@@ -74,21 +76,20 @@ impl<T: StorageClass> Storage for Object<RemoteStorage<T>> {
         key: Key<'_>,
         step: &Step,
         first: Option<Timestamp>,
-    ) -> Result<(Outcome, bool), Thrown> {
-        self.with(|remote| remote.take(key, step, first).map(Answer::with_origin))
+    ) -> Result<Sourced<Outcome>, Thrown> {
+        self.with(|remote| remote.take(key, step, first))
     }
 
-    fn put(&self, key: Key<'_>, put: &Put) -> Result<bool, Thrown> {
-        let answer = self.with(|remote| remote.put(key, put).map(Answer::with_origin))?;
-        Ok(answer.1)
+    fn put(&self, key: Key<'_>, put: &Put) -> Result<Sourced<()>, Thrown> {
+        self.with(|remote| remote.put(key, put))
     }
 
-    fn raise(&self, key: Key<'_>, age: i64, span: Ticks) -> Result<(Outcome, bool), Thrown> {
-        self.with(|remote| remote.raise(key, age, span).map(Answer::with_origin))
+    fn raise(&self, key: Key<'_>, age: i64, span: Ticks) -> Result<Sourced<Outcome>, Thrown> {
+        self.with(|remote| remote.raise(key, age, span))
     }
 
     fn contains(&self, key: Key<'_>) -> Result<bool, Thrown> {
-        self.with(|remote| remote.contains(key))
+        self.with(|remote| remote.contains(key)).map(|it| it.value)
     }
 
     fn joins(&self, mine: Key<'_>, other: &dyn Storage, its: Key<'_>) -> bool {
@@ -105,37 +106,38 @@ impl<T: StorageClass> Storage for Object<RemoteStorage<T>> {
         tickets: Grouped<'_, '_>,
         storages: &[&dyn Storage],
         left: TimeLeft,
-    ) -> Result<(Batched, bool), Thrown> {
+    ) -> Result<Sourced<Batched>, Thrown> {
         let buckets = tickets.iter().map(|it| (storages[it.index], *it));
         let mut buckets = remotes::<T, _>(buckets)?;
         // The store runs the steps in the order of the call.
         buckets.sort_unstable_by_key(|(_, ticket)| ticket.index);
         let remote = self.store()?;
         if let Some(answer) = remote.take_all(&buckets, left).transpose() {
-            return tell(remote, answer.map(Answer::with_origin), || None);
+            return tell(remote, answer, || None);
         }
         // The store takes from one bucket at a time, so all tickets are on one bucket.
         let all = Ticket {
             step: sum(&tickets),
             ..tickets[0]
         };
-        let mut result = None;
-        let decided = &mut |_, answer| result = Some(answer);
+        let mut result: Option<Sourced<_>> = None;
+        let decided = &mut |_, one| result = Some(one);
         self.take_each(&[(storages[all.index], all)], Some(left), decided)?;
-        let (outcome, fallback) = result.ok_or(Thrown)?;
-        Ok((Taken::all_of(&tickets, outcome), fallback))
+        let result = result.ok_or(Thrown)?;
+        Ok(result.map(|outcome| Taken::all_of(&tickets, outcome)))
     }
 
     fn take_each(
         &self,
         tickets: &[(&dyn Storage, Ticket<'_>)],
         left: Option<TimeLeft>,
-        decided: &mut dyn FnMut(usize, (Outcome, bool)),
+        decided: &mut dyn FnMut(usize, Sourced<Outcome>),
     ) -> Result<(), Thrown> {
         let buckets = remotes::<T, _>(tickets.iter().copied())?;
         let mut warnings = Vec::new();
         let result = Remote::take_each(&buckets, left, |index, answer| {
-            decided(index, (answer.value, answer.fallback));
+            let (value, fallback) = (answer.value, answer.fallback);
+            decided(index, Sourced { value, fallback });
             if answer.warning.is_some() {
                 warnings.push((index, answer));
             }
@@ -231,7 +233,7 @@ impl<T: StorageClass> RemoteStorage<T> {
     fn with<R>(
         &self,
         call: impl FnOnce(&Remote<T>) -> Result<Answer<R>, Failure>,
-    ) -> Result<R, Thrown> {
+    ) -> Result<Sourced<R>, Thrown> {
         let remote = self.store()?;
         tell(remote, call(remote), || None)
     }
@@ -251,7 +253,7 @@ impl<T: StorageClass> RemoteStorage<T> {
         let name = name(remote.transport());
         let answer = remote.ask(&name, ask, |policy, _| fallback(policy));
         drop(name);
-        tell(remote, answer, || None)
+        tell(remote, answer, || None).map(|it| it.value)
     }
 
     /// Counts a decision on the bucket `identifier` that was made by records of another shape.
@@ -287,7 +289,7 @@ fn remotes<'a, T: StorageClass, K>(
     buckets.map(remote).collect()
 }
 
-/// Returns the value of a call on a store. If the store failed, throws an exception, or reports the
+/// Returns the result of a call on a store. If the store failed, throws an exception, or reports the
 /// failure under a policy that does not throw. `previous` returns the exception that caused the
 /// failure, if there was one.
 ///
@@ -297,10 +299,12 @@ pub fn tell<T: Transport, R>(
     remote: &Remote<T>,
     answer: Result<Answer<R>, Failure>,
     previous: impl FnOnce() -> Option<Zval>,
-) -> Result<R, Thrown> {
+) -> Result<Sourced<R>, Thrown> {
     let answer = answer.map_err(|failure| exceptions::storage_failed(&failure, previous()))?;
+    let (value, fallback) = (answer.value, answer.fallback);
+    let told = Sourced { value, fallback };
     let Some(failure) = answer.warning else {
-        return Ok(answer.value);
+        return Ok(told);
     };
     let meanwhile = match remote.on_failure() {
         OnFailure::Local => "using shared memory of this host",
@@ -312,5 +316,5 @@ pub fn tell<T: Transport, R>(
     let message = format!("{failure}; {meanwhile}{until}");
     drop(failure);
     exceptions::report(&message, throw::warning)?;
-    Ok(answer.value)
+    Ok(told)
 }

@@ -7,7 +7,7 @@ use super::proposals::Proposals;
 use crate::{attached, classes, ini};
 use gcra::batch::{Batched, Grouped, Taken};
 use gcra::store::empty_at;
-use gcra::{Denial, Key, KeyHasher, Outcome, Put, Step, Ticks, Timestamp, boot_clock};
+use gcra::{Denial, Key, KeyHasher, Outcome, Put, Sourced, Step, Ticks, Timestamp, boot_clock};
 use std::cell::{OnceCell, RefCell};
 use stores::remote::time_left::TimeLeft;
 use zend::{Call, Class, Object, State, Thrown, Zval, value};
@@ -46,21 +46,21 @@ impl Storage for Object<SharedMemoryStorage> {
         key: Key<'_>,
         step: &Step,
         first: Option<Timestamp>,
-    ) -> Result<(Outcome, bool), Thrown> {
-        Ok((take(key, step, first), false))
+    ) -> Result<Sourced<Outcome>, Thrown> {
+        Ok(Sourced::by_store(take(key, step, first)))
     }
 
-    fn put(&self, key: Key<'_>, put: &Put) -> Result<bool, Thrown> {
+    fn put(&self, key: Key<'_>, put: &Put) -> Result<Sourced<()>, Thrown> {
         if let Some(store) = attached::store() {
             store.put(key, put);
         }
-        Ok(false)
+        Ok(Sourced::by_store(()))
     }
 
-    fn raise(&self, key: Key<'_>, age: i64, span: Ticks) -> Result<(Outcome, bool), Thrown> {
+    fn raise(&self, key: Key<'_>, age: i64, span: Ticks) -> Result<Sourced<Outcome>, Thrown> {
         let state = |now| empty_at(now, age);
         let raised = attached::store().map(|store| store.raise(key, span, state));
-        Ok((raised.unwrap_or_else(unattached), false))
+        Ok(Sourced::by_store(raised.unwrap_or_else(unattached)))
     }
 
     fn contains(&self, key: Key<'_>) -> Result<bool, Thrown> {
@@ -76,9 +76,9 @@ impl Storage for Object<SharedMemoryStorage> {
         tickets: Grouped<'_, '_>,
         storages: &[&dyn Storage],
         _left: TimeLeft,
-    ) -> Result<(Batched, bool), Thrown> {
+    ) -> Result<Sourced<Batched>, Thrown> {
         match attached::store() {
-            Some(store) => Ok((store.take_all(tickets), false)),
+            Some(store) => Ok(Sourced::by_store(store.take_all(tickets))),
             None => take_sum(tickets, storages),
         }
     }
@@ -87,10 +87,10 @@ impl Storage for Object<SharedMemoryStorage> {
         &self,
         tickets: Grouped<'_, '_>,
         _storages: &[&dyn Storage],
-    ) -> Result<(Option<Taken>, bool), Thrown> {
+    ) -> Result<Sourced<Option<Taken>>, Thrown> {
         let store = attached::store();
         let refused = store.and_then(|store| store.refused(tickets));
-        Ok((refused, false))
+        Ok(Sourced::by_store(refused))
     }
 
     fn permits(&self) -> Option<Permits> {

@@ -31,8 +31,8 @@ pub fn peek(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     } else {
         let question = Question::of_latest_plan(bucket, number, 1)?;
         let (storage, step) = (question.native("peek")?, question.step.dry());
-        let answer = storage.take_or_fall_back(question.plan.key(), &step, None)?;
-        decision::to_object(&question.plan.quota, &question.decision(answer))
+        let outcome = storage.take_or_fall_back(question.plan.key(), &step, None)?;
+        decision::to_object(&question.plan.quota, &question.decision(&outcome))
     };
     Ok(())
 }
@@ -67,7 +67,7 @@ fn direct(
 /// Throws the exception of a store that failed, or of PHP code that ran.
 pub fn decide(question: &Question<'_>) -> Result<Decision, Thrown> {
     match &question.home {
-        Home::Native(storage) => Ok(question.decision(question.take(&**storage)?)),
+        Home::Native(storage) => Ok(question.decision(&question.take(&**storage)?)),
         Home::Userland(object) => userland::estimate(question, object),
     }
 }
@@ -78,7 +78,7 @@ pub fn decide(question: &Question<'_>) -> Result<Decision, Thrown> {
 /// Fails as [`decide`] does.
 pub fn granted(question: &Question<'_>) -> Result<bool, Thrown> {
     match &question.home {
-        Home::Native(storage) => Ok(question.take(&**storage)?.0.granted()),
+        Home::Native(storage) => Ok(question.take(&**storage)?.value.granted()),
         Home::Userland(object) => userland::consume(question, object),
     }
 }

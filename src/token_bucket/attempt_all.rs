@@ -31,7 +31,7 @@ fn decide(list: &ZendHashTable, number: Number) -> Result<(Quota, Decision, Zval
         // One bucket needs no batch, which takes longer.
         [question] => {
             let storage = storages(&questions)?[0];
-            (0, question.decision(question.take(storage)?))
+            (0, question.decision(&question.take(storage)?))
         }
         _ => decide_batch(&questions)?,
     };
@@ -131,13 +131,12 @@ impl<'k> Calls<'_, 'k> {
             return Ok(None);
         };
         let Ticket { key, step, .. } = self.questions[index].ticket(index);
-        let answer = self.storages[index].take_or_fall_back(key, &step.dry(), None)?;
-        let (outcome, fallback) = answer;
-        self.fallback[index] = fallback;
+        let seen = self.storages[index].take_or_fall_back(key, &step.dry(), None)?;
+        self.fallback[index] = seen.fallback;
         Ok(Some(Taken {
             index,
             step,
-            outcome,
+            outcome: seen.value,
         }))
     }
 
@@ -174,15 +173,15 @@ impl<'k> Calls<'_, 'k> {
         });
         let tickets: Vec<_> = tickets.collect();
         let start = boot_clock();
-        let mut answers = Vec::with_capacity(buckets.len());
-        let result = storage.take_each(&tickets, Some(left), &mut |place, answer| {
-            answers.push((place, answer));
+        let mut outcomes = Vec::with_capacity(buckets.len());
+        let result = storage.take_each(&tickets, Some(left), &mut |place, outcome| {
+            outcomes.push((place, outcome));
         });
         self.spend(start);
-        answers.sort_unstable_by_key(|&(place, _)| place);
-        for (place, (outcome, fallback)) in answers {
-            self.note(buckets[place], fallback);
-            decided(self, Taken::of(buckets[place], outcome));
+        outcomes.sort_unstable_by_key(|&(place, _)| place);
+        for (place, outcome) in outcomes {
+            self.note(buckets[place], outcome.fallback);
+            decided(self, Taken::of(buckets[place], outcome.value));
         }
         result
     }
@@ -225,13 +224,13 @@ impl<'k> Calls<'_, 'k> {
     ) -> Result<Batched, Thrown> {
         let storage = self.storage(&tickets);
         let start = storage.is_remote().then(boot_clock);
-        let answer = storage.take_all(tickets, &self.storages, left);
+        let batched = storage.take_all(tickets, &self.storages, left);
         if let Some(start) = start {
             self.spend(start);
         }
-        let (batched, fallback) = answer?;
-        self.note(&tickets, fallback);
-        Ok(batched)
+        let batched = batched?;
+        self.note(&tickets, batched.fallback);
+        Ok(batched.value)
     }
 
     /// Returns the take after which the fewest tokens are left, or the first of several.
@@ -262,9 +261,9 @@ impl Batch for Calls<'_, '_> {
             let refused = if storage.is_remote() {
                 self.check_each(&operations)?
             } else {
-                let (refused, fallback) = storage.refused(tickets, &self.storages)?;
-                self.note(&tickets, fallback);
-                refused
+                let refused = storage.refused(tickets, &self.storages)?;
+                self.note(&tickets, refused.fallback);
+                refused.value
             };
             if refused.is_some() {
                 return Ok(refused);

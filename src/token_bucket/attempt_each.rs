@@ -7,7 +7,7 @@ use super::undo::Undo;
 use crate::decision;
 use crate::storage::Storage;
 use gcra::batch::{Few, Taken};
-use gcra::{Decision, Outcome};
+use gcra::{Decision, Outcome, Sourced};
 use std::any::{Any, TypeId};
 use zend::{Call, Number, Thrown, Zval, value};
 
@@ -41,9 +41,8 @@ pub fn attempt_each(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown
 struct Calls<'a> {
     questions: &'a [Question<'a>],
     decisions: Vec<Option<Decision>>,
-    /// The takes that were granted by storages of the extension, and whether the failure policy
-    /// granted them.
-    taken: Vec<(Taken, bool)>,
+    /// The takes that storages of the extension granted.
+    taken: Vec<Sourced<Taken>>,
 }
 
 impl<'a> Calls<'a> {
@@ -65,8 +64,8 @@ impl<'a> Calls<'a> {
         let ticket =
             |&index: &usize| Some((native(&questions[index])?, questions[index].ticket(index)));
         let tickets: Few<_> = group.iter().filter_map(ticket).collect();
-        storage.take_each(&tickets, None, &mut |index, answer| {
-            self.decide(index, answer);
+        storage.take_each(&tickets, None, &mut |index, outcome| {
+            self.decide(index, outcome);
         })
     }
 
@@ -80,33 +79,31 @@ impl<'a> Calls<'a> {
         Ok(())
     }
 
-    fn decide(&mut self, index: usize, answer: (Outcome, bool)) {
+    fn decide(&mut self, index: usize, outcome: Sourced<Outcome>) {
         let question = &self.questions[index];
-        self.decisions[index] = Some(question.decision(answer));
-        let (outcome, fallback) = answer;
-        if outcome.granted() {
+        self.decisions[index] = Some(question.decision(&outcome));
+        if outcome.value.granted() {
             let step = question.step;
-            let taken = Taken {
+            let taken = outcome.map(|outcome| Taken {
                 index,
                 step,
                 outcome,
-            };
-            self.taken.push((taken, fallback));
+            });
+            self.taken.push(taken);
         }
     }
 
     /// Gives the taken tokens back, because the caller gets an exception instead of the decisions.
     fn give_back(&self) {
         let mut undo = Undo::default();
-        for (taken, fallback) in &self.taken {
+        for &Sourced {
+            value: taken,
+            fallback,
+        } in &self.taken
+        {
             let question = &self.questions[taken.index];
             if let Home::Native(storage) = &question.home {
-                undo.add(
-                    &**storage,
-                    question.plan.key(),
-                    taken.give_back(),
-                    *fallback,
-                );
+                undo.add(&**storage, question.plan.key(), taken.give_back(), fallback);
             }
         }
         undo.run().ok();

@@ -59,15 +59,12 @@ fn raise(
         question.take(storage)?;
     }
     let (key, look) = (question.plan.key(), Step::new(left.span, left.span).dry());
-    let (outcome, fallback) = if left.exceeds_capacity() {
+    let seen = if left.exceeds_capacity() {
         storage.take_or_fall_back(key, &look, None)?
     } else {
         // Both are at most 2^60.
         let age = left.cost.cast_signed() - ticks.cast_signed();
         storage.raise(key, age, left.span)?
     };
-    Ok(Decision {
-        fallback,
-        ..changed(&question.plan.quota, &look, &outcome)
-    })
+    Ok(changed(&question.plan.quota, &look, &seen))
 }

@@ -5,7 +5,7 @@ use super::overrides;
 use super::question::Question;
 use crate::{decision, exceptions, tokens};
 use gcra::step::MAX_WAIT;
-use gcra::{Decision, Denial, Outcome, Put, Quota, Step, Ticks, Verdict};
+use gcra::{Decision, Denial, Outcome, Put, Quota, Sourced, Step, Ticks, Verdict};
 use zend::{Call, Number, Thrown, Zval, arithmetic, throw, value};
 
 /// Implements `charge(int|float $tokens): TokenBucket\Decision`.
@@ -75,7 +75,7 @@ fn charged(
         max_wait: MAX_WAIT,
         ..question.step
     };
-    let decision = question.decision(question.take(question.native(method)?)?);
+    let decision = question.decision(&question.take(question.native(method)?)?);
     match decision.verdict {
         Verdict::Denied(Denial::Insufficient | Denial::ExceedsCapacity) => {
             let message = "must not leave a debt that takes more than 2^60 nanoseconds to repay";
@@ -90,19 +90,18 @@ fn charged(
 fn given_back(question: &Question<'_>, cost: Ticks) -> Result<Decision, Thrown> {
     let (key, span) = (question.plan.key(), question.step.span);
     let storage = question.native("settle")?;
-    let refunded_in_fallback = storage.put(key, &Put::refund(cost, span))?;
+    let refunded = storage.put(key, &Put::refund(cost, span))?;
     let look = Step::new(0, span).dry();
-    let (outcome, fallback) = storage.take_or_fall_back(key, &look, None)?;
-    Ok(Decision {
-        fallback: refunded_in_fallback || fallback,
-        ..changed(&question.plan.quota, &look, &outcome)
-    })
+    let mut seen = storage.take_or_fall_back(key, &look, None)?;
+    seen.fallback |= refunded.fallback;
+    Ok(changed(&question.plan.quota, &look, &seen))
 }
 
 /// Returns the decision on a change that was made, from the outcome of a dry step after it. The
 /// change was made, even if the bucket is in debt.
-pub fn changed(quota: &Quota, look: &Step, outcome: &Outcome) -> Decision {
-    let mut decision = Decision::new(quota, look, outcome);
+pub fn changed(quota: &Quota, look: &Step, seen: &Sourced<Outcome>) -> Decision {
+    let mut decision = Decision::new(quota, look, &seen.value);
+    decision.fallback = seen.fallback;
     if decision.verdict == Verdict::Denied(Denial::Insufficient) {
         decision.verdict = Verdict::Granted;
         decision.retry_after = Some(0);

@@ -7,7 +7,7 @@ use crate::exceptions;
 use crate::storage::{self, Storage};
 use gcra::clock::TICKS_PER_MICROSECOND;
 use gcra::step::MAX_WAIT;
-use gcra::{Decision, Denial, Outcome, Step, Ticket, Ticks, Timestamp};
+use gcra::{Decision, Denial, Outcome, Sourced, Step, Ticket, Ticks, Timestamp};
 use zend::{Held, Kept, Number, Object, Thrown, Zval, throw};
 
 /// A call for a number of tokens from a bucket.
@@ -141,13 +141,12 @@ impl<'a> Question<'a> {
     }
 
     /// Takes the tokens from `storage`. If the bucket has no record, an overriding `_bootstrap()`
-    /// proposes its first state. May run PHP code. Returns true in the second part if the failure
-    /// policy decided.
+    /// proposes its first state. May run PHP code.
     ///
     /// # Errors
     /// Throws the same as [`Storage::take_or_fall_back`]. Throws the exception of `_bootstrap()`,
     /// and then writes nothing.
-    pub fn take(&self, storage: &dyn Storage) -> Result<(Outcome, bool), Thrown> {
+    pub fn take(&self, storage: &dyn Storage) -> Result<Sourced<Outcome>, Thrown> {
         let (key, step) = (self.plan.key(), &self.step);
         let first = if self.plan.overrides.bootstrap {
             storage::first_state(storage, key, step, || {
@@ -157,7 +156,7 @@ impl<'a> Question<'a> {
             None
         };
         if let Some(denied) = first.and_then(|first| self.too_late(first, storage.now())) {
-            return Ok((denied, false));
+            return Ok(Sourced::by_store(denied));
         }
         storage.take_or_fall_back(key, step, first)
     }
@@ -171,16 +170,16 @@ impl<'a> Question<'a> {
         is_late.then(|| Outcome::denied(Denial::Insufficient, empty_at, now))
     }
 
-    /// Returns the decision for the outcome of the step. `fallback` is true if the failure policy
-    /// decided. `retryAfter` is that of a caller that cannot wait.
-    pub fn decision(&self, (outcome, fallback): (Outcome, bool)) -> Decision {
+    /// Returns the decision for the outcome of the step. `retryAfter` is that of a caller that
+    /// cannot wait.
+    pub fn decision(&self, outcome: &Sourced<Outcome>) -> Decision {
         let step = Step {
             max_wait: 0,
             ..self.step
         };
         Decision {
-            fallback,
-            ..Decision::new(&self.plan.quota, &step, &outcome)
+            fallback: outcome.fallback,
+            ..Decision::new(&self.plan.quota, &step, &outcome.value)
         }
     }
 }

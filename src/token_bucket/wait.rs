@@ -7,7 +7,9 @@ use crate::storage::Storage;
 use crate::tokens;
 use crate::{decision, exceptions};
 use gcra::step::MAX_WAIT;
-use gcra::{Decision, Denial, Outcome, Put, Step, Ticks, Timestamp, Verdict, boot_clock, seconds};
+use gcra::{
+    Decision, Denial, Outcome, Put, Sourced, Step, Ticks, Timestamp, Verdict, boot_clock, seconds,
+};
 use std::time::Duration;
 use zend::{Call, Slept, Thrown, Zval, invoke, sleep, throw};
 
@@ -47,17 +49,18 @@ pub fn patience(call: &mut Call<'_>, number: u32) -> Result<Ticks, Thrown> {
 /// tokens would come too late.
 fn take_within(question: &Question<'_>) -> Result<Decision, Thrown> {
     let storage = question.native("wait")?;
-    let (outcome, fallback) = question.take(storage)?;
+    let taken = question.take(storage)?;
+    let (outcome, fallback) = (taken.value, taken.fallback);
     let delay = question.step.debt(outcome.empty_at, outcome.now);
     if !outcome.granted() || delay == 0 {
-        return Ok(question.decision((outcome, fallback)));
+        return Ok(question.decision(&taken));
     }
     let due = storage.now() + delay;
     let rested = rest(|| until(storage, due));
     if let Ok(true) = rested {
         // The tokens are there now, and the bucket is empty.
         let now = outcome.empty_at;
-        return Ok(question.decision((Outcome { now, ..outcome }, fallback)));
+        return Ok(question.decision(&taken.map(|outcome| Outcome { now, ..outcome })));
     }
     let (cost, span) = (question.step.cost, question.step.span);
     let cancel = Put::cancel(cost, span, outcome.empty_at);
@@ -65,9 +68,11 @@ fn take_within(question: &Question<'_>) -> Result<Decision, Thrown> {
     rested?;
     // Other calls may have taken tokens during the sleep. Then a cancel gives back less.
     let look = Step::new(0, span).dry();
-    let (seen, looked_back) = storage.take_or_fall_back(question.plan.key(), &look, None)?;
-    let denied = Outcome::denied(Denial::Interrupted, seen.empty_at, seen.now);
-    Ok(question.decision((denied, fallback || looked_back)))
+    let seen = storage.take_or_fall_back(question.plan.key(), &look, None)?;
+    Ok(question.decision(&Sourced {
+        value: Outcome::denied(Denial::Interrupted, seen.value.empty_at, seen.value.now),
+        fallback: fallback || seen.fallback,
+    }))
 }
 
 /// Takes the tokens from a userland storage, which has no reservations. Tries again whenever the

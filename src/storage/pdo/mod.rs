@@ -16,9 +16,8 @@ mod upkeep;
 use super::contract::{Storage, downcast};
 use super::proposals::Proposals;
 use crate::classes::{TOKEN_BUCKET_STORAGE_PDO, TOKEN_BUCKET_STORAGE_PDO_MY_SQL};
-use gcra::{Grain, Key, KeyHasher, Outcome, Put, Step, Ticks, Timestamp};
+use gcra::{Grain, Key, KeyHasher, Outcome, Put, Sourced, Step, Ticks, Timestamp};
 use state::{DB, Made};
-use stores::remote::Answer;
 use transport::with;
 use zend::{Obj, Object, Thrown, invoke, value};
 
@@ -41,21 +40,16 @@ impl Storage for Object<PdoStorage> {
         key: Key<'_>,
         step: &Step,
         first: Option<Timestamp>,
-    ) -> Result<(Outcome, bool), Thrown> {
-        with(self, |remote| {
-            remote.take(key, step, first).map(Answer::with_origin)
-        })
+    ) -> Result<Sourced<Outcome>, Thrown> {
+        with(self, |remote| remote.take(key, step, first))
     }
 
-    fn put(&self, key: Key<'_>, put: &Put) -> Result<bool, Thrown> {
-        let answer = with(self, |remote| remote.put(key, put).map(Answer::with_origin))?;
-        Ok(answer.1)
+    fn put(&self, key: Key<'_>, put: &Put) -> Result<Sourced<()>, Thrown> {
+        with(self, |remote| remote.put(key, put))
     }
 
-    fn raise(&self, key: Key<'_>, age: i64, span: Ticks) -> Result<(Outcome, bool), Thrown> {
-        with(self, |remote| {
-            remote.raise(key, age, span).map(Answer::with_origin)
-        })
+    fn raise(&self, key: Key<'_>, age: i64, span: Ticks) -> Result<Sourced<Outcome>, Thrown> {
+        with(self, |remote| remote.raise(key, age, span))
     }
 
     /// Does nothing if the takes were in a transaction that is lost, because they are undone.
@@ -68,14 +62,15 @@ impl Storage for Object<PdoStorage> {
     }
 
     fn contains(&self, key: Key<'_>) -> Result<bool, Thrown> {
-        with(self, |remote| remote.contains(key))
+        with(self, |remote| remote.contains(key)).map(|it| it.value)
     }
 
     /// Creates the table if it is missing.
     fn prepare(&self) -> Result<(), Thrown> {
-        with(self, |remote| {
+        let created = with(self, |remote| {
             remote.ask(b"", |visit| visit.store.create(), |_, _| ())
-        })
+        });
+        created.map(|it| it.value)
     }
 
     fn grain(&self) -> Grain {

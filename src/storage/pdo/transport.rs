@@ -7,7 +7,7 @@ use crate::attached;
 use crate::storage::arguments;
 use crate::storage::remote::tell;
 use gcra::clock;
-use gcra::{Denial, Grain, Put, Verdict};
+use gcra::{Denial, Grain, Put, Sourced, Verdict};
 use std::sync::Arc;
 use stores::remote::{
     Answer, Ask, Cause, Failure, Found, Remote, Reply, Server, Settings, Transport, Visit,
@@ -35,7 +35,7 @@ fn boot_clock() -> i64 {
 pub fn with<R>(
     object: &Object<PdoStorage>,
     call: impl FnOnce(&Remote<Database<'_>>) -> Result<Answer<R>, Failure>,
-) -> Result<R, Thrown> {
+) -> Result<Sourced<R>, Thrown> {
     let made = object.made.get();
     let made = made.ok_or_else(arguments::not_constructed::<PdoStorage>)?;
     let host = attached::host().ok_or(Thrown)?;

@@ -22,7 +22,7 @@ pub fn purge(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let deleted = with(call.this::<PdoStorage>(), |remote| {
         remote.ask(b"", |visit| visit.store.purge(span), |_, _| 0)
     })?;
-    result.set_long(deleted);
+    result.set_long(deleted.value);
     Ok(())
 }
 

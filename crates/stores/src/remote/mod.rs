@@ -56,18 +56,6 @@ pub struct Answer<T> {
     pub fallback: bool,
 }
 
-impl<T> Answer<T> {
-    /// Pairs the value with [`Answer::fallback`].
-    #[must_use]
-    pub fn with_origin(self) -> Answer<(T, bool)> {
-        Answer {
-            value: (self.value, self.fallback),
-            warning: self.warning,
-            fallback: self.fallback,
-        }
-    }
-}
-
 /// A remote store with its settings, and this host's shared memory.
 #[derive(Debug)]
 pub struct Remote<'h, T> {
