@@ -1,3 +1,4 @@
+-- Stands after record.lua and clock.lua.
 -- Takes one token from a bucket that is kept as the JSON object {"num": tokens, "time": second}.
 -- The bucket held that number of tokens at that second since the epoch.
 --

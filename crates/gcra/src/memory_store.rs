@@ -7,7 +7,7 @@ use crate::batch::{Batched, Grouped, Taken, sum};
 use crate::clock::{EPOCH, Ticks, Timestamp};
 use crate::key::Key;
 use crate::step::{Outcome, Step};
-use crate::store::{Put, UNKNOWN_SPAN, empty_at};
+use crate::store::{Put, UNKNOWN_SPAN};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
@@ -86,10 +86,7 @@ impl MemoryStore {
         };
         let mut records = self.records.borrow_mut();
         let record = records.get(&key.hash).copied();
-        let outcome = match record {
-            Some(record) => step.decide(record.empty_at, now),
-            None => step.decide_first(first, now),
-        };
+        let outcome = step.decide_on(record.map(|record| record.empty_at), first, now);
         let before = record.map_or(Timestamp::ZERO, |record| record.empty_at);
         if !step.dry && outcome.empty_at != before {
             let span = record.map_or(0, |record| record.span);
@@ -132,39 +129,18 @@ impl MemoryStore {
 
     /// Makes a change that takes no tokens.
     pub fn put(&self, key: Key<'_>, put: &Put) {
-        let now = self.now.get();
         let mut records = self.records.borrow_mut();
-        match *put {
-            Put::Reset { .. } => {
-                records.remove(&key.hash);
-            }
-            Put::Refund {
-                cost,
-                span,
-                taken,
-                in_debt,
-            } => {
-                if let Some(record) = records.get_mut(&key.hash) {
-                    let cost = Put::worth((cost, in_debt), span, taken, record.empty_at, now);
-                    record.empty_at = Put::refunded(record.empty_at, now, cost, span);
-                }
-            }
-            Put::Bootstrap { age } => {
-                records.entry(key.hash).or_insert(Record {
-                    empty_at: empty_at(now, age),
-                    span: UNKNOWN_SPAN,
-                });
-            }
-            Put::Raise { age, span } => {
-                let state = empty_at(now, age);
-                let raised = |record: &mut Record| {
-                    record.empty_at = record.empty_at.max(state);
-                    record.span = record.span.max(span);
-                };
-                let record = records.entry(key.hash).and_modify(raised);
-                let empty_at = state;
-                record.or_insert(Record { empty_at, span });
-            }
+        let found = records.get(&key.hash).copied();
+        let state = put.apply(found.map(|record| record.empty_at), self.now.get());
+        let least = match *put {
+            Put::Raise { span, .. } => span,
+            Put::Bootstrap { .. } if found.is_none() => UNKNOWN_SPAN,
+            _ => 0,
+        };
+        let span = found.map_or(0, |record| record.span).max(least);
+        match state {
+            Some(empty_at) => drop(records.insert(key.hash, Record { empty_at, span })),
+            None => drop(records.remove(&key.hash)),
         }
     }
 }

@@ -204,6 +204,21 @@ impl Step {
         Outcome::denied(Denial::Insufficient, empty_at, now)
     }
 
+    /// Decides on a bucket in the state `found`, or on one without a record, which starts from
+    /// `first` as in [`Step::decide_first`].
+    #[must_use]
+    pub fn decide_on(
+        &self,
+        found: Option<Timestamp>,
+        first: Option<Timestamp>,
+        now: Timestamp,
+    ) -> Outcome {
+        match found {
+            Some(empty_at) => self.decide(empty_at, now),
+            None => self.decide_first(first, now),
+        }
+    }
+
     /// Decides for a bucket without a record. `first` is a proposal for the state after the step,
     /// from a caller that has already granted the tokens. Then the step is granted, unless it is
     /// dry or exceeds the capacity. If `first` is `None`, the step is decided as for a full bucket.

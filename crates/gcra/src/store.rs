@@ -85,6 +85,26 @@ impl Put {
         }
     }
 
+    /// Returns the state after the change of a bucket in the state `found`. `now` is an instant that
+    /// was read after `found`. A state is `None` if the bucket has no record.
+    #[must_use]
+    pub fn apply(&self, found: Option<Timestamp>, now: Timestamp) -> Option<Timestamp> {
+        match *self {
+            Self::Reset { .. } => None,
+            Self::Refund {
+                cost,
+                span,
+                taken,
+                in_debt,
+            } => found.map(|state| {
+                let cost = Self::worth((cost, in_debt), span, taken, state, now);
+                Self::refunded(state, now, cost, span)
+            }),
+            Self::Bootstrap { age } => found.or(Some(empty_at(now, age))),
+            Self::Raise { age, .. } => found.max(Some(empty_at(now, age))),
+        }
+    }
+
     /// Returns the part of `cost`, in ticks, that may be given back at `now` for the take that left
     /// the state `taken`. The bucket is now in the state `empty_at`.
     ///

@@ -1,3 +1,4 @@
+-- Stands alone.
 -- Lists the members with the most denials.
 --
 -- KEYS[1]  the set that counts denials

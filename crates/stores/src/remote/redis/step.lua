@@ -1,3 +1,4 @@
+-- Stands after take.lua, record.lua and bucket.lua.
 -- Runs a step of any kind on one bucket.
 --
 -- KEYS[1]  the bucket
