@@ -289,8 +289,8 @@ fn remotes<'a, T: StorageClass, K>(
     buckets.map(remote).collect()
 }
 
-/// Returns the result of a call on a store. If the store failed, throws an exception, or reports the
-/// failure under a policy that does not throw. `previous` returns the exception that caused the
+/// Returns the result of a call on a store. If the store failed, throws an exception, or reports
+/// the failure under a policy that does not throw. `previous` returns the exception that caused the
 /// failure, if there was one.
 ///
 /// # Errors

@@ -85,8 +85,8 @@ impl Put {
         }
     }
 
-    /// Returns the state after the change of a bucket in the state `found`. `now` is an instant that
-    /// was read after `found`. A state is `None` if the bucket has no record.
+    /// Returns the state after the change of a bucket in the state `found`. `now` is an instant
+    /// that was read after `found`. A state is `None` if the bucket has no record.
     #[must_use]
     pub fn apply(&self, found: Option<Timestamp>, now: Timestamp) -> Option<Timestamp> {
         match *self {

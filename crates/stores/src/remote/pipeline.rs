@@ -393,8 +393,8 @@ impl<'h, T: Transport> Each<'_, 'h, T> {
     }
 }
 
-/// Groups buckets by their servers, in order. Each has its store and the name of its record. A group
-/// can be one pipeline, because its stores have the same timeout.
+/// Groups buckets by their servers, in order. Each has its store and the name of its record. A
+/// group can be one pipeline, because its stores have the same timeout.
 pub(super) fn by_server<'a, 'h: 'a, T: Transport + 'a, I>(
     buckets: impl Iterator<Item = (I, &'a Remote<'h, T>, impl AsRef<[u8]>)>,
 ) -> Vec<(Arc<Server>, Vec<I>)> {
