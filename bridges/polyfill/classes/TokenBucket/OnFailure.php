@@ -1,0 +1,13 @@
+<?php
+
+declare(strict_types=1);
+
+namespace TokenBucket;
+
+enum OnFailure
+{
+    case Local;
+    case Allow;
+    case Deny;
+    case Throw;
+}

@@ -1,0 +1,35 @@
+<?php
+
+declare(strict_types=1);
+
+use TokenBucket\OnFailure;
+use TokenBucket\Polyfill;
+
+/** Throws, or keeps buckets of this host if a setting permits that. */
+final readonly class TokenBucketStorageMemcached implements TokenBucketStorage
+{
+    use Polyfill\StorageMethods;
+
+    public function __construct(
+        string|array $servers,
+        string $prefix = 'tokenbucket:',
+        float $timeout = 0.05,
+        OnFailure $onFailure = OnFailure::Local,
+        bool $hints = true,
+        float $hintMaxAge = 1.0
+    ) {
+        Polyfill\Remote::give($this, implode(',', (array) $servers) . "\0$prefix");
+    }
+
+    public static function fromClient(
+        object $client,
+        string $prefix = 'tokenbucket:',
+        float $timeout = 0.05,
+        OnFailure $onFailure = OnFailure::Local,
+        bool $hints = true,
+        float $hintMaxAge = 1.0
+    ): static {
+        $servers = json_encode($client instanceof Memcached ? $client->getServerList() : $client->getExtendedStats());
+        return new static($servers, $prefix, $timeout, $onFailure, $hints, $hintMaxAge);
+    }
+}

@@ -1,0 +1,28 @@
+<?php
+
+declare(strict_types=1);
+
+use TokenBucket\OnFailure;
+use TokenBucket\Polyfill;
+
+/** Throws, or keeps buckets of this host if a setting permits that. */
+class TokenBucketStoragePDO implements TokenBucketStorage
+{
+    use Polyfill\StorageMethods;
+
+    public function __construct(
+        PDO $db,
+        string $table,
+        OnFailure $onFailure = OnFailure::Throw,
+        bool $hints = true,
+        float $hintMaxAge = 1.0
+    ) {
+        Polyfill\Remote::give($this, $table);
+    }
+
+    /** Does nothing, because the file needs no purge. */
+    public function purge(float $full_microtime): int
+    {
+        return 0;
+    }
+}

@@ -1,0 +1,35 @@
+<?php
+
+declare(strict_types=1);
+
+use TokenBucket\OnFailure;
+use TokenBucket\Polyfill;
+
+/** Throws, or keeps buckets of this host if a setting permits that. */
+final readonly class TokenBucketStorageRedis implements TokenBucketStorage
+{
+    use Polyfill\StorageMethods;
+
+    public function __construct(
+        #[\SensitiveParameter] string $dsn,
+        string $prefix = 'tokenbucket:',
+        float $timeout = 0.05,
+        OnFailure $onFailure = OnFailure::Local,
+        bool $hints = true,
+        float $hintMaxAge = 1.0
+    ) {
+        Polyfill\Remote::give($this, "$dsn\0$prefix");
+    }
+
+    public static function fromClient(
+        object $redis,
+        string $prefix = 'tokenbucket:',
+        float $timeout = 0.05,
+        OnFailure $onFailure = OnFailure::Local,
+        bool $hints = true,
+        float $hintMaxAge = 1.0
+    ): static {
+        $server = $redis instanceof RedisCluster ? $redis->_masters() : [$redis->getHost(), $redis->getPort(), $redis->getDbNum()];
+        return new static(json_encode($server), $prefix, $timeout, $onFailure, $hints, $hintMaxAge);
+    }
+}

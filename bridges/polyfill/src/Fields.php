@@ -1,0 +1,109 @@
+<?php
+
+declare(strict_types=1);
+
+namespace TokenBucket\Polyfill;
+
+use TokenBucket\Decision;
+
+/**
+ * The numbers of the HTTP fields of draft-ietf-httpapi-ratelimit-headers-11: tokens, and whole
+ * seconds. They are rounded so that a client that follows them is not denied.
+ */
+final class Fields
+{
+    /** The greatest integer of a structured field (RFC 9651). */
+    private const GREATEST = 999_999_999_999_999;
+    private const BESIDE_TOKENS = ['contended', 'table_full', 'unavailable'];
+
+    private function __construct(
+        private readonly int $capacity,
+        private readonly int $remaining,
+        private readonly ?int $window,
+        private ?int $reset,
+        private readonly ?int $retryAfter,
+        private int $fullAfter,
+    ) {}
+
+    public static function of(Decision $decision): self
+    {
+        $answer = Answer::behind($decision);
+        $fields = $answer === null ? self::ofProperties($decision) : self::ofAnswer($answer);
+        if (in_array($decision->reason, self::BESIDE_TOKENS, true) && $fields->retryAfter !== null) {
+            // Instants of tokens would ask the client to wait for much longer than necessary.
+            $fields->reset = null;
+            $fields->fullAfter = max($fields->retryAfter, 1);
+        }
+        return $fields;
+    }
+
+    private static function ofAnswer(Answer $answer): self
+    {
+        $quota = $answer->quota;
+        $remaining = max(0, min($answer->remaining, self::GREATEST));
+        // The bucket holds one token when only the refill of the other tokens remains.
+        $reset = $remaining > 0
+            ? $quota->refill($remaining)
+            : max(0, $answer->resetAfter - ($quota->burst - $quota->refill(1)));
+        $ends = !$answer->isAllowed() && $answer->retryAfter !== null;
+        return new self(
+            min($quota->capacity->floor(), self::GREATEST),
+            $remaining,
+            $quota->wholeSeconds($quota->burst),
+            $quota->wholeSeconds($reset),
+            $ends ? $quota->wholeSeconds($answer->retryAfter) : null,
+            $quota->wholeSeconds($answer->resetAfter),
+        );
+    }
+
+    /** The time per token follows from the time until the bucket is full. */
+    private static function ofProperties(Decision $decision): self
+    {
+        [$remaining, $capacity] = [$decision->remaining, $decision->capacity];
+        $token = fdiv($decision->resetAfter, $capacity - $remaining);
+        $isKnown = is_finite($token) && $token > 0;
+        $reset = $remaining >= 1 ? floor($remaining) * $token : $decision->resetAfter - max(0.0, $capacity - 1) * $token;
+        $ends = !$decision->allowed && is_finite($decision->retryAfter);
+        return new self(
+            self::whole(floor($capacity)),
+            self::whole(floor($remaining)),
+            $isKnown ? self::wholeSeconds($capacity * $token) : null,
+            $isKnown ? self::wholeSeconds($reset) : null,
+            $ends ? self::wholeSeconds($decision->retryAfter) : null,
+            self::wholeSeconds($decision->resetAfter),
+        );
+    }
+
+    /** Rounds seconds up. Ignores a microsecond, because the reply takes longer. */
+    private static function wholeSeconds(float $seconds): int
+    {
+        return self::whole(ceil($seconds - 1e-6));
+    }
+
+    private static function whole(float $number): int
+    {
+        return is_nan($number) ? 0 : (int) max(0, min($number, self::GREATEST));
+    }
+
+    /**
+     * @param string $policy the policy's name as a string of a structured field, in quotes
+     * @return array<string, string> values by field name
+     */
+    public function lines(string $policy, bool $legacy): array
+    {
+        $lines = [
+            'RateLimit-Policy' => "$policy;q=$this->capacity" . ($this->window === null ? '' : ";w=$this->window"),
+            'RateLimit' => "$policy;r=$this->remaining" . ($this->reset === null ? '' : ";t=$this->reset"),
+        ];
+        if ($this->retryAfter !== null) {
+            // A wait of 0 seconds would look like a grant.
+            $lines['Retry-After'] = (string) max($this->retryAfter, $this->reset ?? 0, 1);
+        }
+        if ($legacy) {
+            $lines['X-RateLimit-Limit'] = (string) $this->capacity;
+            $lines['X-RateLimit-Remaining'] = (string) $this->remaining;
+            $lines['X-RateLimit-Reset'] = (string) (time() + $this->fullAfter);
+        }
+        return $lines;
+    }
+}

@@ -1,0 +1,153 @@
+<?php
+
+declare(strict_types=1);
+
+namespace TokenBucket\Polyfill;
+
+use TokenBucket\StorageException;
+
+/**
+ * Keeps records in one file that all processes of a user on this host share. A lock on the file
+ * makes each change atomic. The kernel drops the lock of a process that dies.
+ */
+final class FileStore implements Store
+{
+    /** @var array<string, self> the stores of this process by path */
+    private static array $stores = [];
+
+    private ?Table $table = null;
+
+    /** @var resource */
+    private $handle;
+
+    private int $process = 0;
+
+    /** The calls of together() that are running. More than one is a call inside another one. */
+    private int $depth = 0;
+
+    public function __construct(private readonly string $folder, private readonly string $name, private readonly Clock $clock = new Clock()) {}
+
+    /** Returns the store of this application. */
+    public static function ofApplication(): self
+    {
+        [$folder, $name] = [Settings::folder(), Settings::file()];
+        return self::$stores["$folder/$name"] ??= new self($folder, $name);
+    }
+
+    public function path(): string
+    {
+        return "$this->folder/$this->name";
+    }
+
+    public function update(string $key, \Closure $change): mixed
+    {
+        return $this->together(function () use ($key, $change): mixed {
+            do {
+                [$header, $now, $writes] = $this->instant();
+                $hash = substr(hash('sha256', $header->secret . $key, true), 0, 16);
+                $place = $this->table->find($header, $hash, $now);
+                [$after, $answer] = $change($place->record, $now);
+            } while ($after !== $place->record && !$this->table->put($header, $place, $hash, $after, $writes, $now));
+            return $answer;
+        });
+    }
+
+    public function together(\Closure $calls): mixed
+    {
+        if ($this->process !== getmypid()) {
+            $this->open();
+        }
+        if ($this->depth === 0) {
+            $this->lock();
+        }
+        $this->depth++;
+        try {
+            return $calls();
+        } finally {
+            if (--$this->depth === 0) {
+                flock($this->handle, LOCK_UN);
+            }
+        }
+    }
+
+    public function now(): int
+    {
+        return $this->together(fn () => $this->instant()[1]);
+    }
+
+    public function sleepUntil(int $due): bool
+    {
+        while (($left = $due - $this->now()) > 0) {
+            if (is_array(time_nanosleep(intdiv($left, Quota::SECOND), $left % Quota::SECOND))) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** @return array{size: int, slots: int, live: int, age: float} */
+    public function usage(): array
+    {
+        return $this->together(function (): array {
+            [$header, $now] = $this->instant();
+            return [...$this->table->usage($header, $now), 'age' => Seconds::fromTicks($now - $header->created)];
+        });
+    }
+
+    /** Opens the file, also in a forked child, because locks belong to what open() returns. */
+    private function open(): void
+    {
+        $this->handle = Folder::open($this->folder, $this->name);
+        $this->table = new Table($this->handle, $this->path());
+        $this->process = getmypid();
+        $this->depth = 0;
+    }
+
+    private function lock(): void
+    {
+        for ($tries = 0; $tries < 1000; $tries++) {
+            // A signal may interrupt the wait for the lock.
+            if (!flock($this->handle, LOCK_EX)) {
+                continue;
+            }
+            if (fstat($this->handle)['nlink'] > 0) {
+                return;
+            }
+            // Somebody has removed the file. Other processes use a new one.
+            $this->open();
+        }
+        throw new StorageException('tokenbucket/polyfill cannot lock ' . $this->path());
+    }
+
+    /**
+     * Returns the header and the current instant, which never goes back.
+     *
+     * If the host has started again, its monotonic clock is behind the file. Then the time since
+     * the last known instant is that of the wall clock.
+     *
+     * @return array{Header, int, int} also the writes of the table before the header was read
+     */
+    private function instant(): array
+    {
+        do {
+            $writes = $this->table->writes;
+            $header = $this->table->header($this->firstHeader(...));
+            $monotonic = $this->clock->monotonic();
+            $now = $monotonic + $header->offset;
+            if ($now < $header->latest) {
+                $passed = 1000 * max(0, min($this->clock->wall() - $header->wall, intdiv(Quota::MOST, 1000)));
+                $now = $header->latest + $passed;
+            } elseif ($now < $header->latest + Quota::SECOND) {
+                return [$header, $now, $writes];
+            }
+            $header = $header->with(offset: $now - $monotonic, latest: $now, wall: $this->clock->wall());
+        } while (!$this->table->putHeader($header, $writes));
+        return [$header, $now, $writes + 1];
+    }
+
+    private function firstHeader(int $region, int $pages): Header
+    {
+        $offset = Quota::MOST - $this->clock->monotonic();
+        return new Header(random_bytes(16), $region, $pages, $offset, Quota::MOST, $this->clock->wall(), Quota::MOST, Quota::MOST);
+    }
+}

@@ -1,0 +1,105 @@
+<?php
+
+declare(strict_types=1);
+
+namespace TokenBucket\Polyfill;
+
+use TokenBucket\StorageException;
+
+/**
+ * The folder of the file. Only this process's user may enter it, so that nobody else can replace
+ * the file, read it or hold its lock.
+ */
+final class Folder
+{
+    /** Locks and caches of these file systems do not fit one host, or are slow to agree. */
+    private const NETWORK = '/^(nfs|cifs|smb|afs|ceph|lustre|9p|beegfs|gfs|ocfs|gpfs|fuse\.(?!fuse-overlayfs$))/';
+
+    /** Returns the user id of this process. getmyuid() would be that of the script. */
+    public static function user(): int
+    {
+        return function_exists('posix_geteuid') ? posix_geteuid() : fstat(tmpfile())['uid'];
+    }
+
+    /**
+     * Opens a file of the folder for reading and writing, and creates both if they are missing.
+     *
+     * @return resource
+     * @throws StorageException if the folder or the file is not safe to use
+     */
+    public static function open(string $folder, string $name)
+    {
+        if (!is_dir($folder) && !is_link($folder) && !@mkdir($folder, 0700) && !is_dir($folder)) {
+            throw self::refused($folder, 'cannot be created: ' . (error_get_last()['message'] ?? 'unknown error'));
+        }
+        self::check($folder, 'folder');
+        self::checkFileSystem($folder);
+        $file = "$folder/$name";
+        if (is_link($file)) {
+            throw self::refused($file, 'is a symbolic link');
+        }
+        $handle = @fopen($file, 'c+b') ?: throw self::refused($file, 'cannot be opened: ' . (error_get_last()['message'] ?? 'unknown error'));
+        self::check($file, 'file');
+        // The path still names the file that was opened.
+        [$opened, $named] = [fstat($handle), lstat($file)];
+        if ([$opened['dev'], $opened['ino']] !== [$named['dev'], $named['ino']]) {
+            throw self::refused($file, 'was replaced while it was opened');
+        }
+        stream_set_read_buffer($handle, 0);
+        stream_set_write_buffer($handle, 0);
+        return $handle;
+    }
+
+    /** Checks the kind, the owner and the mode of a path without following a link. */
+    private static function check(string $path, string $kind): void
+    {
+        clearstatcache(true, $path);
+        $status = @lstat($path) ?: throw self::refused($path, 'is missing');
+        $type = $status['mode'] & 0170000;
+        if ($type !== ($kind === 'folder' ? 0040000 : 0100000)) {
+            throw self::refused($path, $type === 0120000 ? 'is a symbolic link' : "is not a $kind");
+        }
+        if (PHP_OS_FAMILY === 'Windows') {
+            return;
+        }
+        if ($status['uid'] !== self::user()) {
+            throw self::refused($path, sprintf('belongs to user %d, not to user %d', $status['uid'], self::user()));
+        }
+        if ($kind === 'folder' && ($status['mode'] & 0777) !== 0700) {
+            throw self::refused($path, sprintf('has the mode %04o instead of 0700', $status['mode'] & 07777));
+        }
+        if ($kind === 'file' && $status['nlink'] > 1) {
+            throw self::refused($path, 'has several names');
+        }
+    }
+
+    /** Refuses network file systems where the mounts are known, which is on Linux. */
+    private static function checkFileSystem(string $folder): void
+    {
+        $type = self::fileSystem((string) realpath($folder), (string) @file_get_contents('/proc/self/mounts'));
+        if (preg_match(self::NETWORK, $type) === 1) {
+            throw self::refused($folder, "is on a network file system ($type)");
+        }
+    }
+
+    /** Returns the type of the file system of a path. $mounts is the text of /proc/self/mounts. */
+    public static function fileSystem(string $path, string $mounts): string
+    {
+        [$type, $longest] = ['', -1];
+        foreach (explode("\n", $mounts) as $line) {
+            $fields = explode(' ', $line);
+            // The kernel writes a space in a path as \040.
+            $point = rtrim(stripcslashes($fields[1] ?? ''), '/');
+            // A later mount at the same point hides the earlier one.
+            if (isset($fields[2]) && str_starts_with("$path/", "$point/") && strlen($point) >= $longest) {
+                [$type, $longest] = [$fields[2], strlen($point)];
+            }
+        }
+        return $type;
+    }
+
+    private static function refused(string $path, string $reason): StorageException
+    {
+        return new StorageException("tokenbucket/polyfill cannot use $path: it $reason. Set tokenbucket.polyfill_folder to a folder that only this user may enter, on a local disk");
+    }
+}

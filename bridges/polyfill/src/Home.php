@@ -1,0 +1,126 @@
+<?php
+
+declare(strict_types=1);
+
+namespace TokenBucket\Polyfill;
+
+/**
+ * The buckets of a storage object: its store, namespace and grain. Every operation of a bucket is a
+ * change of one record.
+ */
+final class Home
+{
+    /** The least span of a record that was created without taking tokens: a day. */
+    private const UNKNOWN_SPAN = 86_400 * Quota::SECOND;
+
+    /** @var \WeakMap<\TokenBucketStorage, self>|null */
+    private static ?\WeakMap $homes = null;
+
+    private readonly Proposals $proposals;
+
+    /** @param bool $isFallback true if the buckets are used instead of those of a server */
+    public function __construct(
+        public readonly Store $store,
+        private readonly string $namespace = '',
+        public readonly Grain $grain = Grain::Nanosecond,
+        public readonly bool $isFallback = false,
+    ) {
+        $this->proposals = new Proposals();
+    }
+
+    /** Returns the buckets of a namespace in the file of the application. */
+    public static function shared(string $namespace): self
+    {
+        $outer = Settings::namespace();
+        $isRoot = $outer === '' && $namespace === '';
+        return new self(FileStore::ofApplication(), $isRoot ? '' : pack('J', strlen($outer)) . $outer . $namespace);
+    }
+
+    /** Gives a storage object its buckets. */
+    public static function give(\TokenBucketStorage $storage, self $home): void
+    {
+        self::$homes ??= new \WeakMap();
+        self::$homes[$storage] = $home;
+    }
+
+    /** Returns the buckets of a storage, or null for a storage that is written in PHP. */
+    public static function of(\TokenBucketStorage $storage): ?self
+    {
+        return self::$homes[$storage] ?? null;
+    }
+
+    /** Returns the key of a bucket in the store. */
+    public function key(string $identifier): string
+    {
+        // The length keeps ("a", "bc") and ("ab", "c") apart.
+        return hash('sha256', pack('J', strlen($this->namespace)) . $this->namespace . $identifier, true);
+    }
+
+    public function has(string $identifier): bool
+    {
+        return $this->store->update($this->key($identifier), static fn (?Record $record) => [$record, $record !== null]);
+    }
+
+    /** Runs a step. A bucket without a record starts in the state after $first, or full. */
+    public function take(string $identifier, Step $step, ?int $first = null): Outcome
+    {
+        return $this->takeByKey($this->key($identifier), $step, $first);
+    }
+
+    public function takeByKey(string $key, Step $step, ?int $first = null): Outcome
+    {
+        if ($this->store instanceof MemoryStore) {
+            // Grants no tokens of a time that the clock does not reach.
+            $step = $step->within(min($step->maxWait, $this->store->left()));
+        }
+        return $this->store->update($key, static function (?Record $record, int $now) use ($step, $first): array {
+            $outcome = $record === null ? $step->decideFirst($first, $now) : $step->decide($record->emptyAt, $now);
+            if (!$step->isDry && $outcome->emptyAt !== ($record->emptyAt ?? 0)) {
+                $record = new Record($outcome->emptyAt, max($record->span ?? 0, $step->burst));
+            }
+            return [$record, $outcome];
+        });
+    }
+
+    public function giveBack(string $identifier, GiveBack $change): void
+    {
+        $this->giveBackByKey($this->key($identifier), $change);
+    }
+
+    public function giveBackByKey(string $key, GiveBack $change): void
+    {
+        $this->store->update($key, static function (?Record $record, int $now) use ($change): array {
+            if ($record !== null) {
+                $emptyAt = $change->apply($record->emptyAt, $now);
+                $record = $emptyAt === $record->emptyAt ? $record : new Record($emptyAt, $record->span);
+            }
+            return [$record, null];
+        });
+    }
+
+    public function reset(string $identifier): void
+    {
+        $this->store->update($this->key($identifier), static fn () => [null, null]);
+    }
+
+    /**
+     * Creates the record of a bucket that was empty that many seconds ago, unless it has one. While
+     * a bootstrap closure runs for the bucket, proposes that state to the closure's call instead.
+     */
+    public function startAt(string $identifier, float $seconds): void
+    {
+        $age = Seconds::age($seconds, $this->grain);
+        if ($this->proposals->propose($identifier, $this->store->now() - $age)) {
+            return;
+        }
+        $this->store->update($this->key($identifier), static function (?Record $record, int $now) use ($age): array {
+            return [$record ?? new Record($now - $age, self::UNKNOWN_SPAN), null];
+        });
+    }
+
+    /** Runs a bootstrap closure if the bucket has no record. Returns the state that it proposes. */
+    public function firstState(string $identifier, Step $step, \Closure $bootstrap): ?int
+    {
+        return $step->exceedsCapacity() || $this->has($identifier) ? null : $this->proposals->during($identifier, $bootstrap);
+    }
+}

@@ -1,0 +1,57 @@
+<?php
+
+declare(strict_types=1);
+
+namespace TokenBucket\Polyfill;
+
+/** Keeps records in this object, on a clock that only advance() moves. */
+final class MemoryStore implements Store
+{
+    /** The latest instant of the clock: 109 years after its start. */
+    private const LATEST = 1 << 62;
+
+    private int $now = Quota::MOST;
+
+    /** @var array<string, Record> */
+    private array $records = [];
+
+    public function update(string $key, \Closure $change): mixed
+    {
+        [$after, $answer] = $change($this->records[$key] ?? null, $this->now);
+        if ($after === null) {
+            unset($this->records[$key]);
+        } else {
+            $this->records[$key] = $after;
+        }
+        return $answer;
+    }
+
+    public function together(\Closure $calls): mixed
+    {
+        return $calls();
+    }
+
+    public function now(): int
+    {
+        return $this->now;
+    }
+
+    /** Returns the ticks by which the clock can still advance. */
+    public function left(): int
+    {
+        return self::LATEST - $this->now;
+    }
+
+    public function sleepUntil(int $due): bool
+    {
+        $this->advance(max(0, $due - $this->now));
+        return true;
+    }
+
+    /** Advances the clock, at most by left(), and forgets the buckets that are full. */
+    public function advance(int $ticks): void
+    {
+        $this->now += min($ticks, $this->left());
+        $this->records = array_filter($this->records, fn (Record $record) => !$record->isEnded($this->now));
+    }
+}

@@ -1,0 +1,111 @@
+<?php
+
+declare(strict_types=1);
+
+namespace TokenBucket\Polyfill;
+
+use TokenBucket\Decision;
+
+/** A call for a number of tokens of one bucket, with the values that the bucket had then. */
+final class Question
+{
+    /**
+     * @param ?\Closure(): mixed $bootstrap calls an overriding _bootstrap(), or null
+     * @param \Closure(): bool $consume calls a storage that is written in PHP
+     */
+    public function __construct(
+        private readonly ?Home $home,
+        public readonly string $identifier,
+        public readonly Quota $quota,
+        public readonly Step $step,
+        public readonly ?\Closure $bootstrap,
+        private readonly \Closure $consume,
+    ) {}
+
+    public function isNative(): bool
+    {
+        return $this->home !== null;
+    }
+
+    /** @throws \LogicException for a storage that is written in PHP */
+    public function home(string $method): Home
+    {
+        return $this->home ?? throw new \LogicException("TokenBucket::$method() needs one of the extension's own storages");
+    }
+
+    /** Returns the same question with another step. */
+    public function with(Step $step): self
+    {
+        return new self($this->home, $this->identifier, $this->quota, $step, $this->bootstrap, $this->consume);
+    }
+
+    /** Returns the same question with other calls of PHP code. */
+    public function calling(?\Closure $bootstrap, \Closure $consume): self
+    {
+        return new self($this->home, $this->identifier, $this->quota, $this->step, $bootstrap, $consume);
+    }
+
+    /**
+     * Returns the same question, which may take tokens that are refilled within these ticks. Adds
+     * the rounding of the time per token, and at least a microsecond.
+     */
+    public function within(int $maxWait): self
+    {
+        if ($this->step->exceedsCapacity()) {
+            return $this;
+        }
+        $maxWait += max($this->quota->rounding($maxWait), Quota::MICROSECOND);
+        return $this->with($this->step->within(min($maxWait, Quota::MOST)));
+    }
+
+    /** Takes the tokens from one of the extension's storages. */
+    public function take(Home $home): Outcome
+    {
+        $first = $this->bootstrap === null ? null : $home->firstState($this->identifier, $this->step, $this->bootstrap);
+        if ($first !== null && $this->step->maxWait > 0 && $first > $home->store->now() + $this->step->maxWait) {
+            // The tokens of a call that waits would be there too late.
+            return new Outcome(Outcome::INSUFFICIENT, $home->store->now(), max(0, $first - $this->step->cost));
+        }
+        return $home->take($this->identifier, $this->step, $first);
+    }
+
+    /** Takes the tokens if the bucket holds them. */
+    public function decide(): Decision
+    {
+        return $this->home === null ? $this->estimate() : $this->decision($this->take($this->home));
+    }
+
+    public function isGranted(): bool
+    {
+        return $this->home === null ? $this->isGrantedInPhp() : $this->take($this->home)->isGranted();
+    }
+
+    private function isGrantedInPhp(): bool
+    {
+        return !$this->step->exceedsCapacity() && ($this->consume)();
+    }
+
+    /** Returns the decision for an outcome. Its retryAfter is that of a caller that cannot wait. */
+    public function decision(Outcome $outcome, ?Step $step = null): Decision
+    {
+        return Answer::of($this->quota, ($step ?? $this->step)->within(0), $outcome)->decision($this->isFallback());
+    }
+
+    public function isFallback(): bool
+    {
+        return $this->home->isFallback ?? false;
+    }
+
+    /** Makes a decision from the answer of a storage in PHP. Its times are upper bounds. */
+    private function estimate(): Decision
+    {
+        [$cost, $burst] = [$this->step->cost, $this->quota->burst];
+        $answer = match (true) {
+            $this->isGrantedInPhp() => new Answer($this->quota, Outcome::GRANTED, 0, 0, $burst),
+            $this->step->exceedsCapacity() => new Answer($this->quota, Outcome::EXCEEDS, 0, null, $burst),
+            // A denial of no tokens means that the bucket is in debt, of an unknown depth.
+            default => new Answer($this->quota, Outcome::INSUFFICIENT, 0, $cost === 0 ? $burst : $cost, $burst),
+        };
+        return $answer->decision();
+    }
+}

@@ -1,0 +1,30 @@
+<?php
+
+declare(strict_types=1);
+
+namespace TokenBucket\Polyfill;
+
+use TokenBucket\StorageException;
+
+/** The storages of servers and databases, which this package does not contact. */
+final class Remote
+{
+    /**
+     * Gives a storage buckets of this host, if a setting permits that.
+     *
+     * @param string $server the server and the prefix. Equal strings share their buckets
+     * @throws StorageException if the setting does not permit local buckets
+     */
+    public static function give(\TokenBucketStorage $storage, string $server): void
+    {
+        if (!Settings::localBuckets()) {
+            throw new StorageException(
+                get_class($storage) . ' needs the extension tokenbucket. tokenbucket/polyfill has only buckets of one host, '
+                . 'so several hosts would admit the number of hosts times the limit. Install the extension, or use '
+                . 'TokenBucketStorageSharedMemory on one host, or set tokenbucket.polyfill_local_buckets to use local buckets'
+            );
+        }
+        $namespace = "\0" . get_class($storage) . "\0$server";
+        Home::give($storage, new Home(FileStore::ofApplication(), $namespace, Grain::Microsecond, true));
+    }
+}

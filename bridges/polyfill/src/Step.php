@@ -1,0 +1,96 @@
+<?php
+
+declare(strict_types=1);
+
+namespace TokenBucket\Polyfill;
+
+/**
+ * A request for tokens of one bucket, in ticks.
+ *
+ * The state of a bucket is the instant at which it was, or will be, empty. Taking tokens moves it
+ * forward by their cost: next = max(empty, now - burst) + cost, which is granted if next is not
+ * after now + maxWait. crates/gcra/src/step.rs has the proof and a worked example.
+ */
+final class Step
+{
+    public function __construct(
+        public readonly int $cost,
+        public readonly int $burst,
+        public readonly int $maxWait = 0,
+        public readonly bool $isDry = false,
+    ) {}
+
+    /** Returns the same step, which changes nothing. */
+    public function dry(): self
+    {
+        return new self($this->cost, $this->burst, $this->maxWait, true);
+    }
+
+    /** Returns the same step, which may take tokens that are refilled within these ticks. */
+    public function within(int $maxWait): self
+    {
+        return new self($this->cost, $this->burst, $maxWait, $this->isDry);
+    }
+
+    public function exceedsCapacity(): bool
+    {
+        return $this->cost > $this->burst + $this->maxWait;
+    }
+
+    /** Decides for a bucket in this state. A bucket without a record has the state 0. */
+    public function decide(int $emptyAt, int $now): Outcome
+    {
+        $next = $this->next($emptyAt, $now);
+        if ($next <= $now + $this->maxWait) {
+            return new Outcome(Outcome::GRANTED, $now, $this->isDry ? $emptyAt : $next);
+        }
+        return new Outcome($this->exceedsCapacity() ? Outcome::EXCEEDS : Outcome::INSUFFICIENT, $now, $emptyAt);
+    }
+
+    /**
+     * Decides for a bucket without a record. $first is the state after the step that a bootstrap
+     * proposes. The tokens are charged at $now as well, so a late proposal gives none away.
+     */
+    public function decideFirst(?int $first, int $now): Outcome
+    {
+        if ($first === null || $this->isDry || $this->exceedsCapacity()) {
+            return $this->decide(0, $now);
+        }
+        return new Outcome(Outcome::GRANTED, $now, max($first, $this->next(0, $now)));
+    }
+
+    private function next(int $emptyAt, int $now): int
+    {
+        // A step that costs nothing must not change the state, because the bucket may hold more
+        // tokens for a caller with a larger burst.
+        return $this->cost === 0 ? $emptyAt : max($emptyAt, $now - $this->burst, 0) + $this->cost;
+    }
+
+    /** Returns the tokens that the bucket holds, as the ticks in which they are refilled. */
+    public function available(Outcome $outcome): int
+    {
+        return min(max(0, $outcome->now - $outcome->emptyAt), $this->burst);
+    }
+
+    /** Returns the ticks until the debt is repaid, or 0. */
+    public function debt(Outcome $outcome): int
+    {
+        return max(0, $outcome->emptyAt - $outcome->now);
+    }
+
+    /** Returns the ticks until this step would be granted, or null if never. */
+    public function retryAfter(Outcome $outcome): ?int
+    {
+        return match ($outcome->reason) {
+            Outcome::GRANTED => 0,
+            Outcome::EXCEEDS => null,
+            default => max(0, $this->next($outcome->emptyAt, $outcome->now) - $this->maxWait - $outcome->now),
+        };
+    }
+
+    /** Returns the ticks until the bucket is full. */
+    public function resetAfter(Outcome $outcome): int
+    {
+        return max(0, $outcome->emptyAt + $this->burst - $outcome->now);
+    }
+}

@@ -1,0 +1,35 @@
+<?php
+
+declare(strict_types=1);
+
+namespace TokenBucket\Polyfill;
+
+/** Keeps records by key. All changes go through update(), so that each is one atomic operation. */
+interface Store
+{
+    /**
+     * Passes the record of a key, or null, and the instant to $change. Keeps the record that
+     * $change returns first, and returns the second value. $change may run several times.
+     *
+     * @template T
+     * @param string $key at least 16 bytes
+     * @param \Closure(?Record, int): array{?Record, T} $change
+     * @return T
+     */
+    public function update(string $key, \Closure $change): mixed;
+
+    /**
+     * Runs $calls while no other process can change a record.
+     *
+     * @template T
+     * @param \Closure(): T $calls
+     * @return T
+     */
+    public function together(\Closure $calls): mixed;
+
+    /** Returns the current instant in ticks, at least Quota::MOST. */
+    public function now(): int;
+
+    /** Sleeps until an instant. Returns false if a signal ended the sleep. */
+    public function sleepUntil(int $due): bool;
+}
