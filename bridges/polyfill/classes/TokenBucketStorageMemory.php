@@ -11,7 +11,7 @@ final readonly class TokenBucketStorageMemory implements TokenBucketStorage
 
     public function __construct()
     {
-        Polyfill\Home::give($this, new Polyfill\Home(new Polyfill\MemoryStore(), '', Polyfill\Grain::FakeNanosecond));
+        Polyfill\Home::give($this, Polyfill\Home::memory());
     }
 
     public function advance(float $seconds): void

@@ -13,6 +13,9 @@ final readonly class TokenBucketStorageSharedMemory implements TokenBucketStorag
 
     public function __construct(string $namespace = '')
     {
+        if (isset($this->namespace)) {
+            throw new Error(self::class . ' has already been constructed');
+        }
         $this->namespace = $namespace;
         Polyfill\Home::give($this, Polyfill\Home::shared($namespace));
     }

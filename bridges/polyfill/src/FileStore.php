@@ -78,7 +78,7 @@ final class FileStore implements Store
     public function sleepUntil(int $due): bool
     {
         while (($left = $due - $this->now()) > 0) {
-            if (is_array(time_nanosleep(intdiv($left, Quota::SECOND), $left % Quota::SECOND))) {
+            if (!Nap::take($left)) {
                 return false;
             }
         }

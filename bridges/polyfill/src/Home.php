@@ -16,17 +16,13 @@ final class Home
     /** @var \WeakMap<\TokenBucketStorage, self>|null */
     private static ?\WeakMap $homes = null;
 
-    private readonly Proposals $proposals;
-
     /** @param bool $isFallback true if the buckets are used instead of those of a server */
     public function __construct(
         public readonly Store $store,
         private readonly string $namespace = '',
         public readonly Grain $grain = Grain::Nanosecond,
         public readonly bool $isFallback = false,
-    ) {
-        $this->proposals = new Proposals();
-    }
+    ) {}
 
     /** Returns the buckets of a namespace in the file of the application. */
     public static function shared(string $namespace): self
@@ -34,6 +30,12 @@ final class Home
         $outer = Settings::namespace();
         $isRoot = $outer === '' && $namespace === '';
         return new self(FileStore::ofApplication(), $isRoot ? '' : pack('J', strlen($outer)) . $outer . $namespace);
+    }
+
+    /** Returns buckets of a fake clock, which nobody shares. */
+    public static function memory(): self
+    {
+        return new self(new MemoryStore(), '', Grain::FakeNanosecond);
     }
 
     /** Gives a storage object its buckets. */
@@ -46,7 +48,13 @@ final class Home
     /** Returns the buckets of a storage, or null for a storage that is written in PHP. */
     public static function of(\TokenBucketStorage $storage): ?self
     {
-        return self::$homes[$storage] ?? null;
+        return self::$homes[$storage] ?? match (get_class($storage)) {
+            // The constructor has not ended.
+            \TokenBucketStorageSharedMemory::class => self::shared(''),
+            // The object is being freed as the key of a WeakMap.
+            \TokenBucketStorageMemory::class => self::memory(),
+            default => null,
+        };
     }
 
     /** Returns the key of a bucket in the store. */
@@ -110,7 +118,7 @@ final class Home
     public function startAt(string $identifier, float $seconds): void
     {
         $age = Seconds::age($seconds, $this->grain);
-        if ($this->proposals->propose($identifier, $this->store->now() - $age)) {
+        if (Proposal::isMade($this, $identifier, $this->store->now() - $age)) {
             return;
         }
         $this->store->update($this->key($identifier), static function (?Record $record, int $now) use ($age): array {
@@ -121,6 +129,6 @@ final class Home
     /** Runs a bootstrap closure if the bucket has no record. Returns the state that it proposes. */
     public function firstState(string $identifier, Step $step, \Closure $bootstrap): ?int
     {
-        return $step->exceedsCapacity() || $this->has($identifier) ? null : $this->proposals->during($identifier, $bootstrap);
+        return $step->exceedsCapacity() || $this->has($identifier) ? null : (new Proposal($this, $identifier))->during($bootstrap);
     }
 }

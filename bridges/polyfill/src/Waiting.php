@@ -55,7 +55,7 @@ final class Waiting
             }
             $start = hrtime(true);
             $nap = $answer->retryAfter;
-            $isOver = !is_array(time_nanosleep(intdiv($nap, Quota::SECOND), $nap % Quota::SECOND));
+            $isOver = Nap::take($nap);
             $slept = hrtime(true) - $start;
             if (!$isOver) {
                 $resetAfter = max(0, $answer->resetAfter - $slept);

@@ -46,18 +46,16 @@ final readonly class Reservation
         if ($this->state->due === null) {
             throw new \LogicException('The reservation was not granted');
         }
-        if ($this->state->isCancelled) {
-            throw new \LogicException('The reservation was cancelled');
-        }
         try {
-            $isOver = Home::of($this->storage)->store->sleepUntil($this->state->due);
+            do {
+                if ($this->state->isCancelled) {
+                    throw new \LogicException('The reservation was cancelled');
+                }
+            } while (!Home::of($this->storage)->store->sleepUntil($this->state->due));
         } catch (\Throwable $thrown) {
             // A handler of a signal has thrown.
             $this->cancel();
             throw $thrown;
-        }
-        if (!$isOver) {
-            $this->cancel();
         }
     }
 

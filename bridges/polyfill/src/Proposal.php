@@ -1,0 +1,44 @@
+<?php
+
+declare(strict_types=1);
+
+namespace TokenBucket\Polyfill;
+
+/**
+ * The first state that a bootstrap closure proposes for a bucket without a record.
+ *
+ * A proposal is not written. After the closure has returned, one step makes the record and takes
+ * the tokens. So a slow closure can never refill a drained bucket.
+ */
+final class Proposal
+{
+    private ?int $first = null;
+
+    private readonly ?\Fiber $fiber;
+
+    public function __construct(private readonly Home $home, private readonly string $identifier)
+    {
+        $this->fiber = \Fiber::getCurrent();
+    }
+
+    /** Runs a closure and returns the state that it proposed, or null. */
+    public function during(\Closure $bootstrap): ?int
+    {
+        $bootstrap();
+        return $this->first;
+    }
+
+    /** Proposes a state to the latest closure that runs for the bucket in this fiber, if any. */
+    public static function isMade(Home $home, string $identifier, int $first): bool
+    {
+        // Also right after a fatal error in a closure, which ends it without an exception.
+        foreach (debug_backtrace(DEBUG_BACKTRACE_PROVIDE_OBJECT | DEBUG_BACKTRACE_IGNORE_ARGS) as $frame) {
+            $it = $frame['object'] ?? null;
+            if ($it instanceof self && $it->home === $home && $it->identifier === $identifier && $it->fiber === \Fiber::getCurrent()) {
+                $it->first = $first;
+                return true;
+            }
+        }
+        return false;
+    }
+}

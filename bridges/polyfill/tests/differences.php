@@ -1,0 +1,69 @@
+<?php
+
+/**
+ * Lists how the .phpt of the extension differ for this package.
+ *
+ * 'without' has tests that cannot run, with the reason. 'cut' has lines that are removed from a test,
+ * and 'replace' has other lines for it, by reason.
+ */
+
+return [
+    'without' => [
+        'reservation_time_limit' => 'PHP code does not run after the time limit, so tokens that were reserved for a wait stay taken.',
+        'wait_profiler' => 'The test builds a profiler and starts a PHP without this package.',
+        'wait_system_calls' => 'The test counts the system calls of a PHP without this package, and PHP code makes others.',
+    ],
+    'cut' => [
+        'PHP functions accept more arguments than they declare.' => [
+            'attempt_all_error' => ['    fn() => TokenBucket::attemptAll([$bucket], 1, 2),', 'ArgumentCountError: TokenBucket::attemptAll() expects at most 2 arguments, 3 given'],
+            'attempt_each_error' => ['    fn() => TokenBucket::attemptEach([$bucket], 1),', 'ArgumentCountError: TokenBucket::attemptEach() expects exactly 1 argument, 2 given'],
+            'construct_error' => ["    fn() => new TokenBucket(\$storage, 'x', 1, 1, 1),", 'ArgumentCountError: TokenBucket::__construct() expects exactly 4 arguments, 5 given'],
+            'fake_clock' => ['echo thrown(fn() => $storage->now(1)), "\n";', 'ArgumentCountError: TokenBucketStorageMemory::now() expects exactly 0 arguments, 1 given'],
+            'methods_error' => [
+                '    echo thrown(fn() => $bucket->$method(1, 2)), "\n";',
+                'ArgumentCountError: TokenBucket::consume() expects at most 1 argument, 2 given',
+                'ArgumentCountError: TokenBucket::…() expects at most 1 argument, 2 given',
+                'echo thrown(fn() => $bucket->wait(1, 2, 3)), "\n";',
+                'ArgumentCountError: TokenBucket::wait() expects at most 2 arguments, 3 given',
+                'echo thrown(fn() => $bucket->reset(1)), "\n";',
+                'ArgumentCountError: TokenBucket::reset() expects exactly 0 arguments, 1 given',
+                'echo thrown(fn() => TokenBucket\status(1)), "\n";',
+                'ArgumentCountError: TokenBucket\status() expects exactly 0 arguments, 1 given',
+            ],
+            'storage_error' => [
+                '        fn() => $storage->prepare(1),',
+                'ArgumentCountError: …::prepare() expects exactly 0 arguments, 1 given',
+                'echo thrown(fn() => new TokenBucketStorageMemory(1)), "\n";',
+                'ArgumentCountError: TokenBucketStorageMemory::__construct() expects exactly 0 arguments, 1 given',
+                'echo thrown(fn() => new TokenBucketStorageSharedMemory(\'a\', \'b\')), "\n";',
+                'ArgumentCountError: TokenBucketStorageSharedMemory::__construct() expects at most 1 argument, 2 given',
+            ],
+        ],
+        'Reflection makes objects of PHP classes without their constructors.' => [
+            'decision_object' => ["print_values(thrown(fn() => (new ReflectionClass('TokenBucket\Decision'))->newInstanceWithoutConstructor()) !== 'nothing thrown');", "true\nException: Serialization"],
+            'objects' => [
+                'echo thrown(fn() => (new ReflectionClass($memory))->newInstanceWithoutConstructor()), "\n";',
+                'echo thrown(fn() => (new ReflectionClass($shared))->newInstanceWithoutConstructor()), "\n";',
+                'ReflectionException: Class TokenBucketStorageMemory is an internal class marked as final that cannot be instantiated without invoking its constructor',
+                'ReflectionException: Class TokenBucketStorageSharedMemory is an internal class marked as final that cannot be instantiated without invoking its constructor',
+            ],
+        ],
+    ],
+    'replace' => [
+        "PHP's own error names the class." => [
+            'objects' => ['Error: Call to undefined method consume()' => 'Error: Call to undefined method stdClass::consume()'],
+        ],
+        'The trace has the functions of this package.' => [
+            'userland_storage_error' => ["Failing->consume\nTokenBucket->consume" => "Failing->consume\nTokenBucket->{closure}\nTokenBucket\Polyfill\Question->isGrantedInPhp\nTokenBucket\Polyfill\Question->isGranted\nTokenBucket->consume"],
+        ],
+        "PHP's own errors name the caller's file, which differs between the modes." => [
+            'coercion' => array_combine(
+                $lines = array_map(
+                    static fn ($method) => "TokenBucket::$method(): Argument #1 (\$tokens) must be of type int|float, %rbool|true%r given\n",
+                    ['attempt', 'peek', 'refund']
+                ),
+                array_map(static fn ($line) => $line . str_replace('%rbool|true%r', 'string', $line), $lines)
+            ),
+        ],
+    ],
+];
