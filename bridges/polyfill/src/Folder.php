@@ -29,14 +29,18 @@ final class Folder
      */
     public static function open(string $folder, string $name)
     {
-        if (!is_dir($folder) && !is_link($folder) && !@mkdir($folder, 0700) && !is_dir($folder)) {
+        clearstatcache(true, $folder);
+        if (!file_exists($folder) && !is_link($folder) && !@mkdir($folder, 0700) && !is_dir($folder)) {
             throw self::refused($folder, 'cannot be created: ' . (error_get_last()['message'] ?? 'unknown error'));
         }
         self::check($folder, 'folder');
-        self::checkFileSystem($folder);
+        if (self::isOnNetwork((string) realpath($folder), (string) @file_get_contents('/proc/self/mounts'))) {
+            throw self::refused($folder, 'is on a network file system');
+        }
         $file = "$folder/$name";
-        if (is_link($file)) {
-            throw self::refused($file, 'is a symbolic link');
+        if (is_link($file) || file_exists($file)) {
+            // Opening a pipe would block.
+            self::check($file, 'file');
         }
         $handle = @fopen($file, 'c+b') ?: throw self::refused($file, 'cannot be opened: ' . (error_get_last()['message'] ?? 'unknown error'));
         self::check($file, 'file');
@@ -73,16 +77,13 @@ final class Folder
         }
     }
 
-    /** Refuses network file systems where the mounts are known, which is on Linux. */
-    private static function checkFileSystem(string $folder): void
+    /** $mounts is the text of /proc/self/mounts, which only Linux has. */
+    public static function isOnNetwork(string $path, string $mounts): bool
     {
-        $type = self::fileSystem((string) realpath($folder), (string) @file_get_contents('/proc/self/mounts'));
-        if (preg_match(self::NETWORK, $type) === 1) {
-            throw self::refused($folder, "is on a network file system ($type)");
-        }
+        return preg_match(self::NETWORK, self::fileSystem($path, $mounts)) === 1;
     }
 
-    /** Returns the type of the file system of a path. $mounts is the text of /proc/self/mounts. */
+    /** Returns the type of the file system of a path, or nothing if the mounts are not known. */
     public static function fileSystem(string $path, string $mounts): string
     {
         [$type, $longest] = ['', -1];

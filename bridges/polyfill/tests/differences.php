@@ -54,7 +54,13 @@ return [
             'objects' => ['Error: Call to undefined method consume()' => 'Error: Call to undefined method stdClass::consume()'],
         ],
         'The trace has the functions of this package.' => [
-            'userland_storage_error' => ["Failing->consume\nTokenBucket->consume" => "Failing->consume\nTokenBucket->{closure}\nTokenBucket\Polyfill\Question->isGrantedInPhp\nTokenBucket\Polyfill\Question->isGranted\nTokenBucket->consume"],
+            'userland_storage_error' => [
+                '--EXPECT--' => '--EXPECTF--',
+                "Failing->consume\nTokenBucket->consume" => "Failing->consume\nTokenBucket->{closure%S\nTokenBucket\Polyfill\Question->isGrantedInPhp\nTokenBucket\Polyfill\Question->isGranted\nTokenBucket->consume",
+            ],
+        ],
+        'There are no storages of servers.' => [
+            'garbage_weak_map' => ["    new TokenBucketStorageRedis('redis://127.0.0.1:1', onFailure: TokenBucket\OnFailure::Allow),\n" => '', "--\n3\n0\n" => "--\n2\n0\n"],
         ],
         "PHP's own errors name the caller's file, which differs between the modes." => [
             'coercion' => array_combine(

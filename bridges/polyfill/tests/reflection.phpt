@@ -1,0 +1,36 @@
+--TEST--
+The classes declare what the stub of the extension declares
+--FILE--
+<?php
+require __DIR__ . '/child.php';
+
+/** Classes of the stub that this package does not have. */
+const NOT_SERVED = [
+    'TokenBucket\Compat' => 'They replace limiters whose records are on Redis and memcached.',
+];
+
+/** Declarations that only PHP classes need. Internal classes refuse copies without methods. */
+const ONLY_IN_PHP = ['__clone()', '__serialize()', '__unserialize()'];
+
+$php = [PHP_BINARY, '-n'];
+$root = dirname(__DIR__, 3);
+$stub = json_decode(run_php($php, __DIR__ . '/describe.inc.php', "$root/stubs/tokenbucket.stub.php"), true);
+$mine = json_decode(run_php($php, __DIR__ . '/describe.inc.php', dirname(__DIR__) . '/src/autoload.php', json_encode(array_keys($stub))), true);
+$compared = 0;
+foreach ($stub as $name => $declared) {
+    if (isset(NOT_SERVED[implode('\\', array_slice(explode('\\', $name), 0, 2))])) {
+        echo isset($mine[$name]) ? "$name is listed as not served\n" : '';
+        continue;
+    }
+    foreach ($declared + ($mine[$name] ?? []) as $member => $_) {
+        $compared++;
+        [$expected, $got] = [$declared[$member] ?? null, $mine[$name][$member] ?? null];
+        if ($expected !== $got && !in_array($member, ONLY_IN_PHP, true)) {
+            echo "$name $member\n  stub:     ", json_encode($expected), "\n  polyfill: ", json_encode($got), "\n";
+        }
+    }
+}
+echo $compared > 100 ? "compared\n" : "only $compared declarations\n";
+?>
+--EXPECT--
+compared

@@ -1,0 +1,52 @@
+--TEST--
+Storages of servers and databases throw with the reason, unless a setting permits local buckets
+--EXTENSIONS--
+pdo
+--FILE--
+<?php
+require __DIR__ . '/../../../tools/testkit/php/check.php';
+
+use TokenBucket\OnFailure;
+use TokenBucket\Polyfill\Settings;
+
+/** A connection without a database, because PDO's drivers may be missing. */
+class Unconnected extends PDO
+{
+    public function __construct() {}
+}
+class Client
+{
+    public function getHost() { return 'redis'; }
+    public function getPort() { return 6379; }
+    public function getDbNum() { return 0; }
+}
+$new = [
+    fn () => new TokenBucketStorageRedis('redis://user:secret@host'),
+    fn () => TokenBucketStorageRedis::fromClient(new Client),
+    fn () => new TokenBucketStorageMemcached(['a:11211', 'b']),
+    fn () => new TokenBucketStoragePDO(new Unconnected, 'buckets'),
+    fn () => new TokenBucketStoragePDOMySQL(new Unconnected, 'buckets'),
+];
+fold_equal_lines();
+foreach ($new as $make) {
+    $message = thrown($make);
+    echo preg_replace('/\w+ needs/', '… needs', $message), "\n";
+    check(!str_contains($message, 'secret'), 'the message contains the password');
+}
+echo "-- permitted: buckets of this host, which say that they are a fallback --\n";
+Settings::$localBuckets = true;
+foreach ($new as $number => $make) {
+    $bucket = new TokenBucket($make(), "x", 10, 1e-5);
+    print_values($bucket->attempt(3)->fallback, $bucket->peek()->remaining, (new TokenBucket($make(), 'x', 10, 1e-5))->peek()->remaining);
+}
+print_values((new TokenBucket(new TokenBucketStorageRedis('redis://other'), 'x', 10, 1e-5))->peek()->remaining);
+print_values((new TokenBucket(new TokenBucketStorageSharedMemory, 'x', 10, 1e-5))->peek()->remaining);
+$deny = new TokenBucketStorageRedis('redis://host', onFailure: OnFailure::Deny);
+print_values((new TokenBucket($deny, 'deny', 10, 1))->consume());
+?>
+--EXPECT--
+TokenBucket\StorageException: … needs the extension tokenbucket. tokenbucket/polyfill has only buckets of one host, so several hosts would admit the number of hosts times the limit. Install the extension, or use TokenBucketStorageSharedMemory on one host, or set tokenbucket.polyfill_local_buckets to use local buckets (5 times)
+-- permitted: buckets of this host, which say that they are a fallback --
+true 7.0 7.0 (5 times)
+10.0 (2 times)
+true
