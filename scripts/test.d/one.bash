@@ -35,9 +35,16 @@ one_of_bridge() {
     (cd "bridges/$bridge" && TOKENBUCKET=$module ../../scripts/phpunit "$suite" --bootstrap tests/bootstrap.php "${@:2}")
 }
 
+# Runs the .phpt of the polyfill, or one of them.
+one_of_polyfill() {
+    local name=${1##*/}
+    [[ $name == *.phpt ]] || name='*.phpt'
+    TOKENBUCKET=$module bridges/polyfill/tests/run "${name%.phpt}"
+}
+
 # Prints where tests with a name are: "FILE" of a .phpt, "rust FOLDER", or "bridge NAME".
 find_test() {
-    git ls-files --cached --others --exclude-standard "php-tests/*/$1.phpt"
+    git ls-files --cached --others --exclude-standard "php-tests/*/$1.phpt" "bridges/polyfill/tests/$1.phpt"
     git grep --untracked -lE "fn $1\(" -- 'crates/*.rs' ':!crates/zend' 'tools/prove/*.rs' 'tools/testkit/*.rs' | sed -E 's#/(src|tests)/.*#/#; s/^/rust /; s#/$##' | sort -u
     git grep --untracked -lE "function $1\(" -- 'bridges/*/tests/*.php' | sed -E 's#bridges/([^/]*)/.*#bridge \1#' | sort -u
 }
@@ -83,6 +90,7 @@ one_place() {
         'rust '*) one_of_cargo "${1#rust }" "$2" ;;
         'bridge '*) with_test_module one_of_bridge "${1#bridge }" --filter "/::$2\b/" tests ;;
         *.rs) one_rust_file "$1" ;;
+        bridges/polyfill/*) with_test_module one_of_polyfill "$1" ;;
         bridges/*) local name=${1#bridges/}; with_test_module one_of_bridge "${name%%/*}" "${1#bridges/*/}" ;;
         *) with_test_module phpt "$1" ;;
     esac

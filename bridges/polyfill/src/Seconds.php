@@ -92,14 +92,15 @@ final class Seconds
             return $isFake && $ticks === 0 ? 1 : $ticks;
         };
         $whole = static fn (float $seconds) => intdiv(self::rounded($seconds, $round) + $unit - 1, $unit) * $unit;
-        [$costTicks, $burst] = [$whole($cost), $whole($full)];
+        $costTicks = $whole($cost);
+        $span = self::span($cost, $costTicks, $full, $whole($full), $grain);
         // The greatest span is rounded down to whole grains.
         $most = Quota::MOST - Quota::MOST % $unit;
         if ($cost > $full && $costTicks >= $most) {
-            // Both may be limited to the greatest span. Even then, a full bucket must deny the step.
-            return new Step($most + $unit, min(self::span($cost, $costTicks, $full, $burst, $grain), $most));
+            // Both may be limited to the greatest span. Even then, a full bucket denies the step.
+            return new Step($most + $unit, min($span, $most));
         }
-        return new Step(min($costTicks, $most), min(self::span($cost, $costTicks, $full, $burst, $grain), $most));
+        return new Step(min($costTicks, $most), min($span, $most));
     }
 
     private static function span(float $cost, int $costTicks, float $full, int $fullTicks, Grain $grain): int

@@ -3,8 +3,8 @@
 /**
  * Lists how the .phpt of the extension differ for this package.
  *
- * 'without' has tests that cannot run, with the reason. 'cut' has lines that are removed from a test,
- * and 'replace' has other lines for it, by reason.
+ * 'without' has tests that cannot run, with the reason. 'cut' has lines that are removed from a
+ * test, and 'replace' has other lines for it, by reason.
  */
 
 return [

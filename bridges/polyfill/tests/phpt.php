@@ -46,8 +46,11 @@ foreach (['php-tests/01_token_bucket', 'bridges/polyfill/tests'] as $folder) {
         $isSelected && file_put_contents("$work/$folder/" . basename($file), changed($name, file_get_contents($file), $differences));
     }
 }
-foreach (['tools', 'docs', 'examples', 'stubs', 'bridges/polyfill/src', 'bridges/polyfill/classes', 'bridges/polyfill/composer.json'] as $linked) {
-    symlink("$root/$linked", "$work/$linked");
+foreach (['tools', 'docs', 'examples', 'stubs', 'bridges/*', 'bridges/polyfill/*'] as $pattern) {
+    foreach (glob("$root/$pattern") as $original) {
+        $link = $work . substr($original, strlen($root));
+        file_exists($link) || symlink($original, $link);
+    }
 }
 copy($runner, "$work/run-tests.php");
 chdir($work);
