@@ -37,7 +37,7 @@ const FALLBACKS: &str = "Calls that a failure policy decided instead of the remo
 
 /// The counters of the segment.
 #[rustfmt::skip]
-pub const SHARED_MEMORY: [Counter; 11] = [
+pub const SHARED_MEMORY: [Counter; 12] = [
     counter("refunds", Event::Refund, ("refunds", None), "Refunds, also of attemptAll()"),
     counter("resets", Event::Reset, ("resets", None), "Buckets that reset() filled"),
     counter("inserted", Event::Inserted, ("slots_inserted", None), "Buckets that took a slot"),
@@ -49,6 +49,7 @@ pub const SHARED_MEMORY: [Counter; 11] = [
     counter("contended", Event::Contended, ("contended", None), "Calls denied after too many conflicts in a row"),
     counter("refused", Event::Refused, ("refused", None), "Calls denied because no slot was free"),
     counter("evicted", Event::Evicted, ("slots_evicted", None), "Buckets forgotten before they were full"),
+    counter("blocked", Event::Blocked, ("guard_blocks", None), "Clients that a limit of the guard blocked for a time"),
 ];
 
 /// The counters of remote stores.

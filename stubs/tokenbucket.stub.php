@@ -945,8 +945,8 @@ namespace TokenBucket {
      *         granted: int, denied: int, refunds: int, resets: int,
      *         inserted: int, reclaimed: int, adopted: int, duplicates: int, stolen: int,
      *         conflicts: int, contended: int, refused: int,
-     *         evicted: int, evicted_seconds: float, evicted_seconds_max: float,
-     *         age: float
+     *         evicted: int, blocked: int, evicted_seconds: float,
+     *         evicted_seconds_max: float, age: float
      *     },
      *     decisions: list<array{
      *         store: string, namespace: ?string, granted_by_store: int, denied_by_store: int,

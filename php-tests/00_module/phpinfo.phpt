@@ -65,6 +65,7 @@ Retries after another process changed the bucket first => 0
 Calls denied after too many conflicts in a row => 0
 Calls denied because no slot was free => 0
 Buckets forgotten before they were full => 0
+Clients that a limit of the guard blocked for a time => 0
 Permits held => 0
 Permits denied because all of their identifier were held => 0
 Permits taken back from processes that have died => 0

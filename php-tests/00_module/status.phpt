@@ -50,6 +50,7 @@ shared_memory: array
   contended: int
   refused: int
   evicted: int
+  blocked: int
   evicted_seconds: float
   evicted_seconds_max: float
   age: float

@@ -44,6 +44,8 @@ $fpm = new Fpm(['www' => ['pm.max_requests' => 5]], GUARD);
 $script = $fpm->script('index', ENDS['index']);
 $status = fn (int $client) => $fpm->request($script, ['REMOTE_ADDR' => "192.0.2.$client"])['status'];
 echo json_encode(array_count_values(array_map($status, range(1, 100))));
+// A worker that has ended may not be replaced yet.
+wait_for('all workers run', fn () => count($fpm->workers()) === 4);
 $fpm->reload();
 echo ' ', json_encode(array_count_values(array_map($status, range(1, 20)))), "\n";
 $fpm->stop();

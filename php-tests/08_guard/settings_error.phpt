@@ -17,7 +17,9 @@ foreach ([
     ['guard', 'ip+all 10/second'],
     ['guard', 'ip concurrent 1025'],
     ['guard', 'ip many'],
-    ['guard', 'ip 10/second block 15 minutes'],
+    ['guard', 'path 10/second block 15 minutes'],
+    ['guard', 'ip 10/second block 25 hours'],
+    ['guard', 'ip 10/second block 15 minutes; ip concurrent 10'],
     ['guard', ''],
     ['guard_local', 'path 0/hour'],
     ['guard_trusted_proxies', '10.0.0.0/8, 10.0.0.0/33'],
@@ -44,7 +46,7 @@ started
 Warning: tokenbucket: tokenbucket.guard must have another limit at position 15, "ip 10/second burst 10" given; no limit of this setting is in force
 started
 == guard = "ip 10\/second <\n\ufffd"
-Warning: tokenbucket: tokenbucket.guard must have "burst", ";" or the end at position 14, "\x3c\n" given; no limit of this setting is in force
+Warning: tokenbucket: tokenbucket.guard must have "burst", "block", ";" or the end at position 14, "\x3c\n" given; no limit of this setting is in force
 started
 == guard = "ip"
 Warning: tokenbucket: tokenbucket.guard must have a space and a whole number at position 3, "" given; no limit of this setting is in force
@@ -68,8 +70,13 @@ started
 == guard = "ip many"
 Warning: tokenbucket: tokenbucket.guard must have a whole number from 1 to 1000000000, or "concurrent" at position 4, "many" given; no limit of this setting is in force
 started
-== guard = "ip 10\/second block 15 minutes"
-Warning: tokenbucket: tokenbucket.guard must have "burst", ";" or the end at position 14, "block 15 minutes" given; no limit of this setting is in force
+== guard = "path 10\/second block 15 minutes"
+Warning: tokenbucket: tokenbucket.guard must have "ip" among the keys of a limit with "block" at position 16, "block 15 minutes" given; no limit of this setting is in force
+started
+== guard = "ip 10\/second block 25 hours"
+Warning: tokenbucket: tokenbucket.guard must have at most one day at position 20, "25 hours" given; no limit of this setting is in force
+started
+== guard = "ip 10\/second block 15 minutes; ip concurrent 10"
 started
 == guard = ""
 started

@@ -22,6 +22,8 @@ impl guard::Request for Variables<'_> {
 pub struct Asked<'a> {
     pub variables: &'a Variables<'a>,
     pub client: Client,
+    /// True if the client is a trusted proxy, because it has named no other client.
+    pub is_proxy: bool,
 }
 
 impl Asked<'_> {

@@ -5,6 +5,7 @@
 //! could hold them while its requests are denied, and so deny the requests of others.
 
 use super::asked::Asked;
+use super::block;
 use super::permits;
 use super::rules::Rule;
 use gcra::batch::{Few, Grouped, Taken};
@@ -31,7 +32,7 @@ pub fn enforce<'a>(host: &Host, rules: &[&'a Rule], asked: &Asked<'_>) -> Result
     let mut concurrent = Few::<(&Rule, u16)>::new();
     for &rule in rules {
         match rule.limit.measure() {
-            Measure::Rate(quota) => rates.push((rule, quota)),
+            Measure::Rate { quota, .. } => rates.push((rule, quota)),
             &Measure::Concurrent(limit) => concurrent.push((rule, limit)),
         }
     }
@@ -69,22 +70,23 @@ fn take<'a>(
     asked: &Asked<'_>,
 ) -> Result<(), Refusal<'a>> {
     // One limit needs no batch, which takes longer.
-    let &[(rule, quota)] = rates else {
-        return in_batch(rates, asked, |tickets| store.take_all(tickets).err());
+    let &[rate] = rates else {
+        return in_batch(store, rates, asked, |tickets| store.take_all(tickets).err());
     };
+    let (rule, quota) = rate;
     let identifier = asked.identifier(rule);
     let step = quota.step_whole(1);
     let outcome = store.take(rule.key(&identifier), &step, None);
+    if outcome.granted() {
+        return Ok(());
+    }
     let index = 0;
-    let taken = Taken {
+    let denied = Taken {
         index,
         step,
         outcome,
     };
-    outcome
-        .granted()
-        .then_some(())
-        .ok_or(Refusal::Tokens(quota, taken))
+    Err(refusal(store, rate, &identifier, asked, denied))
 }
 
 /// Checks that the bucket of each rule has a token.
@@ -93,18 +95,19 @@ fn check<'a>(
     rates: &[Rate<'a>],
     asked: &Asked<'_>,
 ) -> Result<(), Refusal<'a>> {
-    in_batch(rates, asked, |tickets| store.refused(tickets))
+    in_batch(store, rates, asked, |tickets| store.refused(tickets))
 }
 
 /// Runs a batch with a ticket for each rule. Fails with the take that it refuses.
 fn in_batch<'a>(
+    store: &SharedMemory,
     rates: &[Rate<'a>],
     asked: &Asked<'_>,
     batch: impl FnOnce(Grouped<'_, '_>) -> Option<Taken>,
 ) -> Result<(), Refusal<'a>> {
-    let Some(first) = rates.first() else {
+    if rates.is_empty() {
         return Ok(());
-    };
+    }
     let identifiers = rates.iter().map(|(rule, _)| asked.identifier(rule));
     let identifiers: Few<Vec<u8>> = identifiers.collect();
     let tickets = rates.iter().zip(&identifiers).enumerate();
@@ -114,8 +117,24 @@ fn in_batch<'a>(
         step: quota.step_whole(1),
     });
     let mut tickets: Few<_> = tickets.collect();
-    batch(Grouped::new(&mut tickets)).map_or(Ok(()), |taken| {
-        let refusing = rates.get(taken.index).unwrap_or(first);
-        Err(Refusal::Tokens(refusing.1, taken))
+    batch(Grouped::new(&mut tickets)).map_or(Ok(()), |denied| {
+        let index = denied.index.min(rates.len() - 1);
+        let identifier = &identifiers[index];
+        Err(refusal(store, rates[index], identifier, asked, denied))
     })
+}
+
+/// Returns the refusal of a rule. Blocks the client if the limit says so.
+fn refusal<'a>(
+    store: &SharedMemory,
+    (rule, quota): Rate<'a>,
+    identifier: &[u8],
+    asked: &Asked<'_>,
+    denied: Taken,
+) -> Refusal<'a> {
+    let blocked = block::after(store, rule, rule.key(identifier), asked, &denied);
+    if blocked.is_some() {
+        block::report(store, rule, asked);
+    }
+    Refusal::Tokens(quota, blocked.unwrap_or(denied))
 }

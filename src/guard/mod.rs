@@ -5,11 +5,13 @@
 
 mod age;
 mod asked;
+mod block;
 mod enforce;
 mod observe;
 mod permits;
 mod respond;
 mod rules;
+mod syslog;
 
 use crate::{attached, ini, log};
 use asked::{Asked, Variables};
@@ -96,7 +98,8 @@ fn refuses(request: &Request) -> bool {
     let none = Networks::default();
     let trusted = rules::networks(store, &ini::GUARD_TRUSTED_PROXIES);
     let allowed = rules::networks(store, &ini::GUARD_ALLOW);
-    let client = Client::of(variables, trusted.as_deref().unwrap_or(&none));
+    let trusted = trusted.as_deref().unwrap_or(&none);
+    let client = Client::of(variables, trusted);
     match client {
         Client::Known(address) if allowed.is_some_and(|it| it.contains(address)) => return false,
         Client::Local => {
@@ -110,7 +113,11 @@ fn refuses(request: &Request) -> bool {
     let target = Target::of(variables);
     let rules = lists.iter().flatten().flat_map(|list| list.iter());
     let rules: Few<&Rule> = rules.filter(|rule| rule.limit.counts(&target)).collect();
-    let asked = Asked { variables, client };
+    let asked = Asked {
+        variables,
+        client,
+        is_proxy: matches!(client, Client::Known(address) if trusted.contains(address)),
+    };
     if !enforces {
         observe::observe(host, &rules, &asked);
         return false;

@@ -4,8 +4,10 @@
 //! observes take nothing from other pools, and each row counts what its limit alone would deny.
 
 use super::asked::Asked;
+use super::block;
 use super::permits;
 use super::rules::{self, Rule};
+use gcra::batch::Taken;
 use guard::Measure;
 use segment::host::Host;
 
@@ -19,10 +21,19 @@ pub fn observe(host: &Host, rules: &[&Rule], asked: &Asked<'_>) {
             &Measure::Concurrent(limit) => {
                 permits::acquire(host, key, limit);
             }
-            Measure::Rate(quota) => {
-                if store.take(key, &quota.step_whole(1), None).granted() {
+            Measure::Rate { quota, .. } => {
+                let (index, step) = (0, quota.step_whole(1));
+                let outcome = store.take(key, &step, None);
+                if outcome.granted() {
                     continue;
                 }
+                let denied = Taken {
+                    index,
+                    step,
+                    outcome,
+                };
+                // No record of it is written, because nobody may act on it.
+                block::after(store, rule, key, asked, &denied);
                 let (client, name) = (asked.client, rule.limit.name());
                 let message = format!(
                     "guard: {client} exceeds \"{name}\" and would be denied in the mode \"enforce\""

@@ -13,12 +13,17 @@ use stores::printable;
 /// The most texts of a setting whose values are kept. A server with more texts parses some again.
 const MOST_TEXTS: usize = 64;
 
+/// The row that counts the limits of all applications.
+const APPLICATIONS: &str = "guard_local";
+
 /// A limit, and the hashers of its buckets.
 pub struct Rule {
     pub limit: Limit,
     hasher: KeyHasher,
     /// The hasher of its buckets in the mode "observe".
     observed: KeyHasher,
+    /// False if an application has set the limit.
+    pub is_of_operator: bool,
 }
 
 /// The values of a setting by their text.
@@ -46,6 +51,7 @@ impl Rule {
         Self {
             hasher: hasher(store, names, row),
             observed: hasher(store, &observed, row),
+            is_of_operator: row != APPLICATIONS,
             limit,
         }
     }
@@ -90,7 +96,7 @@ pub fn applications(store: &SharedMemory) -> Option<Rc<Vec<Rule>>> {
                 let rule = |limit: Limit| {
                     let name = limit.name().to_owned();
                     let names = [b"local", namespace, name.as_bytes()];
-                    Rule::new(store, limit, &names, "guard_local")
+                    Rule::new(store, limit, &names, APPLICATIONS)
                 };
                 valid(store, &ini::GUARD_LOCAL)
                     .into_iter()

@@ -1,5 +1,5 @@
 //! The grammar of a limit: `[on [METHOD[,METHOD...]] PATH] KEY[+KEY...]`, and then either
-//! `COUNT/UNIT [burst COUNT]` or `concurrent COUNT`.
+//! `COUNT/UNIT [burst COUNT] [block COUNT UNIT]` or `concurrent COUNT`.
 
 use super::SyntaxError;
 use super::condition::{Condition, Pattern};
@@ -38,7 +38,7 @@ pub fn limit(scanner: &mut Scanner<'_>) -> Result<Limit, SyntaxError> {
     let (measure, number) = if scanner.skip_word("concurrent") {
         concurrent(scanner)?
     } else {
-        rate(scanner)?
+        rate(scanner, parts.contains(&Part::Ip))?
     };
     if !scanner.is_at_end() {
         return Err(scanner.before("", "\";\" or the end"));
@@ -64,23 +64,72 @@ fn concurrent(scanner: &mut Scanner<'_>) -> Result<(Measure, String), SyntaxErro
     ))
 }
 
-/// Reads a rate and a burst. Returns their canonical form, too.
-fn rate(scanner: &mut Scanner<'_>) -> Result<(Measure, String), SyntaxError> {
+/// Reads a rate, a burst and a block. Returns their canonical form, too. `is_of_client` is true if
+/// the address of the client is a key.
+fn rate(scanner: &mut Scanner<'_>, is_of_client: bool) -> Result<(Measure, String), SyntaxError> {
     let count = scanner.number(GREATEST, COUNT)?;
     scanner.expect("/", "\"/\" and a unit")?;
     let (unit, span) = unit(scanner)?;
     let begin = scanner.at;
-    let capacity = if scanner.is_at_end() {
-        count
+    let has_burst = !scanner.is_at_end() && scanner.skip_word("burst");
+    let capacity = if has_burst {
+        scanner.blanks(SPACE)?;
+        scanner.number(GREATEST, NUMBER)?
     } else {
-        burst(scanner)?
+        count
     };
     let quota = quota(capacity, count, span).ok_or(SyntaxError {
         at: begin,
         expected: "a burst that refills within 36 years",
     })?;
     let name = format!("{count}/{unit} burst {capacity}");
-    Ok((Measure::Rate(quota), name))
+    if scanner.is_at_end() {
+        let block = None;
+        return Ok((Measure::Rate { quota, block }, name));
+    }
+    let begin = scanner.at;
+    if !scanner.skip_word("block") {
+        let expected = if has_burst {
+            "\"block\", \";\" or the end"
+        } else {
+            "\"burst\", \"block\", \";\" or the end"
+        };
+        return Err(scanner.before("", expected));
+    }
+    if !is_of_client {
+        return Err(SyntaxError {
+            at: begin,
+            expected: "\"ip\" among the keys of a limit with \"block\"",
+        });
+    }
+    let (pause, text) = pause(scanner)?;
+    let block = Some(pause);
+    Ok((
+        Measure::Rate { quota, block },
+        format!("{name} block {text}"),
+    ))
+}
+
+/// Reads the time after `block`. Returns its canonical form, too.
+fn pause(scanner: &mut Scanner<'_>) -> Result<(Ticks, String), SyntaxError> {
+    scanner.blanks(SPACE)?;
+    let begin = scanner.at;
+    let count = scanner.number(GREATEST, NUMBER)?;
+    scanner.blanks("a space and a unit such as minutes")?;
+    let word = scanner.word();
+    let singular = word.strip_suffix(['s', 'S']).unwrap_or(word);
+    let (unit, ticks) =
+        named(singular).ok_or_else(|| scanner.before(word, "second, minute, hour or day"))?;
+    // A count is at most 10^9 and a day less than 10^14 ticks, so the product fits.
+    let pause = count.unsigned_abs() * ticks;
+    if pause > 86_400 * TICKS_PER_SECOND {
+        return Err(SyntaxError {
+            at: begin,
+            expected: "at most one day",
+        });
+    }
+    let plural = if count == 1 { "" } else { "s" };
+    Ok((pause, format!("{count} {unit}{plural}")))
 }
 
 /// Reads the condition after `on`.
@@ -164,20 +213,14 @@ fn part(scanner: &mut Scanner<'_>) -> Result<(Part, String), SyntaxError> {
     Ok((part, lower))
 }
 
-fn burst(scanner: &mut Scanner<'_>) -> Result<i64, SyntaxError> {
-    if !scanner.skip_word("burst") {
-        return Err(scanner.before("", "\"burst\", \";\" or the end"));
-    }
-    scanner.blanks(SPACE)?;
-    scanner.number(GREATEST, NUMBER)
-}
-
 fn unit(scanner: &mut Scanner<'_>) -> Result<(&'static str, Ticks), SyntaxError> {
     let word = scanner.word();
-    let unit = UNITS
-        .into_iter()
-        .find(|unit| word.eq_ignore_ascii_case(unit.0));
-    unit.ok_or_else(|| scanner.before(word, "second, minute, hour or day"))
+    named(word).ok_or_else(|| scanner.before(word, "second, minute, hour or day"))
+}
+
+fn named(word: &str) -> Option<(&'static str, Ticks)> {
+    let mut units = UNITS.into_iter();
+    units.find(|unit| word.eq_ignore_ascii_case(unit.0))
 }
 
 /// Returns the variable of a header, as CGI names it.

@@ -5,6 +5,7 @@ use super::path::path;
 use super::scanner::Scanner;
 use super::target::Target;
 use super::{Client, Request, SyntaxError, grammar};
+use gcra::clock::Ticks;
 use gcra::quota::Quota;
 use std::ffi::{CStr, CString};
 
@@ -24,7 +25,13 @@ pub struct Limit {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Measure {
     /// Requests in a time, as tokens of a bucket.
-    Rate(Quota),
+    Rate {
+        /// The quota of the bucket.
+        quota: Quota,
+        /// The ticks for which a client is blocked when it lacks tokens. The address of the client
+        /// is a part of the limit.
+        block: Option<Ticks>,
+    },
     /// Requests that run at once, as permits. At least 1.
     Concurrent(u16),
 }
@@ -47,7 +54,8 @@ pub enum Part {
 impl Limit {
     /// Parses a list of limits, which `;` separates. A limit is `KEY[+KEY...] COUNT/UNIT`,
     /// optionally followed by `burst COUNT`. The burst is the capacity. Without it, the capacity is
-    /// the count. `KEY[+KEY...] concurrent COUNT` limits the requests that run at once. Before the
+    /// the count. `block COUNT UNIT` may follow, if a key is `ip`. Then a client that lacks tokens
+    /// is blocked for this time. `KEY[+KEY...] concurrent COUNT` limits the requests that run at once. Before the
     /// keys there may be a condition, `on PATH` or `on METHOD[,METHOD...] PATH`.
     ///
     /// # Errors
@@ -180,21 +188,32 @@ mod tests {
             names("ip Concurrent\t10; on /x* all concurrent 1024"),
             ["ip concurrent 10", "on /x* all concurrent 1024"]
         );
+        assert_eq!(
+            names(
+                "ip 5/minute block 1 Minutes; ip+path 9/day BURST 3 block 86400 second; ip 1/hour block 24 hour"
+            ),
+            [
+                "ip 5/minute burst 5 block 1 minute",
+                "ip+path 9/day burst 3 block 86400 seconds",
+                "ip 1/hour burst 1 block 24 hours"
+            ]
+        );
         assert_eq!(names(" ; ;"), [""; 0]);
     }
 
     #[test]
     fn a_quota_adds_the_count_in_the_unit_and_holds_the_burst() {
         let limits = Limit::parse("ip 100/minute burst 20; ip 7/day").unwrap();
-        let [Measure::Rate(first), Measure::Rate(second)] = [0, 1].map(|at| limits[at].measure())
-        else {
-            panic!("both are rates");
+        let quota = |limit: &Limit| match limit.measure() {
+            Measure::Rate { quota, .. } => quota.clone(),
+            Measure::Concurrent(_) => panic!("a rate"),
         };
+        let [first, second] = [0, 1].map(|at| quota(&limits[at]));
         assert_eq!(first.cost_whole(1), Some(600_000_000));
         assert_eq!(first.capacity(), Tokens::from_int(20).unwrap());
         assert_eq!(second.cost_whole(7), Some(86_400_000_000_006));
         let most = Limit::parse("ip 1000000000/second").unwrap();
-        assert!(matches!(most[0].measure(), Measure::Rate(it) if it.span() == TICKS_PER_SECOND));
+        assert_eq!(quota(&most[0]).span(), TICKS_PER_SECOND);
     }
 
     #[test]
@@ -218,7 +237,7 @@ mod tests {
             ("ip 1/seconds", 5, "second"),
             ("ip 1/second bust 2", 12, "\"burst\""),
             ("ip 1/second burst", 17, "a space"),
-            ("ip 1/second burst 2 3", 20, "\";\""),
+            ("ip 1/second burst 2 3", 20, "\"block\""),
             ("ip 1/day burst 1000000", 8, "a burst"),
             ("all+ip 1/second", 3, "a space"),
             ("ip+all 1/second", 3, "another key"),
@@ -246,7 +265,18 @@ mod tests {
             ("ip concurrent 5 burst 6", 16, "\";\""),
             ("ip concurrent 5/second", 15, "\";\""),
             ("ip concurrent 5; ip CONCURRENT 5", 17, "another limit"),
-            ("ip 1/second block 5 minutes", 12, "\"burst\""),
+            ("ip 1/second block", 17, "a space"),
+            ("ip 1/second block 5", 19, "a space and a unit"),
+            ("ip 1/second block x minutes", 18, "a whole number"),
+            ("ip 1/second block 0 minutes", 18, "a whole number"),
+            ("ip 1/second block 5 weeks", 20, "second, minute"),
+            ("ip 1/second block 86401 seconds", 18, "at most one day"),
+            ("ip 1/second block 1441 minutes", 18, "at most one day"),
+            ("ip 1/second block 2 days", 18, "at most one day"),
+            ("ip 1/second block 1 day burst 2", 24, "\";\""),
+            ("path 1/second block 1 day", 14, "\"ip\" among"),
+            ("all 1/second burst 5 block 1 day", 21, "\"ip\" among"),
+            ("ip concurrent 5 block 1 day", 16, "\";\""),
             ("ip 1/second; ip\u{fc} 1/second", 15, "a space"),
             ("ip 1/second;\u{0} ", 12, "a key"),
             ("ip 1/second; ip 1/second burst 1", 13, "another limit"),

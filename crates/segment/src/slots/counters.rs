@@ -78,9 +78,11 @@ pub enum Event {
     PermitTakenBack,
     /// A release found that the process did not hold the permit any more.
     PermitForeign,
+    /// A bucket was blocked for a time.
+    Blocked,
 }
 
-const EVENTS: usize = Event::PermitForeign as usize + 1;
+const EVENTS: usize = Event::Blocked as usize + 1;
 
 /// The part of the host or the store that decided a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,6 +7,7 @@
 //! then either as before the killed call or as after it.
 
 pub mod batch;
+pub mod block;
 pub mod counters;
 #[cfg(feature = "deaths")]
 pub(crate) mod deaths;
@@ -144,6 +145,13 @@ impl<V: Variant> SharedMemory<V> {
         bound: impl Fn(Timestamp) -> Timestamp,
     ) -> Outcome {
         protocol::raise(&self.slots(key.hash), Lifetime::covering(span), bound)
+    }
+
+    /// Blocks the bucket for `pause` if it denies the step for lack of tokens and is not blocked.
+    /// Returns the denial of the blocked bucket, or `None` if this call has not blocked it.
+    #[must_use]
+    pub fn block(&self, key: Key<'_>, step: &Step, pause: Ticks) -> Option<Outcome> {
+        block::block(&self.slots(key.hash), step, pause)
     }
 
     /// Reports whether the bucket has a record that is not full.

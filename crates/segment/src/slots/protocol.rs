@@ -14,6 +14,7 @@
 //! LIVE(K)          LIVE(K)          a caller of K with a later state            `raise`
 //! LIVE(K)          LIVE(K)          the caller of its last grant, to undo it    `undo`
 //! LIVE(K)          EMPTY            the same, if that grant made the record     `undo`
+//! LIVE(K)          LIVE(K), marked  a caller of K that was denied               `block`
 //! LIVE(K)          EMPTY            a caller of K                               `reset`
 //! ```
 //!
@@ -39,6 +40,7 @@
 //! finish the claim at once. Other callers take the slot after about 12 ms. With a much shorter
 //! time, two claimants could take the slot from each other for ever.
 
+use super::block::lifted;
 use super::counters::{Event, Shard};
 use super::word::{Fingerprint, Lifetime, Word};
 use gcra::clock::{Ticks, Timestamp};
@@ -258,7 +260,7 @@ fn take_absent<S: Slots>(slots: &S, step: &Step, first: Option<Timestamp>) -> Op
 }
 
 /// Runs one step of a batch. Returns also the record for which the step was decided, for [`undo`].
-pub(super) fn take_found<S: Slots>(slots: &S, step: &Step) -> (Outcome, Option<(usize, Word)>) {
+pub fn take_found<S: Slots>(slots: &S, step: &Step) -> (Outcome, Option<(usize, Word)>) {
     for tries in 0..S::Variant::PATIENCE {
         let found = find(slots);
         let outcome = match found {
@@ -286,8 +288,8 @@ pub(super) fn take_found<S: Slots>(slots: &S, step: &Step) -> (Outcome, Option<(
 ///
 /// While no other process has changed the record, this restores the record as it was before. If
 /// that was no record, the slot is emptied. Otherwise this gives back the tokens as [`refund`]
-/// does.
-pub(super) fn undo<S: Slots>(slots: &S, step: &Step, outcome: &Outcome, before: Option<Word>) {
+/// does, and ends a block that began since.
+pub fn undo<S: Slots>(slots: &S, step: &Step, outcome: &Outcome, before: Option<Word>) {
     let lifetime = Lifetime::covering(step.lifetime());
     let after = match before {
         Some(before) => before.moved(outcome.empty_at, lifetime),
@@ -295,9 +297,17 @@ pub(super) fn undo<S: Slots>(slots: &S, step: &Step, outcome: &Outcome, before: 
     };
     let untouched = find(slots).filter(|&(_, word)| word == after);
     let before = before.unwrap_or(Word::EMPTY);
-    if !untouched.is_some_and(|(index, _)| swap(slots, index, after, before)) {
-        refund(slots, (step.cost, step.cost), step.span, outcome.empty_at);
+    if untouched.is_some_and(|(index, _)| swap(slots, index, after, before)) {
+        return;
     }
+    change(slots, |word| {
+        let now = slots.now();
+        if word.is_blocked() {
+            return lifted(word, step, now);
+        }
+        let costs = (step.cost, step.cost);
+        refunded(word, costs, step.span, outcome.empty_at, now)
+    });
 }
 
 /// Returns the index and the word of the slot that holds the key's record, or `None` if the key has
@@ -457,14 +467,22 @@ fn validate<S: Slots>(slots: &S, mine: usize, pending: Word) -> bool {
 /// state `taken`. `costs` are the cost and its part in a debt, see [`Put::worth`]. A bucket without
 /// a record is already full, so nothing changes.
 pub fn refund<S: Slots>(slots: &S, costs: (Ticks, Ticks), span: Ticks, taken: Timestamp) {
+    // The clock is read after the slot. So every step that led to this state ran at or before it.
     change(slots, |word| {
-        // The clock is read after the slot. So every step that led to this state ran at or before
-        // `now`.
-        let now = slots.now();
-        let cost = Put::worth(costs, span, taken, word.empty_at(), now);
-        let refunded = Put::refunded(word.empty_at(), now, cost, span);
-        word.moved(refunded, Lifetime::LEAST)
+        refunded(word, costs, span, taken, slots.now())
     });
+}
+
+fn refunded(
+    word: Word,
+    costs: (Ticks, Ticks),
+    span: Ticks,
+    taken: Timestamp,
+    now: Timestamp,
+) -> Word {
+    let cost = Put::worth(costs, span, taken, word.empty_at(), now);
+    let refunded = Put::refunded(word.empty_at(), now, cost, span);
+    word.moved(refunded, Lifetime::LEAST)
 }
 
 /// Fills the bucket by deleting its record.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! tag    fingerprint: 48 bits | lifetime: 16 bits
-//! state  LIVE     0 | 0 (free for a descriptor) | empty_at: 62 bits
+//! state  LIVE     0 | blocked: 1 bit | empty_at: 62 bits
 //!        PENDING  1 | 0 | age stamp: 8 bits | shard: 6 bits | count: 48 bits
 //! ```
 //!
@@ -16,6 +16,9 @@ use gcra::clock::{Ticks, Timestamp};
 use gcra::store::UNKNOWN_SPAN;
 
 const PENDING: u64 = 1 << 63;
+/// The mark of a record that is blocked until its next token comes.
+const BLOCKED: u64 = 1 << 62;
+const EMPTY_AT: u64 = BLOCKED - 1;
 const FINGERPRINT_BITS: u32 = 48;
 const LIFETIME_BITS: u32 = 16;
 const LIFETIME_MASK: u64 = (1 << LIFETIME_BITS) - 1;
@@ -77,19 +80,19 @@ impl Word {
     pub const fn live(fingerprint: Fingerprint, lifetime: Lifetime, empty_at: Timestamp) -> Self {
         Self {
             tag: (fingerprint.0 << LIFETIME_BITS) | lifetime.0,
-            state: empty_at.0 & !PENDING,
+            state: empty_at.0 & EMPTY_AT,
         }
     }
 
-    /// Returns the same bucket in another state. The new lifetime is the greater of the old
-    /// lifetime and `lifetime`.
+    /// Returns the same bucket in another state, without the mark of a block. The new lifetime is
+    /// the greater of the old lifetime and `lifetime`.
     #[inline]
     #[must_use]
     pub fn moved(self, empty_at: Timestamp, lifetime: Lifetime) -> Self {
         let lifetime = lifetime.max(Lifetime(self.tag & LIFETIME_MASK));
         Self {
             tag: (self.tag & !LIFETIME_MASK) | lifetime.0,
-            state: empty_at.0 & !PENDING,
+            state: empty_at.0 & EMPTY_AT,
         }
     }
 
@@ -111,7 +114,22 @@ impl Word {
     #[inline]
     #[must_use]
     pub const fn empty_at(self) -> Timestamp {
-        Timestamp(self.state)
+        Timestamp(self.state & EMPTY_AT)
+    }
+
+    /// Returns the record with the mark of a block.
+    #[must_use]
+    pub const fn blocked(self) -> Self {
+        Self {
+            state: self.state | BLOCKED,
+            ..self
+        }
+    }
+
+    /// Reports whether the record has the mark of a block. The result has no meaning for a claim.
+    #[must_use]
+    pub const fn is_blocked(self) -> bool {
+        self.state & BLOCKED != 0
     }
 
     /// Returns the instant from which the bucket is full.

@@ -19,6 +19,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod births;
+mod blocks;
 mod cells;
 mod changes;
 mod deaths;

@@ -10,6 +10,7 @@ use crate::packing::{pack, unpack};
 use gcra::{Outcome, Put, Step, Ticks, Timestamp};
 use loom::sync::atomic::{AtomicU64, Ordering, fence};
 use loom::thread::ThreadId;
+use segment::slots::block::block;
 use segment::slots::counters::{Event, Shard, Totals};
 use segment::slots::protocol::{self, AtomicWord, Slots, Variant};
 use segment::slots::word::{Fingerprint, Lifetime, Word};
@@ -244,6 +245,25 @@ impl<G: Guards> Caller<G> {
 
     pub fn raise(&self, bound: Timestamp) {
         self.alive(|slots| protocol::raise(slots, Lifetime::UNKNOWN, |_| bound));
+    }
+
+    /// Blocks the bucket after a denial. Returns whether this call has blocked it.
+    pub fn block(&self, cost: Ticks, span: Ticks, pause: Ticks) -> bool {
+        let blocked = self.alive(|slots| block(slots, &Step::new(cost, span), pause));
+        blocked.flatten().is_some()
+    }
+
+    /// Takes tokens and gives them back, as a batch does if a later bucket denies.
+    pub fn take_and_undo(&self, cost: Ticks, span: Ticks) -> bool {
+        let step = Step::new(cost, span);
+        let granted = self.alive(|slots| {
+            let (outcome, found) = protocol::take_found(slots, &step);
+            if outcome.granted() {
+                protocol::undo(slots, &step, &outcome, found.map(|(_, word)| word));
+            }
+            outcome.granted()
+        });
+        granted == Some(true)
     }
 
     pub fn until(&self, instant: Timestamp) {

@@ -5,8 +5,10 @@
 use segment::slots::word::Word;
 
 const PENDING: u64 = 1 << 63;
+const BLOCKED: u64 = 1 << 62;
 const KEY_SHIFT: u32 = 59;
 const LIFETIME_SHIFT: u32 = 43;
+const BLOCKED_SHIFT: u32 = 42;
 const STAMP_SHIFT: u32 = 54;
 const TICKET_BITS: u32 = 16;
 
@@ -14,7 +16,7 @@ const TICKET_BITS: u32 = 16;
 ///
 /// The highest bits are `pending: 1 | fingerprint: 4`.
 ///
-/// - For a record, `lifetime: 16 | empty_at: 43` follows.
+/// - For a record, `lifetime: 16 | blocked: 1 | empty_at: 42` follows.
 /// - For a claim, `stamp: 8 | ticket: 16` are the lowest bits.
 pub fn pack(word: Word) -> u64 {
     let key = (word.tag >> 16) << KEY_SHIFT;
@@ -23,7 +25,8 @@ pub fn pack(word: Word) -> u64 {
         let ticket = word.state & ((1 << STAMP_SHIFT) - 1);
         PENDING | (stamp << TICKET_BITS) | ticket
     } else {
-        ((word.tag & 0xffff) << LIFETIME_SHIFT) | word.state
+        let blocked = u64::from(word.is_blocked()) << BLOCKED_SHIFT;
+        ((word.tag & 0xffff) << LIFETIME_SHIFT) | blocked | (word.state & !BLOCKED)
     };
     let packed = key | rest;
     assert_eq!(unpack(packed), word, "too much for 64 bits");
@@ -33,10 +36,12 @@ pub fn pack(word: Word) -> u64 {
 pub fn unpack(packed: u64) -> Word {
     let key = ((packed & !PENDING) >> KEY_SHIFT) << 16;
     if packed & PENDING == 0 {
-        return Word {
+        let word = Word {
             tag: key | ((packed >> LIFETIME_SHIFT) & 0xffff),
-            state: packed & ((1 << LIFETIME_SHIFT) - 1),
+            state: packed & ((1 << BLOCKED_SHIFT) - 1),
         };
+        let is_blocked = packed >> BLOCKED_SHIFT & 1 == 1;
+        return if is_blocked { word.blocked() } else { word };
     }
     let stamp = (packed >> TICKET_BITS) & 0xff;
     let ticket = packed & ((1 << TICKET_BITS) - 1);

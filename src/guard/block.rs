@@ -1,0 +1,50 @@
+//! Blocks of clients that have used up the tokens of a limit with `block`.
+
+use super::asked::Asked;
+use super::rules::{self, Rule};
+use super::syslog;
+use gcra::batch::Taken;
+use gcra::{Denial, Key, TICKS_PER_SECOND, Ticks, Verdict};
+use guard::{Client, Measure};
+use segment::slots::SharedMemory;
+
+/// Blocks the client of a denied request for the time that the limit of `rule` has. Only a lack of
+/// tokens blocks. Trusted proxies and invalid addresses are not blocked, because they are many
+/// clients. Returns the denial of the blocked bucket, or `None` if this call has not blocked it.
+pub fn after(
+    store: &SharedMemory,
+    rule: &Rule,
+    key: Key<'_>,
+    asked: &Asked<'_>,
+    denied: &Taken,
+) -> Option<Taken> {
+    let pause = pause(rule)?;
+    let lacks_tokens = denied.outcome.verdict == Verdict::Denied(Denial::Insufficient);
+    let is_one = matches!(asked.client, Client::Known(_)) && !asked.is_proxy;
+    if !lacks_tokens || !is_one {
+        return None;
+    }
+    let outcome = store.block(key, &denied.step, pause)?;
+    Some(Taken { outcome, ..*denied })
+}
+
+/// Writes the record of a block to the system's log, except for limits of applications.
+pub fn report(store: &SharedMemory, rule: &Rule, asked: &Asked<'_>) {
+    let Some(pause) = pause(rule).filter(|_| rule.is_of_operator) else {
+        return;
+    };
+    let (client, name) = (asked.client, rule.limit.name());
+    let seconds = pause / TICKS_PER_SECOND;
+    let record = format!("guard: blocked {client} for {seconds} s by \"{name}\"");
+    if let Err(error) = syslog::write(&record) {
+        let message = format!("guard: a block was not written to /dev/log: {error}");
+        rules::log(store, "syslog", &message);
+    }
+}
+
+const fn pause(rule: &Rule) -> Option<Ticks> {
+    match *rule.limit.measure() {
+        Measure::Rate { block, .. } => block,
+        Measure::Concurrent(_) => None,
+    }
+}
