@@ -12,7 +12,7 @@ unpack_bridges() {
     local suite suites packages run runs=()
     # PHPUnit needs xml and mbstring. The example applications run behind nginx, and Composer
     # installs the bridges in them.
-    install_packages php8.2-{cli,fpm,xml,mbstring,apcu,opcache,redis} composer redis-server nginx-light apache2-utils util-linux >&2
+    install_packages php8.2-{cli,fpm,xml,mbstring,apcu,opcache,redis,curl} composer redis-server nginx-light apache2-utils util-linux >&2
     unpack_packages bridges/phpunit trixie "${phpunit[@]}" &
     runs+=($!)
     mapfile -t suites < <(cat bridges/*/debian-packages | sed '/^#/d; s/ .*//' | sort -u)

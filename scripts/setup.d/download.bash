@@ -2,8 +2,9 @@
 # Downloads packages of Debian suites, and does not change the system's package lists.
 #
 # An origin is one suite or several, and optionally another architecture than that of this machine:
-# trixie, sid+experimental, sid/arm64. All origins share one folder with package lists, so that apt
-# gets each list once an hour.
+# trixie, sid+experimental, sid/arm64. The origin experimental has its own packages, and those of
+# sid that it lacks. All origins share one folder with package lists, so that apt gets each list
+# once an hour.
 lists=$PWD/target/package-lists
 
 # Waits for other runs that work on the same thing. The lock ends with the script or with its file
@@ -23,7 +24,7 @@ mirror() {
 # Gets the package lists of an origin, with those of its sources, if the second argument is
 # "deb-src". Locks the lists, and sets apt_options, with which apt-get uses them.
 get_package_lists() {
-    local origin=$1 architecture='' suites site program content log
+    local origin=$1 architecture='' release='' suites site program content log
     local keys=/usr/share/keyrings/debian-archive-keyring.gpg
     for program in apt-get dpkg; do
         command -v "$program" >/dev/null || unavailable "$program is missing"
@@ -32,6 +33,9 @@ get_package_lists() {
     site=$(mirror)
     [[ -n $site ]] || unavailable 'apt has no Debian mirror'
     IFS=+ read -ra suites <<<"${origin%/*}"
+    if [[ $origin == experimental ]]; then
+        suites=(sid experimental) release=experimental
+    fi
     if [[ $origin == */* ]]; then
         architecture=${origin#*/}
     fi
@@ -50,6 +54,7 @@ get_package_lists() {
         -o "Dir::Cache=$lists/cache" -o "Dir::Cache::pkgcache=$package_list.bin" -o Dir::Cache::srcpkgcache=
         -o APT::Sandbox::User=root -o Acquire::Languages=none
         -o APT::Get::List-Cleanup=false -o APT::Update::Error-Mode=any
+        ${release:+-o "APT::Default-Release=$release"}
         ${architecture:+-o "APT::Architecture=$architecture" -o "APT::Architectures=$architecture"}
     )
     if [[ $(cat "$package_list" 2>/dev/null) != "$content" || -z $(find "$package_list" -mmin -60) ]]; then

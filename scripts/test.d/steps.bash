@@ -295,7 +295,7 @@ step_valgrind() {
         php-tests/06_compat/{client_throttle,leaky_bucket,minute_window,rate_limiter}*_error.phpt
 }
 
-# Laravel 13 runs on PHP 8.4, with the module in that PHP's folder.
+# Laravel 13 and Symfony 8 run on PHP 8.4, with the module in that PHP's folder.
 step_bridges() {
     local bridge code=0
     [[ -d $(scripts/setup bridges)/phpunit ]] || skip "PHPUnit is not available"

@@ -37,7 +37,7 @@ namespace TokenBucket\Bridge\Symfony {
     final class RateLimiterFactory implements RateLimiterFactoryInterface
     {
         private const POLICIES = ['token_bucket', 'fixed_window', 'sliding_window', 'no_limit'];
-        private const TYPES = ['id' => null, 'policy' => null, 'limit' => 'is_int', 'interval' => 'is_string', 'rate' => 'is_array'];
+        private const TYPES = ['id' => null, 'policy' => null, 'limit' => 'is_int', 'interval' => 'is_string', 'rate' => 'is_array', 'anchor_at' => 'is_null'];
         private const TYPES_OF_RATE = ['amount' => 'is_int', 'interval' => 'is_string'];
         /** The highest rate of a bucket, in tokens a second. */
         private const MAX_RATE = 1e15;
@@ -49,8 +49,10 @@ namespace TokenBucket\Bridge\Symfony {
         private readonly float $seconds;
         private readonly int $amount;
         private readonly string $id;
+        /** The start of a window, if windows follow the calendar. Symfony has them since 8.1. */
+        private readonly ?\DateTimeImmutable $anchor;
 
-        /** @param array{id: string, policy: string, limit?: int, interval?: string, rate?: array{interval: string, amount?: int}} $config */
+        /** @param array{id: string, policy: string, limit?: int, interval?: string, rate?: array{interval: string, amount?: int}, anchor_at?: null|string|\DateTimeInterface} $config */
         public function __construct(
             private readonly array $config,
             private readonly StorageInterface $storage,
@@ -59,6 +61,10 @@ namespace TokenBucket\Bridge\Symfony {
             self::check($config);
             // As in Symfony, the id may be an integer or an object.
             $this->id = (string) $config['id'];
+            $this->anchor = isset($config['anchor_at']) ? self::anchor($config['anchor_at']) : null;
+            if ($this->anchor !== null && $storage instanceof BucketStorage) {
+                throw new \LogicException(self::anchorError($this->id));
+            }
             $rate = $config['rate'] ?? [];
             $window = isset($config['interval']) ? self::parse($config['interval']) : [null, 0];
             $refill = isset($rate['interval']) ? self::parse($rate['interval']) : [null, 0];
@@ -81,9 +87,15 @@ namespace TokenBucket\Bridge\Symfony {
             $lock = $this->lockFactory?->createLock($id);
             return match ($this->config['policy']) {
                 'token_bucket' => new TokenBucketLimiter($id, $limit, new Rate($this->interval, $this->amount), $this->storage, $lock),
-                'fixed_window' => new FixedWindowLimiter($id, $limit, $this->interval, $this->storage, $lock),
+                'fixed_window' => new FixedWindowLimiter($id, $limit, $this->interval, $this->storage, $lock, ...array_filter([$this->anchor])),
                 'sliding_window' => new SlidingWindowLimiter($id, $limit, $this->interval, $this->storage, $lock),
             };
+        }
+
+        /** Returns the message for a limiter whose windows follow the calendar. */
+        public static function anchorError(string $limiter): string
+        {
+            return sprintf('The limiter "%s" of framework.rate_limiter has the option "anchor_at", which a bucket cannot observe. Remove the option, or add the limiter to token_bucket.except.', $limiter);
         }
 
         /** Creates the bucket of an identifier. Symfony's limits may exceed a bucket's bounds. */
@@ -113,6 +125,18 @@ namespace TokenBucket\Bridge\Symfony {
             return [$now->diff($end), $end->getTimestamp() - $now->getTimestamp() + $end->format('u') / 1e6];
         }
 
+        private static function anchor(string|\DateTimeInterface $anchor): \DateTimeImmutable
+        {
+            if ($anchor instanceof \DateTimeInterface) {
+                return \DateTimeImmutable::createFromInterface($anchor);
+            }
+            try {
+                return new \DateTimeImmutable($anchor, new \DateTimeZone('UTC'));
+            } catch (\Exception $e) {
+                throw new \InvalidArgumentException(sprintf('Cannot parse "anchor_at" value "%s".', $anchor), 0, $e);
+            }
+        }
+
         /** Throws the exceptions of Symfony's factory for options that it refuses. */
         private static function check(array $config): void
         {
@@ -133,7 +157,13 @@ namespace TokenBucket\Bridge\Symfony {
             // Symfony deprecates a nested resolver as a default since 7.3.
             $option = $options->define('rate');
             method_exists(OptionConfigurator::class, 'options') ? $option->options($rate) : $option->default($rate);
+            if ((new \ReflectionMethod(FixedWindowLimiter::class, '__construct'))->getNumberOfParameters() > 5) {
+                $options->define('anchor_at')->allowedTypes('null', 'string', \DateTimeInterface::class);
+            }
             $options->resolve($config);
+            if (isset($config['anchor_at']) && $config['policy'] !== 'fixed_window') {
+                throw new \LogicException('The "anchor_at" option is only supported with the "fixed_window" policy.');
+            }
         }
 
         /** @param array<string, ?callable-string> $types checks the type of each option that is known */

@@ -147,6 +147,7 @@ final class ReplacementTest extends TestCase
             [], ['id' => 'x'], ['policy' => 'no_limit'], ['id' => 'x', 'policy' => 'leaky_bucket'] + $good, ['policy' => 'token-bucket'] + $good,
             $good + ['intervall' => '1 hour'], ['limit' => '5'] + $good, ['limit' => null] + $good, ['limit' => 1.5] + $good, ['interval' => 60] + $good, ['policy' => null] + $good,
             ['interval' => 'x y'] + $good, ['policy' => 'no_limit', 'interval' => 'x y'] + $good, $bucket + ['rate' => 5], $bucket + ['rate' => ['interval' => '1 hour', 'amount' => '1']],
+            $good + ['anchor_at' => 5], $bucket + ['rate' => ['interval' => '1 hour'], 'anchor_at' => '2024-01-05'], $good + ['anchor_at' => 'x y'], $good + ['anchor_at' => '2024-01-05'],
             $bucket + ['rate' => ['interval' => '1 hour', 'per' => 1]], $bucket + ['rate' => ['interval' => 'x y']], $bucket + ['rate' => ['interval' => 3600]],
         ];
         foreach ($configs as $config) {

@@ -78,6 +78,9 @@ final class TestKernel extends Kernel implements CompilerPassInterface
 
     private function configureRoutes(RoutingConfigurator $routes): void
     {
+        foreach (['attribute', 'compound'] as $method) {
+            $routes->add($method, "/$method")->controller([LimitedController::class, $method]);
+        }
         $routes->add('limited', '/{name}')->controller(LimitedController::class);
     }
 

@@ -6,6 +6,7 @@ namespace TokenBucket\Bridge\Symfony\DependencyInjection;
 
 use Symfony\Component\Config\Definition\Builder\TreeBuilder;
 use Symfony\Component\Config\Definition\ConfigurationInterface;
+use Symfony\Component\Config\Definition\Exception\InvalidConfigurationException;
 use Symfony\Component\DependencyInjection\ContainerBuilder;
 use Symfony\Component\DependencyInjection\Extension\Extension;
 use Symfony\Component\DependencyInjection\Reference;
@@ -42,11 +43,27 @@ final class TokenBucketExtension extends Extension implements ConfigurationInter
         if ($config['service'] !== null) {
             $storage->setArguments([new Reference($config['service'])]);
         } else {
+            self::check($config['dsn'], $container);
             $storage->setFactory([BucketStorage::class, 'fromDsn'])->setArguments([
                 $config['dsn'],
                 $config['namespace'] ?? substr(md5($container->getParameter('kernel.project_dir')), 0, 12),
             ]);
         }
         $container->setParameter('token_bucket.except', $config['except']);
+    }
+
+    /** Refuses a wrong DSN when the container is built. The value of %env(…)% is not known then. */
+    private static function check(#[\SensitiveParameter] string $dsn, ContainerBuilder $container): void
+    {
+        $container->resolveEnvPlaceholders($dsn, null, $variables);
+        if ($variables !== null && $variables !== []) {
+            return;
+        }
+        try {
+            BucketStorage::fromDsn($container->getParameterBag()->resolveValue($dsn), '');
+        } catch (\ValueError $e) {
+            // The trace has the DSN, which may contain a password.
+            throw new InvalidConfigurationException("Invalid \"token_bucket.dsn\" in config/packages: {$e->getMessage()}");
+        }
     }
 }

@@ -7,9 +7,11 @@ namespace TokenBucket\Bridge\Symfony\DependencyInjection;
 use Symfony\Component\DependencyInjection\ChildDefinition;
 use Symfony\Component\DependencyInjection\Compiler\CompilerPassInterface;
 use Symfony\Component\DependencyInjection\ContainerBuilder;
+use Symfony\Component\DependencyInjection\Exception\LogicException;
 use Symfony\Component\DependencyInjection\Reference;
 use Symfony\Component\Security\Http\RateLimiter\DefaultLoginRateLimiter;
 use TokenBucket\Bridge\Symfony\LoginRateLimiter;
+use TokenBucket\Bridge\Symfony\RateLimiterFactory;
 
 /** Gives the buckets' storage to the limiters of FrameworkBundle and SecurityBundle. */
 final class UseBucketsPass implements CompilerPassInterface
@@ -23,6 +25,9 @@ final class UseBucketsPass implements CompilerPassInterface
                 $arguments = $definition->getArguments();
                 $config = $container->getParameterBag()->resolveValue($arguments['index_0'] ?? $arguments['$config'] ?? []);
                 if (!in_array($config['id'] ?? null, $except, true)) {
+                    if (isset($config['anchor_at'])) {
+                        throw new LogicException(RateLimiterFactory::anchorError($config['id']));
+                    }
                     // A bucket needs no lock.
                     $definition->setArgument('$storage', new Reference('token_bucket.storage'))->setArgument('$lockFactory', null);
                 }
