@@ -1,0 +1,100 @@
+<?php
+
+declare(strict_types=1);
+
+namespace TokenBucket\Bridge\HttpClient\Guzzle;
+
+use GuzzleHttp\Promise\Create;
+use GuzzleHttp\Promise\Promise;
+use GuzzleHttp\Promise\PromiseInterface;
+use Psr\Http\Message\RequestInterface;
+use Psr\Http\Message\ResponseInterface;
+use TokenBucket;
+use TokenBucket\Bridge\HttpClient\Peer;
+use TokenBucket\Reservation;
+
+/**
+ * Takes a token for each request, and waits for it if necessary. Push it last onto the handler
+ * stack, so that each redirect and each retry takes a token.
+ *
+ * The request is sent when its token is due. A synchronous request sleeps until then. A request of
+ * a pool keeps its place in the pool. If the wait would be too long, the promise is rejected with a
+ * DeniedException. If the server replies that its limit is reached, the bucket denies for a time.
+ */
+final class RateLimit
+{
+    private readonly \Closure $bucketOf;
+    private readonly Peer $peer;
+
+    /**
+     * @param callable(RequestInterface): ?TokenBucket $bucketOf returns the bucket of a request, or
+     *     null for a request without a limit. A bucket over a storage that is written in PHP has no
+     *     reservations
+     * @param float $maxWait the most seconds that a request waits for its token; 0 or more
+     * @param float $maxBlock the most seconds for which one reply stops all requests of its bucket;
+     *     0 to 1e9
+     * @param bool $readRemaining true to lower the bucket to the remaining requests that a reply
+     *     states in RateLimit or X-RateLimit-Remaining
+     * @throws \ValueError if a number is out of range
+     */
+    public function __construct(callable $bucketOf, float $maxWait = 0.0, float $maxBlock = 3600.0, bool $readRemaining = false)
+    {
+        $this->bucketOf = $bucketOf(...);
+        $this->peer = new Peer($maxWait, $maxBlock, $readRemaining);
+    }
+
+    /** @param callable(RequestInterface, array): PromiseInterface $handler */
+    public function __invoke(callable $handler): \Closure
+    {
+        return function (RequestInterface $request, array $options) use ($handler): PromiseInterface {
+            $bucket = ($this->bucketOf)($request);
+            if ($bucket === null) {
+                return $handler($request, $options);
+            }
+            $reservation = $bucket->reserve(1, $this->peer->maxWait);
+            if (!$reservation->decision->allowed) {
+                return Create::rejectionFor(new DeniedException($reservation->decision, $request));
+            }
+            $due = hrtime(true) + $reservation->delay * 1e9;
+            if ($reservation->delay > 0) {
+                // Milliseconds. A retry may have a delay already.
+                $options['delay'] = max($options['delay'] ?? 0, (int) ceil($reservation->delay * 1000));
+            }
+            return self::cancelling($this->obeying($handler($request, $options), $bucket), $reservation, $due);
+        };
+    }
+
+    /** Returns a promise with the same result, whose response has slowed the bucket down. */
+    private function obeying(PromiseInterface $sent, TokenBucket $bucket): PromiseInterface
+    {
+        $obey = fn (ResponseInterface $response) => $this->peer->obey($bucket, $response->getStatusCode(), $response->getHeaders());
+        return $sent->then(
+            static function (ResponseInterface $response) use ($obey): ResponseInterface {
+                $obey($response);
+                return $response;
+            },
+            static function (mixed $reason) use ($obey): PromiseInterface {
+                // The transfer failed after the headers.
+                $response = is_object($reason) && method_exists($reason, 'getResponse') ? $reason->getResponse() : null;
+                $response === null || $obey($response);
+                return Create::rejectionFor($reason);
+            },
+        );
+    }
+
+    /** Returns a promise that gives the token back if it is cancelled before the token is due. */
+    private static function cancelling(PromiseInterface $sent, Reservation $reservation, float $due): PromiseInterface
+    {
+        $promise = new Promise(
+            static fn () => $sent->wait(false),
+            static function () use ($sent, $reservation, $due): void {
+                if (hrtime(true) < $due) {
+                    $reservation->cancel();
+                }
+                $sent->cancel();
+            },
+        );
+        $sent->then($promise->resolve(...), $promise->reject(...));
+        return $promise;
+    }
+}

@@ -1,0 +1,52 @@
+<?php
+
+declare(strict_types=1);
+
+namespace TokenBucket\Bridge\HttpClient;
+
+use TokenBucket;
+
+/** Slows down the bucket of requests to a server, as the replies of this server ask. */
+final class Peer
+{
+    /**
+     * @param float $maxWait the most seconds that a request waits for its token; 0 or more
+     * @param float $maxBlock the most seconds for which one reply stops all requests of its bucket;
+     *     0 to 1e9
+     * @param bool $readRemaining true to lower the bucket to the remaining requests that a reply
+     *     states
+     */
+    public function __construct(public readonly float $maxWait, private readonly float $maxBlock, private readonly bool $readRemaining)
+    {
+        if (!($maxWait >= 0)) {
+            throw new \ValueError('$maxWait must be 0 or more');
+        }
+        if (!($maxBlock >= 0 && $maxBlock <= 1e9)) {
+            throw new \ValueError('$maxBlock must be between 0 and 1e9');
+        }
+    }
+
+    /** @param array<string, list<string>> $headers of a reply, by name */
+    public function obey(TokenBucket $bucket, int $status, array $headers): void
+    {
+        $reply = new Reply($headers);
+        $denied = $status === 429 || $status === 403 && $reply->isDenial();
+        $wait = $denied || $status === 503 ? $reply->retryAfter() : null;
+        if ($wait !== null) {
+            $bucket->block(min($wait, $this->maxBlock));
+        } elseif ($denied) {
+            $bucket->drain();
+            $bucket->block(min(1.0, $this->maxBlock));
+        }
+        if (!$this->readRemaining) {
+            return;
+        }
+        [$remaining, $reset] = $reply->remaining();
+        if ($remaining !== null) {
+            $bucket->drain($remaining);
+        }
+        if ($remaining === 0 && $reset !== null) {
+            $bucket->block(min($reset, $this->maxBlock));
+        }
+    }
+}

@@ -1,0 +1,82 @@
+<?php
+
+declare(strict_types=1);
+
+namespace TokenBucket\Bridge\HttpClient\Symfony;
+
+use Symfony\Component\HttpClient\AsyncDecoratorTrait;
+use Symfony\Component\HttpClient\Response\AsyncContext;
+use Symfony\Component\HttpClient\Response\AsyncResponse;
+use Symfony\Contracts\HttpClient\ChunkInterface;
+use Symfony\Contracts\HttpClient\HttpClientInterface;
+use Symfony\Contracts\HttpClient\ResponseInterface;
+use Symfony\Contracts\Service\ResetInterface;
+use TokenBucket;
+use TokenBucket\Bridge\HttpClient\Peer;
+
+/**
+ * Takes a token for each request, and pauses the request until the token is due. Decorate the
+ * transport, so that each retry of RetryableHttpClient takes a token.
+ *
+ * If the wait would be too long, request() throws a DeniedException. If the server replies that its
+ * limit is reached, the bucket denies for a time. The decorated client follows redirects on its
+ * own, so their tokens are charged afterwards, to the bucket of the last URL. reset() changes no
+ * bucket.
+ */
+final class RateLimitedHttpClient implements HttpClientInterface, ResetInterface
+{
+    use AsyncDecoratorTrait;
+
+    private readonly \Closure $bucketOf;
+    private readonly Peer $peer;
+
+    /**
+     * @param callable(string, string, array): ?TokenBucket $bucketOf returns the bucket of a
+     *     request with this method, URL and options, or null for a request without a limit. A
+     *     bucket over a storage that is written in PHP has no reservations
+     * @param float $maxWait the most seconds that a request waits for its token; 0 or more
+     * @param float $maxBlock the most seconds for which one reply stops all requests of its bucket;
+     *     0 to 1e9
+     * @param bool $readRemaining true to lower the bucket to the remaining requests that a reply
+     *     states in RateLimit or X-RateLimit-Remaining
+     * @throws \ValueError if a number is out of range
+     */
+    public function __construct(HttpClientInterface $client, callable $bucketOf, float $maxWait = 0.0, float $maxBlock = 3600.0, bool $readRemaining = false)
+    {
+        $this->client = $client;
+        $this->bucketOf = $bucketOf(...);
+        $this->peer = new Peer($maxWait, $maxBlock, $readRemaining);
+    }
+
+    public function request(string $method, string $url, array $options = []): ResponseInterface
+    {
+        $bucket = ($this->bucketOf)($method, $url, $options);
+        $obey = function (ChunkInterface $chunk, AsyncContext $context) use ($bucket, $method, $options): \Generator {
+            if ($chunk->getError() === null && $chunk->isFirst()) {
+                $this->obey($bucket, $context, $method, $options);
+            }
+            yield $chunk;
+        };
+        if ($bucket === null) {
+            return new AsyncResponse($this->client, $method, $url, $options, $obey);
+        }
+        $reservation = $bucket->reserve(1, $this->peer->maxWait);
+        if (!$reservation->decision->allowed) {
+            throw new DeniedException($reservation->decision);
+        }
+        return new RateLimitedResponse($this->client, $method, $url, $options, $obey, $reservation);
+    }
+
+    /** Charges the redirects of a request, and slows its bucket down as the reply asks. */
+    private function obey(?TokenBucket $bucket, AsyncContext $context, string $method, array $options): void
+    {
+        $redirects = (int) $context->getInfo('redirect_count');
+        if ($redirects > 0) {
+            $bucket = ($this->bucketOf)($method, $context->getInfo('url'), $options);
+            $bucket?->charge($redirects);
+        }
+        if ($bucket !== null) {
+            $this->peer->obey($bucket, $context->getStatusCode(), $context->getHeaders());
+        }
+    }
+}
