@@ -55,8 +55,8 @@ impl Limit {
     /// Parses a list of limits, which `;` separates. A limit is `KEY[+KEY...] COUNT/UNIT`,
     /// optionally followed by `burst COUNT`. The burst is the capacity. Without it, the capacity is
     /// the count. `block COUNT UNIT` may follow, if a key is `ip`. Then a client that lacks tokens
-    /// is blocked for this time. `KEY[+KEY...] concurrent COUNT` limits the requests that run at once. Before the
-    /// keys there may be a condition, `on PATH` or `on METHOD[,METHOD...] PATH`.
+    /// is blocked for this time. `KEY[+KEY...] concurrent COUNT` limits the requests that run at
+    /// once. Before the keys there may be a condition, `on PATH` or `on METHOD[,METHOD...] PATH`.
     ///
     /// # Errors
     /// Returns the position of the first error. Two equal limits are an error, too.
