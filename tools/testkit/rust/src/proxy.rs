@@ -33,6 +33,8 @@ pub enum Mode {
     SwallowReplies,
     /// Connections are accepted, and nothing reaches the server.
     SwallowRequests,
+    /// Requests wait for [`Proxy::deliver`], also if the mode changes or the client goes away.
+    HoldRequests,
 }
 
 /// The address of the server.
@@ -59,6 +61,7 @@ struct Wire {
     mode: Mutex<Mode>,
     counts: Counts,
     open: Mutex<Vec<Arc<File>>>,
+    is_delivering: AtomicBool,
 }
 
 #[derive(Default)]
@@ -101,6 +104,7 @@ impl Proxy {
             mode: Mutex::new(Mode::Pass),
             counts: Counts::default(),
             open: Mutex::default(),
+            is_delivering: AtomicBool::default(),
         });
         let shared = Arc::clone(&wire);
         let accepting = spawn(move || {
@@ -131,6 +135,11 @@ impl Proxy {
     /// Sets the mode. It applies to bytes from the next read on.
     pub fn set(&self, mode: Mode) {
         *self.wire.mode.lock().unwrap() = mode;
+    }
+
+    /// Sends the requests to the server that wait in [`Mode::HoldRequests`], and all further ones.
+    pub fn deliver(&self) {
+        self.wire.is_delivering.store(true, SeqCst);
     }
 
     /// Sends new connections to another server. Open connections stay.
@@ -178,6 +187,7 @@ impl Drop for Proxy {
         if let Some(accepting) = self.accepting.take() {
             accepting.join().ok();
         }
+        self.deliver();
         self.wire.cut();
     }
 }
@@ -224,7 +234,11 @@ impl Wire {
             self.counts.requests.fetch_add(1, SeqCst);
             let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
             self.counts.request_bytes.fetch_add(length, SeqCst);
-            if self.mode() != Mode::SwallowRequests {
+            let mode = self.mode();
+            while mode == Mode::HoldRequests && !self.is_delivering.load(SeqCst) {
+                sleep(Duration::from_millis(1));
+            }
+            if mode != Mode::SwallowRequests {
                 (&*server).write_all(bytes)?;
             }
         }
@@ -242,7 +256,9 @@ impl Wire {
                 answered.store(true, SeqCst);
             }
             match mode {
-                Mode::Pass | Mode::SwallowRequests => client.write_all(bytes)?,
+                Mode::Pass | Mode::SwallowRequests | Mode::HoldRequests => {
+                    client.write_all(bytes)?;
+                }
                 Mode::Drip(pause) => {
                     for byte in bytes {
                         client.write_all(&[*byte])?;
