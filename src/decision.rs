@@ -172,6 +172,13 @@ pub fn set_free_permits(decision: &Zval, free: u16) {
     }
 }
 
+/// Notes on the object of [`of_permit`] that the failure policy decided. Allocates no memory.
+pub fn set_fallback(decision: &Zval) {
+    if let Some(object) = value::object(decision).and_then(Object::<Answer>::of) {
+        object.set_property(6, truth(true));
+    }
+}
+
 /// Makes the object of [`of_permit`] a denial. `None` means that all permits are held. Allocates no
 /// memory.
 pub fn deny_permit(decision: &Zval, denial: Option<Denial>) {

@@ -51,6 +51,15 @@ pub fn report(message: &str, warn: fn(&str) -> Result<(), Thrown>) -> Result<(),
     Ok(())
 }
 
+/// Reports such a failure where PHP code cannot run, because the request or an object ends. Writes
+/// it to PHP's log instead of a warning.
+#[cold]
+pub fn report_in_log(message: &str) {
+    if !matches!(ini::failure_report(), FailureReport::None) {
+        log::write(message);
+    }
+}
+
 /// Throws the exception for too many requests. It has no message, as in the original class.
 #[cold]
 pub fn rate_exceeded() -> Thrown {

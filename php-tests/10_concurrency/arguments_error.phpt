@@ -110,7 +110,8 @@ TypeError: TokenBucket\ConcurrencyLimit::acquire(): Argument #1 ($timeout) must 
 TypeError: TokenBucket\ConcurrencyLimit::acquire(): Argument #1 ($timeout) must be of type float, array given
 true true true
 -- the storage --
-LogicException: TokenBucket\ConcurrencyLimit needs a TokenBucketStorageSharedMemory or a TokenBucketStorageMemory, because other storages cannot keep permits (3 times)
+nothing thrown
+LogicException: TokenBucket\ConcurrencyLimit needs a TokenBucketStorageSharedMemory, a TokenBucketStorageRedis or a TokenBucketStorageMemory, because other storages cannot keep permits (2 times)
 TypeError: TokenBucket\ConcurrencyLimit::__construct(): Argument #1 ($storage) must be of type TokenBucketStorage, stdClass given
 TypeError: TokenBucket\ConcurrencyLimit::__construct(): Argument #1 ($storage) must be of type TokenBucketStorage, null given
 -- the number of arguments, and strict types --

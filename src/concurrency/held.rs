@@ -6,9 +6,10 @@
 //! request is skipped if another module fails in it. A session handler runs PHP code after the end
 //! of a request. Permits of this code end with their objects.
 
-use crate::storage::Permit;
+use crate::storage::{self, Permit, ServerPermit, Told};
 use std::cell::RefCell;
 use std::mem;
+use zend::Thrown;
 
 /// The place of an entry. The default belongs to no entry.
 #[derive(Clone, Copy, Debug, Default)]
@@ -70,35 +71,40 @@ pub fn keep(permit: Permit) -> Entry {
 
 /// Renews the permit of an entry. Returns false if the entry was removed, or if this process does
 /// not hold the permit any more.
-pub fn renew(entry: Entry) -> bool {
-    LIST.with_borrow_mut(|list| {
+///
+/// # Errors
+/// Throws the exception of a server that failed, or of PHP's warning handler.
+pub fn renew(entry: Entry) -> Result<bool, Thrown> {
+    let renewed = LIST.with_borrow_mut(|list| {
         let held = list.place(entry).and_then(Option::as_mut);
-        held.is_some_and(|held| held.permit.renew())
-    })
+        held.map_or(Ok(Told::sure(false)), |held| held.permit.renew())
+    });
+    renewed.map_err(storage::thrown)?.tell()
 }
 
-/// Removes an entry and gives its permit back. Does nothing if the entry was removed before.
+/// Removes an entry and gives its permit back. Does nothing if the entry was removed before. Returns
+/// a permit that a server keeps, because giving it back may fail.
 #[inline]
-pub fn release(entry: Entry) {
+#[must_use]
+pub fn release(entry: Entry) -> Option<Box<ServerPermit>> {
     if entry.serial == 0 {
-        return;
+        return None;
     }
     let held = LIST.with_borrow_mut(|list| {
         let held = list.place(entry)?.take();
         list.vacant.push(entry.index);
         held
     });
-    if let Some(held) = held {
-        held.permit.release();
-    }
+    held.and_then(|held| held.permit.release())
 }
 
-/// Removes all entries and gives their permits back.
+/// Removes all entries and gives their permits back. Runs no PHP code.
 pub fn release_all() {
     let places = LIST.with_borrow_mut(|list| {
         list.vacant.clear();
         mem::take(&mut list.places)
     });
     let held = places.into_iter().flatten();
-    held.for_each(|held| held.permit.release());
+    let on_servers = held.filter_map(|held| held.permit.release());
+    on_servers.for_each(|permit| permit.release_quietly());
 }

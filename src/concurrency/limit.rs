@@ -1,11 +1,13 @@
 //! `TokenBucket\ConcurrencyLimit`: at most a number of permits of an identifier are held at once.
 
 use super::permit::Prepared;
+use super::wait::{may_end, wait};
 use crate::classes;
-use crate::storage::{self, Granted, Permits, Refusal, Storage};
-use crate::token_bucket::wait::{patience, rest, sleep_until, until};
+use crate::exceptions;
+use crate::storage::{self, Granted, Permits, Refusal, Storage, Told, acquire_in_segment};
+use crate::token_bucket::wait::{patience, until};
 use gcra::key::Row;
-use gcra::{Key, TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
+use gcra::{Key, Ticks, seconds};
 use segment::permits::MAX_LIMIT;
 use std::cell::Cell;
 use zend::{Call, Class, Held, Object, State, Thrown, Zval, throw, value};
@@ -16,13 +18,6 @@ const IDENTIFIER: usize = 1;
 const LIMIT: usize = 2;
 const LEASE: usize = 3;
 
-/// The first pause between two tries of a wait. Each pause doubles the pause before.
-const FIRST_PAUSE: Ticks = TICKS_PER_SECOND / 1_000;
-/// The longest pause between two tries.
-const LONGEST_PAUSE: Ticks = TICKS_PER_SECOND / 50;
-/// The time between two tries that ask the kernel about holders. The other tries only read memory.
-const ASK_INTERVAL: Ticks = TICKS_PER_SECOND / 10;
-
 /// The state of an object.
 #[derive(Clone, Debug, Default)]
 pub struct ConcurrencyLimit {
@@ -31,6 +26,8 @@ pub struct ConcurrencyLimit {
     /// The hash of the identifier in two halves, if the permits are in the segment and the hash
     /// cannot change.
     hash: Cell<Option<[u64; 2]>>,
+    /// The length of a lease on a server.
+    lease: Cell<Ticks>,
 }
 
 impl State for ConcurrencyLimit {
@@ -64,6 +61,7 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
         return Err(throw::argument_value(3, &message));
     };
     let lease = lease(call)?;
+    let ticks = seconds::to_ticks(lease).map_err(|error| exceptions::bad_amount(4, error))?;
     if permits_of(&storage).is_none() {
         return Err(unsupported());
     }
@@ -72,6 +70,7 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
         return Err(storage::constructed_already::<ConcurrencyLimit>());
     }
     this.limit.set(limit);
+    this.lease.set(ticks);
     this.hash
         .set(hash_in_segment(&storage, value::bytes(&identifier)));
     let mut shown = Zval::new();
@@ -119,9 +118,10 @@ fn hash_in_segment(storage: &Zval, identifier: &[u8]) -> Option<[u64; 2]> {
 #[cold]
 fn unsupported() -> Thrown {
     throw::logic(&format!(
-        "{} needs a {} or a {}, because other storages cannot keep permits",
+        "{} needs a {}, a {} or a {}, because other storages cannot keep permits",
         classes::CONCURRENCY_LIMIT.name(),
         classes::TOKEN_BUCKET_STORAGE_SHARED_MEMORY.name(),
+        classes::TOKEN_BUCKET_STORAGE_REDIS.name(),
         classes::TOKEN_BUCKET_STORAGE_MEMORY.name(),
     ))
 }
@@ -132,6 +132,7 @@ struct Question {
     permits: Permits,
     identifier: Zval,
     limit: u16,
+    lease: Ticks,
 }
 
 impl Question {
@@ -144,6 +145,7 @@ impl Question {
             permits,
             identifier: this.copy_property(IDENTIFIER),
             limit: this.limit.get(),
+            lease: this.lease.get(),
         })
     }
 
@@ -162,11 +164,17 @@ pub fn acquire(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let this = call.this::<ConcurrencyLimit>();
     // Comes first, because the question may own memory of the process.
     let prepared = Prepared::new(this.limit.get());
-    let taken = match this.hash.get() {
-        Some(hash) if timeout == 0 => at_once(hash, this.limit.get()),
-        _ => Question::of(this)?.acquire(timeout)?,
-    };
-    *result = prepared.settle(taken);
+    if let (Some(hash), 0) = (this.hash.get(), timeout) {
+        *result = prepared.settle(at_once(hash, this.limit.get()));
+        return Ok(());
+    }
+    let (taken, told) = Question::of(this)?.acquire(timeout)?.split();
+    if told.fallback {
+        prepared.set_fallback();
+    }
+    let permit = prepared.settle(taken);
+    told.tell()?;
+    *result = permit;
     Ok(())
 }
 
@@ -179,7 +187,7 @@ fn at_once([low, high]: [u64; 2], limit: u16) -> Result<Granted, Refusal> {
         hash: u128::from(low) | u128::from(high) << 64,
         row: Row(0),
     };
-    let taken = Permits::Segment.acquire(key, limit);
+    let taken = acquire_in_segment(key, limit);
     taken.inspect_err(|refusal| Permits::Segment.count(*refusal))
 }
 
@@ -188,67 +196,30 @@ impl Question {
     ///
     /// # Errors
     /// Fails as [`wait`] does.
-    fn acquire(&self, timeout: Ticks) -> Result<Result<Granted, Refusal>, Thrown> {
-        let (storage, key, limit) = (&*self.storage, self.key(), self.limit);
-        let mut taken = self.permits.acquire(key, limit);
-        if timeout > 0 && matches!(taken, Err(refusal) if refusal.may_end()) {
+    fn acquire(&self, timeout: Ticks) -> Result<Told<Result<Granted, Refusal>>, Thrown> {
+        let (storage, permits) = (&*self.storage, &self.permits);
+        let (key, limit, lease) = (self.key(), self.limit, self.lease);
+        let mut taken = permits.acquire(key, limit, lease)?;
+        if timeout > 0 && may_end(&taken) {
             if storage.is_private() {
                 // Only this process could give a permit back, and it waits.
                 until(storage, storage.now() + timeout);
             } else {
-                taken = wait(&self.permits, key, limit, timeout)?;
+                taken.tell().map(drop)?;
+                taken = wait(permits, key, limit, lease, timeout)?;
             }
         }
-        Ok(taken.inspect_err(|refusal| self.permits.count(*refusal)))
+        if let Err(refusal) = taken.value {
+            permits.count(refusal);
+        }
+        Ok(taken)
     }
-}
-
-/// Tries to take a permit for `timeout`. Runs PHP code between two tries.
-///
-/// # Errors
-/// Fails with the exception of an interrupt's handler. Then no permit is taken.
-fn wait(
-    permits: &Permits,
-    key: Key<'_>,
-    limit: u16,
-    timeout: Ticks,
-) -> Result<Result<Granted, Refusal>, Thrown> {
-    let mut now = boot_clock();
-    let end = now + timeout;
-    let mut pause = FIRST_PAUSE;
-    let mut ask_at = now + shortened(ASK_INTERVAL, now);
-    loop {
-        let due = (now + shortened(pause, now)).min(end);
-        if !rest(|| sleep_until(due))? {
-            return Ok(Err(Refusal::Interrupted));
-        }
-        now = boot_clock();
-        if now >= end {
-            return Ok(permits.acquire(key, limit));
-        }
-        let taken = if now < ask_at {
-            permits.try_words(key, limit).ok_or(Refusal::TooMany)
-        } else {
-            ask_at = now + shortened(ASK_INTERVAL, now);
-            permits.acquire(key, limit)
-        };
-        if !matches!(taken, Err(refusal) if refusal.may_end()) {
-            return Ok(taken);
-        }
-        pause = (pause * 2).min(LONGEST_PAUSE);
-    }
-}
-
-/// Returns between a half and the whole of `pause`. The clock's latest digits are the random part,
-/// so that waiting processes do not try at the same instants.
-fn shortened(pause: Ticks, now: Timestamp) -> Ticks {
-    pause - now.0 % (pause / 2)
 }
 
 /// Implements `held(): int`.
 pub fn held(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let question = Question::of(call.this::<ConcurrencyLimit>())?;
-    let held = question.permits.held(question.key(), question.limit);
+    let held = question.permits.held(question.key(), question.limit)?;
     // At most the limit.
     result.set_long(i64::try_from(held).unwrap_or(i64::MAX));
     Ok(())

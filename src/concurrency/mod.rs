@@ -7,3 +7,4 @@
 pub mod held;
 pub mod limit;
 pub mod permit;
+mod wait;

@@ -30,7 +30,9 @@ impl State for Permit {
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        held::release(self.entry.get());
+        if let Some(permit) = held::release(self.entry.get()) {
+            permit.release_quietly();
+        }
     }
 }
 
@@ -52,6 +54,12 @@ impl Prepared {
         }
     }
 
+    /// Notes that a failure policy decided.
+    #[cold]
+    pub fn set_fallback(&self) {
+        decision::set_fallback(&self.decision);
+    }
+
     /// Returns the permit with the result of the call. Allocates none of PHP's memory.
     #[inline]
     pub fn settle(self, result: Result<Granted, Refusal>) -> Zval {
@@ -61,7 +69,7 @@ impl Prepared {
                 permit.entry.set(held::keep(granted.permit));
                 decision::set_free_permits(&self.decision, granted.free);
             }
-            (Ok(granted), None) => granted.permit.release(),
+            (Ok(granted), None) => drop(granted.permit.release()),
             (Err(refusal), _) => decision::deny_permit(&self.decision, refusal.denial()),
         }
         self.permit
@@ -69,16 +77,16 @@ impl Prepared {
 }
 
 /// Implements `release(): void`.
-#[allow(clippy::unnecessary_wraps)]
 pub fn release(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
-    held::release(call.this::<Permit>().entry.get());
-    Ok(())
+    match held::release(call.this::<Permit>().entry.get()) {
+        Some(permit) => permit.release(),
+        None => Ok(()),
+    }
 }
 
 /// Implements `renew(): bool`.
-#[allow(clippy::unnecessary_wraps)]
 pub fn renew(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
-    result.set_bool(held::renew(call.this::<Permit>().entry.get()));
+    result.set_bool(held::renew(call.this::<Permit>().entry.get())?);
     Ok(())
 }
 

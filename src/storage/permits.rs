@@ -1,12 +1,15 @@
 //! The permits of concurrency limits that a storage keeps.
 
+use super::server_permits::{self, Server, ServerPermit, Told};
 use crate::attached;
-use gcra::{Denial, Key};
+use gcra::{Denial, Key, Ticks};
 use segment::permits::{self, Acquired};
 use segment::slots::counters::Event;
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
+use stores::remote::Failure;
+use zend::Thrown;
 
 /// The place in which a storage keeps permits.
 #[derive(Debug)]
@@ -15,6 +18,8 @@ pub enum Permits {
     Segment,
     /// An object, for its own process.
     Object(Rc<Cells>),
+    /// A Redis server, for all hosts.
+    Server(Rc<Server>),
 }
 
 /// A permit that was taken.
@@ -24,6 +29,8 @@ pub enum Permit {
     Segment(permits::Permit),
     /// The cell of a key in an object.
     Object(Rc<Cells>, u128, u16),
+    /// A permit on a server, in a box because the others are small.
+    Server(Box<ServerPermit>),
 }
 
 /// A permit, and an estimate of the permits that are still free.
@@ -42,7 +49,7 @@ pub enum Refusal {
     Contended,
     /// The region has no room for another permit.
     TableFull,
-    /// This process cannot hold permits; see `status()`.
+    /// This process cannot hold permits; see `status()`. Or the failure policy of a server denies.
     Unavailable,
     /// A signal or the time limit ended the wait.
     Interrupted,
@@ -66,23 +73,38 @@ impl Refusal {
     }
 }
 
+/// Takes a permit of `key` out of `limit` in the segment.
+///
+/// # Errors
+/// Returns the reason if no permit was taken.
+#[inline]
+pub fn acquire_in_segment(key: Key<'_>, limit: u16) -> Result<Granted, Refusal> {
+    let host = attached::host().ok_or(Refusal::Unavailable)?;
+    let acquired = host.permits().acquire(key, limit);
+    granted(acquired.map_err(|_| Refusal::Unavailable)?)
+}
+
 impl Permits {
-    /// Takes a permit of `key` out of `limit`.
+    /// Takes a permit of `key` out of `limit`, or returns the reason why it takes none. The permit
+    /// of a server ends after `lease` if it is not renewed.
     ///
     /// # Errors
-    /// Returns the reason if no permit was taken.
-    pub fn acquire(&self, key: Key<'_>, limit: u16) -> Result<Granted, Refusal> {
-        match self {
-            Self::Segment => {
-                let host = attached::host().ok_or(Refusal::Unavailable)?;
-                let acquired = host.permits().acquire(key, limit);
-                granted(acquired.map_err(|_| Refusal::Unavailable)?)
-            }
+    /// Throws the exception of a server that failed.
+    pub fn acquire(
+        &self,
+        key: Key<'_>,
+        limit: u16,
+        lease: Ticks,
+    ) -> Result<Told<Result<Granted, Refusal>>, Thrown> {
+        Ok(Told::sure(match self {
+            Self::Segment => acquire_in_segment(key, limit),
             Self::Object(cells) => cells.acquire(key.hash, limit).ok_or(Refusal::TooMany),
-        }
+            Self::Server(server) => return server_permits::acquire(server, key, limit, lease),
+        }))
     }
 
     /// Takes a permit if one is seen to be free, without a search for permits of dead processes.
+    /// Takes none on a server, which has no quicker way.
     pub fn try_words(&self, key: Key<'_>, limit: u16) -> Option<Granted> {
         match self {
             Self::Segment => {
@@ -90,15 +112,20 @@ impl Permits {
                 granted(acquired.ok()??).ok()
             }
             Self::Object(cells) => cells.acquire(key.hash, limit),
+            Self::Server(_) => None,
         }
     }
 
     /// Returns the number of permits below `limit` that are held.
-    pub fn held(&self, key: Key<'_>, limit: u16) -> usize {
-        match self {
+    ///
+    /// # Errors
+    /// Throws the exception of a server that failed, or of PHP's warning handler.
+    pub fn held(&self, key: Key<'_>, limit: u16) -> Result<usize, Thrown> {
+        Ok(match self {
             Self::Segment => attached::host().map_or(0, |host| host.permits().held(key, limit)),
             Self::Object(cells) => cells.held(key.hash, limit),
-        }
+            Self::Server(server) => server_permits::held(server, key, limit)?.into(),
+        })
     }
 
     /// Counts a call that took no permit.
@@ -109,7 +136,7 @@ impl Permits {
             Refusal::TableFull => Event::Refused,
             Refusal::Unavailable => return,
         };
-        if let (Self::Segment, Some(store)) = (self, attached::store()) {
+        if let (Self::Segment | Self::Server(_), Some(store)) = (self, attached::store()) {
             store.count(event);
         }
     }
@@ -128,8 +155,10 @@ fn granted(acquired: Acquired) -> Result<Granted, Refusal> {
 }
 
 impl Permit {
-    /// Gives the permit back, unless another process or nobody holds it.
-    pub fn release(self) {
+    /// Gives the permit back, unless another process or nobody holds it. Returns a permit that a
+    /// server keeps, because giving it back may fail.
+    #[must_use]
+    pub fn release(self) -> Option<Box<ServerPermit>> {
         match self {
             Self::Segment(permit) => {
                 if let Some(host) = attached::host() {
@@ -137,17 +166,24 @@ impl Permit {
                 }
             }
             Self::Object(cells, hash, cell) => cells.release(hash, cell),
+            Self::Server(permit) => return Some(permit),
         }
+        None
     }
 
-    /// Makes sure that this process holds the permit, and returns false if it does not.
-    pub fn renew(&mut self) -> bool {
-        match self {
+    /// Makes sure that this process holds the permit, and returns false if it does not. On a server,
+    /// the lease begins again.
+    ///
+    /// # Errors
+    /// Returns the failure of a server whose failure policy throws.
+    pub fn renew(&mut self) -> Result<Told<bool>, Failure> {
+        Ok(Told::sure(match self {
             Self::Segment(permit) => {
                 attached::host().is_some_and(|host| host.permits().renew(permit))
             }
             Self::Object(..) => true,
-        }
+            Self::Server(permit) => return permit.renew(),
+        }))
     }
 }
 

@@ -1,9 +1,12 @@
 //! `TokenBucketStorageRedis`: buckets that hosts share, on Redis or a server compatible with it.
 
 use super::arguments;
+use super::permits::Permits;
 use super::remote::{RemoteStorage, StorageClass};
 use crate::classes;
 use segment::slots::namespaces::Kind;
+use std::rc::Rc;
+use stores::remote::Remote;
 use stores::remote::redis::Redis;
 use stores::remote::redis::dsn::Dsn;
 use zend::{Call, Class, Thrown, Zval, throw};
@@ -15,6 +18,10 @@ impl StorageClass for Redis {
 
     fn class() -> &'static Class {
         &classes::TOKEN_BUCKET_STORAGE_REDIS
+    }
+
+    fn permits(remote: &Rc<Remote<'static, Self>>) -> Option<Permits> {
+        Some(Permits::Server(Rc::clone(remote)))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::arguments;
 use super::contract::{Storage, downcast};
+use super::permits::Permits;
 use super::proposals::Proposals;
 use crate::{attached, exceptions, ini};
 use gcra::batch::{Batched, Grouped, Taken, sum};
@@ -12,6 +13,7 @@ use segment::slots::counters::By;
 use segment::slots::namespaces::Kind;
 use std::cell::OnceCell;
 use std::fmt::Debug;
+use std::rc::Rc;
 use stores::remote::failure::Failure;
 use stores::remote::time_left::TimeLeft;
 use stores::remote::{Answer, Blame, Cause, OnFailure, Remote, Settings, Transport, Visit};
@@ -24,6 +26,11 @@ pub trait StorageClass: Transport + Debug + Sized + 'static {
     const KIND: Kind;
     /// Returns the class of the storage.
     fn class() -> &'static Class;
+
+    /// Returns the permits of concurrency limits on the server, if it can keep permits.
+    fn permits(_remote: &Rc<Remote<'static, Self>>) -> Option<Permits> {
+        None
+    }
 }
 
 /// Returns the storage if its transport is `T`. Limiters that keep their own records on a store use
@@ -42,7 +49,8 @@ pub struct RemoteStorage<T> {
 
 #[derive(Debug)]
 struct Made<T> {
-    remote: Remote<'static, T>,
+    /// Shared with permits, which may end after the object.
+    remote: Rc<Remote<'static, T>>,
     hasher: KeyHasher,
 }
 
@@ -163,6 +171,11 @@ impl<T: StorageClass> Storage for Object<RemoteStorage<T>> {
         result.map_err(|failure| exceptions::storage_failed(&failure, None))
     }
 
+    fn permits(&self) -> Option<Permits> {
+        let made = self.made.get();
+        made.and_then(|made| T::permits(&made.remote))
+    }
+
     fn is_remote(&self) -> bool {
         true
     }
@@ -193,6 +206,7 @@ impl<T: StorageClass> RemoteStorage<T> {
         let remote = Remote::new(transport, settings, host);
         let row = ini::namespace(|outer| host.slots().row(T::KIND, [outer, prefix]));
         let hasher = remote.hasher().counted_in(row);
+        let remote = Rc::new(remote);
         let set = this.made.set(Made { remote, hasher });
         set.map_err(|_| arguments::constructed_already::<Self>())?;
         this.set_property(0, value::of_bytes(server.as_bytes()));

@@ -34,6 +34,16 @@ mod lives;
 mod numbers;
 #[path = "remote/outages.rs"]
 mod outages;
+#[path = "remote/permits.rs"]
+mod permits;
+#[path = "remote/permits_abandoned.rs"]
+mod permits_abandoned;
+#[path = "remote/permits_cluster.rs"]
+mod permits_cluster;
+#[path = "remote/permits_outages.rs"]
+mod permits_outages;
+#[path = "remote/permits_races.rs"]
+mod permits_races;
 #[path = "remote/placement.rs"]
 mod placement;
 #[path = "remote/refusals.rs"]

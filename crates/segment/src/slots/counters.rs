@@ -74,7 +74,7 @@ pub enum Event {
     SetBack,
     /// A permit was denied because all permits of its key were held.
     PermitDenied,
-    /// A permit was taken back from a dead process.
+    /// A permit was taken back from a dead process, or on a server because its lease has ended.
     PermitTakenBack,
     /// A release found that the process did not hold the permit any more.
     PermitForeign,

@@ -70,6 +70,9 @@ pub enum Cause {
     /// An earlier call found that the connection was lost.
     #[error("the connection was lost: {0}")]
     LostBefore(String),
+    /// The kernel returned no random number, so no request could be made.
+    #[error("no random number: {0}")]
+    Random(#[source] io::Error),
     /// The caller's own code, such as a subclass of a client, returned something invalid.
     #[error("application code interfered: {0}")]
     Caller(&'static str),
@@ -125,6 +128,7 @@ impl Cause {
             Self::TlsFile(_)
             | Self::LostBefore(_)
             | Self::Unserved
+            | Self::Random(_)
             | Self::Caller(_)
             | Self::Thrown
             | Self::OutOfTime => Blame::Caller,
@@ -155,7 +159,7 @@ impl Cause {
             Self::Record => Kind::Record,
             Self::Statement(_) => Kind::Statement,
             Self::Lost(_) | Self::LostBefore(_) => Kind::Lost,
-            Self::Caller(_) | Self::Thrown => Kind::Caller,
+            Self::Random(_) | Self::Caller(_) | Self::Thrown => Kind::Caller,
             Self::Waiting | Self::OutOfTime => Kind::Waiting,
         }
     }

@@ -10,6 +10,8 @@ const TAKE: &str = include_str!("../../src/remote/redis/take.lua");
 const TAKE_ALL: &str = include_str!("../../src/remote/redis/take_all.lua");
 const PUT: &str = include_str!("../../src/remote/redis/put.lua");
 
+const PERMITS: &str = include_str!("../../src/remote/redis/permits.lua");
+
 /// Runs a script on the key "bucket". Its reply must be whole numbers.
 fn run(redis: &Redis, parts: &[&str], arguments: &[&str]) {
     let reply = redis.run_strictly(&parts.concat(), "bucket", arguments);
@@ -44,6 +46,21 @@ fn no_script_passes_a_number_that_may_be_written_with_an_exponent() {
     // A key without an expiry is written in another way.
     redis.cli(&["PERSIST", "bucket"]);
     run(&redis, &take, &["1000", HOUR, ""]);
+    redis.cli(&["DEL", "bucket"]);
+    // Leases and their ends do not end with 1 by chance either.
+    for arguments in [
+        ["acquire", "a:100000000", "9"],
+        ["renew", "a:100000000", ""],
+        ["acquire", "b:10000000000", "9"],
+        ["acquire", "c:1", "9"],
+        ["held", "", ""],
+        ["release", "a:100000000", ""],
+    ] {
+        run(&redis, &[PERMITS], &arguments);
+    }
+    // The clock was set back.
+    redis.cli(&["ZADD", "bucket", "XX", "4000000000000000", "b:10000000000"]);
+    run(&redis, &[PERMITS], &["acquire", "d:1", "9"]);
 }
 
 #[test]

@@ -4,11 +4,14 @@
 //! because the crate's connections do not keep a deadline. `topology.rs` finds the server of a key.
 //! This module converts steps and other changes to arguments, and replies to results.
 
+mod abandoned;
+pub mod acquire;
 mod cluster;
 pub mod dsn;
 mod flight;
 mod known;
 mod node;
+pub mod permits;
 mod script;
 mod sentinel;
 mod survey;

@@ -2,8 +2,10 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::remote::resolve;
+use crate::remote::{OnFailure, Remote, Settings, resolve};
 use gcra::clock::{TICKS_PER_SECOND, boot_clock};
+use segment::host::Host;
+use segment::memory::Segment;
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -151,4 +153,44 @@ fn servers_of_a_fleet_have_the_breakers_of_their_own_logins() {
     // A wrong password of the sentinels is no fault of the primary.
     let [same, other] = at("servername=a&sentinel_password=b");
     assert!(same == server && other != sentinel);
+}
+
+/// The test owns the server, because on a real one a lease that is short enough to wait for may end
+/// before its renewal.
+#[test]
+fn a_renewed_lease_lasts_longer_on_this_host_too() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let dsn = format!("redis://{}", listener.local_addr().unwrap());
+    let server = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        for _ in 0..2 {
+            assert!(stream.read(&mut [0; 1000]).unwrap() > 0);
+            stream.write_all(b"*4\r\n:1\r\n:1\r\n:0\r\n:0\r\n").unwrap();
+        }
+    });
+    let lines = segment::host::lines(1 << 20);
+    let settings = segment::host::Settings {
+        lines,
+        diagnostics: false,
+        evict: false,
+    };
+    let host = Host::new(settings, Segment::private).unwrap();
+    let settings = Settings {
+        timeout: 20 * TICKS_PER_SECOND,
+        on_failure: OnFailure::Throw,
+        denial_cache_max_age: None,
+    };
+    let remote = Remote::new(Redis::new(Dsn::parse(&dsn).unwrap(), b""), settings, &host);
+    let acquired = remote.acquire(remote.hasher().key(b"id"), 1, TICKS_PER_SECOND);
+    let acquire::Acquired::Granted { mut permit, .. } = acquired.unwrap().value else {
+        panic!("denied");
+    };
+    let lasts_until = |permit: &permits::Permit| match permit {
+        permits::Permit::Lease(lease) => lease.lasts_until,
+        other => panic!("{other:?}"),
+    };
+    let before = lasts_until(&permit);
+    assert!(remote.renew(&mut permit).unwrap().value);
+    assert!(lasts_until(&permit) > before);
+    server.join().unwrap();
 }

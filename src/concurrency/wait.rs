@@ -1,0 +1,80 @@
+//! The wait for a permit, in no order.
+
+use crate::storage::{Granted, Permits, Refusal, Told};
+use crate::token_bucket::wait::{rest, sleep_until};
+use gcra::{Key, TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
+use zend::Thrown;
+
+/// The pauses between the tries of a wait. Each pause doubles the pause before. A random part of up
+/// to a half is left out.
+struct Pace {
+    first: Ticks,
+    longest: Ticks,
+}
+
+const IN_MEMORY: Pace = Pace {
+    first: TICKS_PER_SECOND / 1_000,
+    longest: TICKS_PER_SECOND / 50,
+};
+/// Each try is a request. A caller sends at most 14 in the first second and 10 in each later one.
+const ON_A_SERVER: Pace = Pace {
+    first: TICKS_PER_SECOND / 50,
+    longest: TICKS_PER_SECOND / 5,
+};
+
+/// The time between two tries in memory that ask the kernel about holders. The other tries only
+/// read memory.
+const ASK_INTERVAL: Ticks = TICKS_PER_SECOND / 10;
+
+/// Returns true if a later try may succeed.
+pub fn may_end(taken: &Told<Result<Granted, Refusal>>) -> bool {
+    matches!(taken.value, Err(refusal) if refusal.may_end())
+}
+
+/// Tries to take a permit for `timeout`. Runs PHP code between two tries.
+///
+/// # Errors
+/// Fails with the exception of an interrupt's handler, of a server that failed, or of PHP's warning
+/// handler. Then no permit is taken.
+pub fn wait(
+    permits: &Permits,
+    key: Key<'_>,
+    limit: u16,
+    lease: Ticks,
+    timeout: Ticks,
+) -> Result<Told<Result<Granted, Refusal>>, Thrown> {
+    let is_on_server = matches!(permits, Permits::Server(_));
+    let pace = if is_on_server { ON_A_SERVER } else { IN_MEMORY };
+    let mut now = boot_clock();
+    let end = now + timeout;
+    let mut pause = pace.first;
+    let mut ask_at = now + shortened(ASK_INTERVAL, now);
+    loop {
+        let due = (now + shortened(pause, now)).min(end);
+        if !rest(|| sleep_until(due))? {
+            return Ok(Told::sure(Err(Refusal::Interrupted)));
+        }
+        now = boot_clock();
+        if now >= end {
+            return permits.acquire(key, limit, lease);
+        }
+        let taken = if now < ask_at && !is_on_server {
+            let taken = permits.try_words(key, limit);
+            Told::sure(taken.ok_or(Refusal::TooMany))
+        } else {
+            ask_at = now + shortened(ASK_INTERVAL, now);
+            permits.acquire(key, limit, lease)?
+        };
+        if !may_end(&taken) {
+            return Ok(taken);
+        }
+        taken.tell().map(drop)?;
+        pause = (pause * 2).min(pace.longest);
+    }
+}
+
+/// Returns between a half and the whole of `pause`. The clock's latest digits are the random part,
+/// so that waiting processes do not try at the same instants.
+fn shortened(pause: Ticks, now: Timestamp) -> Ticks {
+    pause - now.0 % (pause / 2)
+}
