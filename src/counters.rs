@@ -70,7 +70,7 @@ pub const REMOTE: [Counter; 9] = [
 #[rustfmt::skip]
 pub const PERMITS: [Counter; 3] = [
     counter("denied", Event::PermitDenied, ("permits_denied", None), "Permits denied because all of their identifier were held"),
-    counter("taken_back", Event::PermitTakenBack, ("permits_taken_back", None), "Permits taken back from processes that have died"),
+    counter("taken_back", Event::PermitTakenBack, ("permits_taken_back", None), "Permits taken back because their process has died or their lease has ended"),
     counter("foreign", Event::PermitForeign, ("permits_foreign", None), "Releases of permits that the process did not hold any more"),
 ];
 

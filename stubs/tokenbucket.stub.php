@@ -743,9 +743,15 @@ namespace TokenBucket {
      * when its process dies, also by SIGKILL. In shared memory no clock decides and no lease is
      * needed. An object is cheap, because it stores and contacts nothing until acquire().
      *
+     * On Redis all hosts share the permits. The server does not learn of the death of a process, so
+     * each permit has a lease on the server's clock. At every instant, at most $limit leases have
+     * not ended. The permit of a process that was killed is free when its lease ends. Call renew()
+     * in work that may take longer than the lease. While the server fails, the failure policy of
+     * the storage decides. OnFailure::Local takes permits in this host's shared memory.
+     *
      * Objects with one identifier share their permits. If their limits differ, a limit counts only
-     * the permits that it could have granted itself. So the holders never exceed the greatest
-     * limit. A bucket with the same identifier is independent.
+     * the permits that it could have granted itself. On Redis it counts all of them. So the holders
+     * never exceed the greatest limit. A bucket with the same identifier is independent.
      *
      * A TokenBucketStorageMemory keeps permits in its object, for tests.
      *
@@ -769,10 +775,12 @@ namespace TokenBucket {
          * @param \TokenBucketStorage $storage keeps the permits
          * @param string $identifier the name of what is limited: any bytes, any length
          * @param int $limit the most permits that are held at once, 1 to 1024
-         * @param float $lease seconds, greater than 0. Storages in memory do not use it
+         * @param float $lease seconds after which a permit on Redis ends unless renew() is called,
+         *     greater than 0 and at most 36 years. Storages in memory do not use it
          * @throws \ValueError if the limit or the lease is out of range
          * @throws \LogicException if the storage cannot keep permits. Only
-         *     TokenBucketStorageSharedMemory and TokenBucketStorageMemory can
+         *     TokenBucketStorageSharedMemory, TokenBucketStorageRedis and TokenBucketStorageMemory
+         *     can
          */
         public function __construct(\TokenBucketStorage $storage, string $identifier, int $limit, float $lease = 60.0) {}
 
@@ -785,21 +793,33 @@ namespace TokenBucket {
          * 'interrupted' if a signal arrives that PHP must handle. It blocks the whole process, also
          * inside a fiber. Over a TokenBucketStorageMemory the clock advances instead.
          *
+         * On Redis each try is a request. A caller that waits sends at most 14 requests in the
+         * first second and 10 in each later one. The last request may take the $timeout of the
+         * storage longer.
+         *
          * @param float $timeout seconds to wait for a permit, 0 or more; INF for any wait
          * @return Permit look at its decision: a denial throws no exception
          * @throws \ValueError if $timeout is negative or NAN
+         * @throws StorageException if the server failed and the policy is OnFailure::Throw
          */
         public function acquire(float $timeout = 0.0): Permit {}
 
-        /** Returns the permits that live processes hold now, at most $limit. */
+        /**
+         * Returns the permits that live processes hold now, at most $limit. On Redis: the permits
+         * whose leases have not ended. While the server fails, OnFailure::Allow returns 0 and
+         * OnFailure::Deny returns $limit.
+         *
+         * @throws StorageException if the server failed and the policy is OnFailure::Throw
+         */
         public function held(): int {}
     }
 
     /**
      * Holds a permit that ConcurrencyLimit::acquire() has granted, or the decision that denied it.
      *
-     * The permit ends with release(), with the object, with the request or with the process. The
-     * object of a forked child holds nothing, because the permit belongs to the parent.
+     * The permit ends with release(), with the object, with the request or with the process. On
+     * Redis it also ends with its lease. The object of a forked child holds nothing, because the
+     * permit belongs to the parent.
      *
      * @implementation concurrency::permit::Permit
      * @strict-properties
@@ -816,7 +836,15 @@ namespace TokenBucket {
 
         private function __construct() {}
 
-        /** Gives the permit back, once. Later calls do nothing. Does nothing after a denial. */
+        /**
+         * Gives the permit back, once. Later calls do nothing. Does nothing after a denial.
+         *
+         * If a Redis server fails, a later call of this process to the server gives the permit
+         * back. Otherwise it ends with its lease.
+         *
+         * @throws StorageException if the server failed and the policy is OnFailure::Throw. The end
+         *     of the object or of the request throws nothing, and writes to PHP's log instead
+         */
         public function release(): void {}
 
         /**
@@ -826,8 +854,14 @@ namespace TokenBucket {
          * tokenbucket.shm_path. The kernel then drops the lock that shows that this process lives.
          * renew() locks again.
          *
+         * On Redis the lease begins again. Call renew() at least twice in the time of a lease, so
+         * that one failure ends no permit. While the server fails, the result is true until the
+         * lease has ended by the clock of this host. With OnFailure::Allow it is always true.
+         *
          * @return bool false after a denial or release(), in a forked child, and if another process
-         *     has taken the permit meanwhile. Then stop the work
+         *     has taken the permit meanwhile. On Redis also if the lease has ended, or if the
+         *     server has lost its data. Then stop the work
+         * @throws StorageException if the server failed and the policy is OnFailure::Throw
          */
         public function renew(): bool {}
     }

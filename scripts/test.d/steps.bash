@@ -204,9 +204,10 @@ engine() {
     cargo "${run[@]}" --workspace --exclude tokenbucket --exclude tokenbucket-zend --locked --no-fail-fast "$@"
 }
 
-# Runs the tests of fleets, whose servers replace each other, with another server program.
+# Runs the tests of permits and of fleets, whose servers replace each other, with another server
+# program.
 fleets_on() {
-    REDIS_SERVER=$1 engine --test remote -- cluster:: sentinel:: failover::
+    REDIS_SERVER=$1 engine --test remote -- cluster:: sentinel:: failover:: permits
 }
 
 # Unpacks another server of Redis's protocol and prints its program, or nothing if it is not
@@ -230,7 +231,7 @@ with_other_servers() {
 }
 
 php_on() {
-    REDIS_SERVER=$1 phpt php-tests/04_remote
+    REDIS_SERVER=$1 phpt php-tests/04_remote php-tests/10_concurrency/redis*.phpt
 }
 
 step_quick-engine() {

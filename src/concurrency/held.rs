@@ -82,8 +82,8 @@ pub fn renew(entry: Entry) -> Result<bool, Thrown> {
     renewed.map_err(storage::thrown)?.tell()
 }
 
-/// Removes an entry and gives its permit back. Does nothing if the entry was removed before. Returns
-/// a permit that a server keeps, because giving it back may fail.
+/// Removes an entry and gives its permit back. Does nothing if the entry was removed before.
+/// Returns a permit that a server keeps, because giving it back may fail.
 #[inline]
 #[must_use]
 pub fn release(entry: Entry) -> Option<Box<ServerPermit>> {

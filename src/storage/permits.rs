@@ -171,8 +171,8 @@ impl Permit {
         None
     }
 
-    /// Makes sure that this process holds the permit, and returns false if it does not. On a server,
-    /// the lease begins again.
+    /// Makes sure that this process holds the permit, and returns false if it does not. On a
+    /// server, the lease begins again.
     ///
     /// # Errors
     /// Returns the failure of a server whose failure policy throws.

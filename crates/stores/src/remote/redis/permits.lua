@@ -58,8 +58,8 @@ end
 if ARGV[4] then
     call('ZREM', key, unpack(ARGV, 4))
 end
--- After the clock was set back, a lease begins again. So no permit is free too early, and the permit
--- of a worker that has died is free after one lease.
+-- After the clock was set back, a lease begins again. So no permit is free too early, and the
+-- permit of a worker that has died is free after one lease.
 local set_back = 0
 for i = 1, #late, 2 do
     local ends_at = now + lease(late[i])

@@ -3,9 +3,9 @@
 //! A server does not learn of the death of a client, so each permit has a lease on the server's
 //! clock.
 //!
-//! Invariant: at each instant of the server's clock, at most `limit` leases of a key have not ended.
-//! Each holder has a token that is never used again. So a late release or removal cannot end the
-//! permit of another holder.
+//! Invariant: at each instant of the server's clock, at most `limit` leases of a key have not
+//! ended. Each holder has a token that is never used again. So a late release or removal cannot end
+//! the permit of another holder.
 
 use super::abandoned::{self, Abandoned};
 use super::script::{Argument, Script};
