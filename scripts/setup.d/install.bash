@@ -83,7 +83,8 @@ install_for_build() {
 # util-linux contains setpriv. openssl is the client in the tests of servers with TLS.
 install_for_test() {
     install_packages "${build[@]}" "${peers[@]}" "${servers[@]}" pgbouncer "${clients[@]}" "${monitoring[@]}" php8.2-memcache php8.2-fpm \
-        php8.2-cgi libapache2-mod-php8.2 apache2-bin strace faketime valgrind openssl util-linux
+        php8.2-cgi libapache2-mod-php8.2 apache2-bin strace faketime valgrind openssl util-linux \
+        fail2ban python3-systemd nftables iproute2 systemd
 }
 
 # apache2-utils contains ab.
@@ -93,7 +94,7 @@ install_for_bench() {
 }
 
 install_for_instructions() {
-    install_packages "${build[@]}" redis-server valgrind
+    install_packages "${build[@]}" redis-server php8.2-cgi valgrind
 }
 
 install_for_demo() {
