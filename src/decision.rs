@@ -41,10 +41,10 @@ const BESIDE_TOKENS: [&[u8]; 4] = [
 /// The seconds after which it makes sense to ask for a permit again.
 const PERMIT_RETRY: f64 = 1.0;
 
-/// The quota and the decision that the object was made from. `None` for a decision on permits, and
-/// for one that PHP code has made.
+/// The quota, the decision and the ticks of the floor that the object was made from. `None` for a
+/// decision on permits, and for one that PHP code has made.
 #[derive(Clone, Copy, Debug)]
-pub struct Answer(Option<(Quota, Decision)>);
+pub struct Answer(Option<(Quota, Decision, Ticks)>);
 
 impl State for Answer {
     const SLOTS: usize = PROPERTIES.len();
@@ -133,20 +133,26 @@ fn truth(truth: bool) -> Zval {
 
 /// Returns the PHP object for a decision under `quota`.
 pub fn to_object(quota: &Quota, decision: &Decision) -> Zval {
-    refused_by(quota, decision, Zval::null())
+    above(quota, decision, 0, Zval::null())
 }
 
-/// Does the same as [`to_object`] for a caller that owns memory of the process.
-pub fn to_object_beside_memory(quota: &Quota, decision: &Decision) -> Zval {
+/// Does the same as [`above`] for a caller that owns memory of the process.
+pub fn to_object_beside_memory(quota: &Quota, decision: &Decision, floor: Ticks) -> Zval {
     let properties = Properties::of(quota, decision, Zval::null());
-    instantiate_beside_memory(Answer(Some((*quota, *decision))), properties.values())
+    instantiate_beside_memory(
+        Answer(Some((*quota, *decision, floor))),
+        properties.values(),
+    )
 }
 
-/// Returns the PHP object for a decision under `quota` on several buckets. `key` is the array key
-/// of the bucket that refused, or null.
-pub fn refused_by(quota: &Quota, decision: &Decision, key: Zval) -> Zval {
-    let properties = Properties::of(quota, decision, key);
-    instantiate_with(Answer(Some((*quota, *decision))), properties.values())
+/// Returns the PHP object for a decision under `quota` on a call with a floor of that many ticks.
+/// `refused_by` is the array key of the bucket that refused a call on several buckets, or null.
+pub fn above(quota: &Quota, decision: &Decision, floor: Ticks, refused_by: Zval) -> Zval {
+    let properties = Properties::of(quota, decision, refused_by);
+    instantiate_with(
+        Answer(Some((*quota, *decision, floor))),
+        properties.values(),
+    )
 }
 
 /// Returns the PHP object for a granted permit out of `limit`, without other free permits.
@@ -196,8 +202,12 @@ pub fn deny_permit(decision: &Zval, denial: Option<Denial>) {
 /// added, but at most a microsecond, because a caller needs longer than that to call again. The
 /// result is 0 only if `ticks` is 0.
 fn shown(quota: &Quota, ticks: Ticks) -> f64 {
+    if ticks == 0 {
+        // Most often: the wait of a grant.
+        return 0.0;
+    }
     let rounding = quota.rounding(ticks).min(TICKS_PER_MICROSECOND);
-    seconds::from_ticks(ticks.saturating_sub(rounding).max(ticks.min(1)))
+    seconds::from_ticks(ticks.saturating_sub(rounding).max(1))
 }
 
 /// Implements `__construct()`. Creates a decision from the arguments.
@@ -325,7 +335,8 @@ pub fn headers(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let policy = quoted(policy).ok_or_else(|| throw::argument_value(1, ONLY_ASCII))?;
     let object = call.this::<Answer>();
     let fields = match &**object {
-        Answer(Some((quota, decision))) => Fields::of_decision(quota, decision),
+        Answer(Some((quota, decision, 0))) => Fields::of_decision(quota, decision),
+        Answer(Some((quota, decision, floor))) => Fields::above(quota, decision, *floor),
         Answer(None) => Fields::of_properties(object),
     };
     let mut table = Array::new();
@@ -402,6 +413,31 @@ impl Fields {
             full_after: quota.whole_seconds(decision.reset_after),
         }
         .beside_tokens(decision.is_beside_tokens())
+    }
+
+    /// Returns the numbers of a call with a floor of that many ticks. They leave out the tokens of
+    /// the floor, which are not for this caller.
+    #[cold]
+    fn above(quota: &Quota, decision: &Decision, floor: Ticks) -> Self {
+        let fields = Self::of_decision(quota, decision);
+        let above = |ticks: Ticks| {
+            quota
+                .tokens(ticks.saturating_sub(floor))
+                .min(GREATEST_FIELD)
+        };
+        let held = quota.span().saturating_sub(decision.reset_after);
+        let remaining = fields.remaining.min(above(held));
+        let others = (quota.span() - quota.refill(1)).saturating_sub(floor);
+        let reset = match remaining {
+            0 => decision.reset_after.saturating_sub(others),
+            _ => quota.refill(remaining),
+        };
+        Self {
+            capacity: above(quota.span()),
+            remaining,
+            reset: fields.reset.map(|_| quota.whole_seconds(reset)),
+            ..fields
+        }
     }
 
     /// Returns the numbers of a decision that PHP code has made. The time per token follows from

@@ -34,7 +34,10 @@ const ID: Info = untyped(c"id");
 const LIMIT: Info = required(c"limit", Type::INT);
 
 // Return types and parameters that several methods share.
-const ATTEMPT: &[Info] = &[returns(0, Type::class(c"TokenBucket\\Decision")), TOKENS];
+const ATTEMPT: &[Info] = &[
+    returns(0, Type::class(c"TokenBucket\\Decision")), TOKENS,
+    optional(c"floor", Type::INT.or(Type::FLOAT), c"0"),
+];
 const BOOTSTRAP: &[Info] = &[returns(2, Type::NONE), IDENTIFIER, MICROTIME];
 const CONSUME: &[Info] = &[
     returns(4, Type::NONE), IDENTIFIER, MICROTIME, untyped(c"full_microtime"),

@@ -34,3 +34,13 @@ pub fn or(call: &mut Call<'_>, before: u32, missing: i64) -> Result<Number, Thro
         Ok(Number::Int(missing))
     }
 }
+
+/// Returns the sum of two numbers that are valid amounts. The result is finite.
+pub fn sum(a: Number, b: Number) -> Number {
+    if let (Number::Int(a), Number::Int(b)) = (a, b)
+        && let Some(sum) = a.checked_add(b)
+    {
+        return Number::Int(sum);
+    }
+    Number::Float((a.to_float() + b.to_float()).min(f64::MAX))
+}

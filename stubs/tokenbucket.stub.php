@@ -131,18 +131,28 @@ namespace {
         /**
          * Takes tokens if the bucket holds them, and returns the details.
          *
+         * With a floor, the tokens are taken only if the bucket still holds $floor tokens
+         * afterwards. So a call with a floor leaves tokens for more important calls without one. It
+         * is denied with the reason 'below_floor' if only the floor denies it.
+         *
          * Over a storage that is written in PHP, remaining is 0. retryAfter and resetAfter are
          * upper bounds, unless the bucket is in debt.
+         *
+         * @param int|float $tokens 0 or more. A call is always denied if $tokens and $floor exceed
+         *     the capacity
+         * @param int|float $floor the tokens that the call leaves in the bucket, 0 or more
+         * @throws LogicException for a floor over a storage that is written in PHP
          */
-        public function attempt(int|float $tokens = 1): TokenBucket\Decision {}
+        public function attempt(int|float $tokens = 1, int|float $floor = 0): TokenBucket\Decision {}
 
         /**
          * Returns the decision that attempt() would return now, and takes no tokens. A bucket
          * without a record is full.
          *
+         * @param int|float $floor as in attempt()
          * @throws LogicException over a storage that is written in PHP
          */
-        public function peek(int|float $tokens = 1): TokenBucket\Decision {}
+        public function peek(int|float $tokens = 1, int|float $floor = 0): TokenBucket\Decision {}
 
         /**
          * Takes tokens, even if the bucket does not hold them.
@@ -249,8 +259,10 @@ namespace {
         /**
          * Takes tokens from every bucket, or from none.
          *
-         * An element is a bucket, or the list [bucket, tokens] to take another number of tokens. A
-         * bucket that is listed twice is charged twice. Buckets on one Redis server are charged in
+         * An element is a bucket, or the list [bucket, tokens] to take another number of tokens, or
+         * [bucket, tokens, floor] to leave a floor in the bucket as attempt() does. A bucket that is
+         * listed twice is charged twice, and must hold the greatest of its floors afterwards.
+         * Buckets on one Redis server are charged in
          * one atomic operation. Buckets in shared memory are decided at one instant. Otherwise the
          * buckets are checked first, and then charged. Redis and memcached servers are asked at
          * once, in pipelines of up to 500 buckets. Databases are asked in turn, and shared memory
@@ -267,7 +279,7 @@ namespace {
          *     overrides _bootstrap()
          * @throws ValueError if two buckets have one storage and one identifier, but different
          *     quotas
-         * @param non-empty-array<TokenBucket|array{TokenBucket, int|float}> $buckets the buckets;
+         * @param non-empty-array<TokenBucket|array{0: TokenBucket, 1: int|float, 2?: int|float}> $buckets the buckets;
          *     the decision's refusedBy is a key of this array
          * @param int|float $tokens the tokens of each bucket that has no number of its own
          * @return TokenBucket\Decision the decision of the bucket that denies the call. If all
@@ -279,7 +291,7 @@ namespace {
          * Takes a token from each bucket that holds one, as attempt() does. Each bucket decides on
          * its own.
          *
-         * An element is a bucket, or the list [bucket, tokens] to take another number of tokens. A
+         * An element is a bucket, the list [bucket, tokens], or the list [bucket, tokens, floor]. A
          * bucket that is listed twice decides twice, in order. The buckets on one Redis or
          * memcached server take one round trip, up to 500 buckets of one timeout. All servers are
          * asked at once, so servers that hang take one timeout together. The buckets of other
@@ -288,7 +300,7 @@ namespace {
          * back, except over a storage that is written in PHP.
          *
          * @throws TokenBucket\StorageException if a server fails under OnFailure::Throw
-         * @param non-empty-array<TokenBucket|array{TokenBucket, int|float}> $buckets the buckets
+         * @param non-empty-array<TokenBucket|array{0: TokenBucket, 1: int|float, 2?: int|float}> $buckets the buckets
          * @return non-empty-array<TokenBucket\Decision> the decision of each bucket, under the key
          *     of the bucket
          */
@@ -895,8 +907,8 @@ namespace TokenBucket {
         public readonly float $resetAfter;
 
         /**
-         * 'granted', 'insufficient_tokens', 'exceeds_capacity', 'too_many_concurrent', 'contended',
-         * 'table_full', 'unavailable' or 'interrupted'.
+         * 'granted', 'insufficient_tokens', 'exceeds_capacity', 'below_floor', 'too_many_concurrent',
+         * 'contended', 'table_full', 'unavailable' or 'interrupted'.
          */
         public readonly string $reason;
 

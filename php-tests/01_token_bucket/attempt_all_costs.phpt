@@ -33,7 +33,7 @@ $elsewhere = new TokenBucket(new TokenBucketStorageMemory, 'requests', 11, 1);
 print_values(TokenBucket::attemptAll([[$elsewhere, 11], [$tokens, 1]])->allowed);
 echo "-- invalid elements take nothing --\n";
 $requests->reset();
-$bad = [[$tokens], [$tokens, 1, 2], ['bucket' => $tokens, 'cost' => 1], [1, $tokens], [$tokens, '1'], [$tokens, null], []];
+$bad = [[$tokens], [$tokens, 1, 2, 3], [$tokens, 1, '2'], ['bucket' => $tokens, 'cost' => 1], [1, $tokens], [$tokens, '1'], [$tokens, null], []];
 foreach ($bad as $element) {
     check(str_starts_with(thrown(fn() => TokenBucket::attemptAll([$requests, $element])), 'TypeError: '), json_encode($element));
 }
@@ -68,7 +68,7 @@ ValueError: TokenBucket::attemptAll(): Argument #1 ($buckets) must not contain b
 true
 true
 -- invalid elements take nothing --
-TypeError: TokenBucket::attemptAll(): Argument #1 ($buckets) must contain only TokenBucket objects, or lists of a TokenBucket object and a number of tokens
+TypeError: TokenBucket::attemptAll(): Argument #1 ($buckets) must contain only TokenBucket objects, or lists of a TokenBucket object, a number of tokens and possibly a floor
 ValueError: TokenBucket::attemptAll(): Argument #1 ($buckets) must be greater than or equal to 0
 ValueError: TokenBucket::attemptAll(): Argument #1 ($buckets) must be finite
 10.0

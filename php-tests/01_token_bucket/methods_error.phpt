@@ -15,16 +15,19 @@ class Sub extends TokenBucket
 $bucket = new Sub(new TokenBucketStorageMemory, 'x', 10, 1);
 $bucket->consume(4);
 $invalid = function (string $method) use ($bucket) {
+    $most = in_array($method, ['attempt', 'peek'], true) ? 2 : 1;
     foreach ([-1, -0.001, PHP_INT_MIN, NAN, INF, -INF, '-1', 'abc', '1abc', [], new stdClass] as $tokens) {
         echo thrown(fn() => $bucket->$method($tokens)), "\n";
     }
-    echo thrown(fn() => $bucket->$method(1, 2)), "\n";
+    echo thrown(fn() => $bucket->$method(...array_fill(0, $most + 1, 1))), "\n";
     echo thrown(fn() => $bucket->$method(count: 1)), "\n";
 };
 echo "-- consume --\n";
 $invalid('consume');
-echo "-- attempt, peek, refund --\n";
-alike(['attempt', 'peek', 'refund'], $invalid);
+echo "-- attempt, peek --\n";
+alike(['attempt', 'peek'], $invalid);
+echo "-- refund, drain --\n";
+alike(['refund', 'drain'], $invalid);
 echo "-- wait --\n";
 foreach ([-1, -0.001, NAN, -INF, 'abc', []] as $timeout) {
     echo thrown(fn() => $bucket->wait($timeout)), "\n";
@@ -62,7 +65,16 @@ TypeError: TokenBucket::consume(): Argument #1 ($token_count) must be of type in
 TypeError: TokenBucket::consume(): Argument #1 ($token_count) must be of type int|float, stdClass given
 ArgumentCountError: TokenBucket::consume() expects at most 1 argument, 2 given
 Error: Unknown named parameter $count
--- attempt, peek, refund --
+-- attempt, peek --
+ValueError: TokenBucket::…(): Argument #1 ($tokens) must be greater than or equal to 0 (3 times)
+ValueError: TokenBucket::…(): Argument #1 ($tokens) must be finite (3 times)
+ValueError: TokenBucket::…(): Argument #1 ($tokens) must be greater than or equal to 0
+TypeError: TokenBucket::…(): Argument #1 ($tokens) must be of type int|float, string given (2 times)
+TypeError: TokenBucket::…(): Argument #1 ($tokens) must be of type int|float, array given
+TypeError: TokenBucket::…(): Argument #1 ($tokens) must be of type int|float, stdClass given
+ArgumentCountError: TokenBucket::…() expects at most 2 arguments, 3 given
+Error: Unknown named parameter $count
+-- refund, drain --
 ValueError: TokenBucket::…(): Argument #1 ($tokens) must be greater than or equal to 0 (3 times)
 ValueError: TokenBucket::…(): Argument #1 ($tokens) must be finite (3 times)
 ValueError: TokenBucket::…(): Argument #1 ($tokens) must be greater than or equal to 0

@@ -33,6 +33,8 @@ $calls = [
     'reset' => fn() => $bucket->reset(),
     'block' => fn() => $bucket->block(1),
     'drain' => fn() => $bucket->drain(11),
+    'attempt with a floor' => fn() => $bucket->attempt(1, 1),
+    'attemptEach with a floor' => fn() => TokenBucket::attemptEach([[$bucket, 1, 1]]),
     'attemptAll' => fn() => TokenBucket::attemptAll([$bucket]),
     'attemptAll with a native one' => fn() => TokenBucket::attemptAll([$native, $bucket]),
 ];
@@ -68,6 +70,8 @@ refund: LogicException
 reset: LogicException
 block: LogicException
 drain: LogicException
+attempt with a floor: LogicException
+attemptEach with a floor: LogicException
 attemptAll: LogicException
 attemptAll with a native one: LogicException
 0 10.0

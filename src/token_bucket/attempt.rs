@@ -7,37 +7,73 @@ use crate::{decision, exceptions, storage, tokens};
 use gcra::{Decision, Quota, Step};
 use zend::{Call, Number, Object, Thrown, Zval};
 
-/// Implements `attempt(int|float $tokens = 1): TokenBucket\Decision`. Takes the tokens if the
-/// bucket holds them.
+/// Implements `attempt(int|float $tokens = 1, int|float $floor = 0): TokenBucket\Decision`. Takes
+/// the tokens if the bucket holds them and the floor.
 pub fn attempt(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let number = tokens::optional(call, 0)?;
     let bucket = call.this::<Bucket>();
-    *result = if let Some((quota, decision)) = direct(bucket, number, |step| step)? {
+    *result = if call.count() < 2
+        && let Some((quota, decision)) = direct(bucket, number, |step| step)?
+    {
         decision::to_object(&quota, &decision)
     } else {
-        let question = Question::of_latest_plan(bucket, number, 1)?;
-        decision::to_object(&question.plan.quota, &decide(&question)?)
+        let question = question(call, bucket, number, "attempt")?;
+        let decision = decide(&question)?;
+        decision::above(
+            &question.plan.quota,
+            &decision,
+            question.step.floor(),
+            Zval::null(),
+        )
     };
     Ok(())
 }
 
-/// Implements `peek(int|float $tokens = 1): TokenBucket\Decision`. Runs a dry step, which takes
-/// nothing.
+/// Implements `peek(int|float $tokens = 1, int|float $floor = 0): TokenBucket\Decision`. Runs a dry
+/// step, which takes nothing.
 pub fn peek(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let number = tokens::optional(call, 0)?;
     let bucket = call.this::<Bucket>();
-    *result = if let Some((quota, decision)) = direct(bucket, number, Step::dry)? {
+    *result = if call.count() < 2
+        && let Some((quota, decision)) = direct(bucket, number, Step::dry)?
+    {
         decision::to_object(&quota, &decision)
     } else {
-        let question = Question::of_latest_plan(bucket, number, 1)?;
+        let question = question(call, bucket, number, "peek")?;
         let (storage, step) = (question.native("peek")?, question.step.dry());
-        let outcome = storage.take_or_fall_back(question.plan.key(), &step, None)?;
-        decision::to_object(&question.plan.quota, &question.decision(&outcome))
+        let answer = storage.take_or_fall_back(question.plan.key(), &step, None)?;
+        let decision = question.decision(&answer);
+        decision::above(
+            &question.plan.quota,
+            &decision,
+            question.step.floor(),
+            Zval::null(),
+        )
     };
     Ok(())
 }
 
-/// Decides a call that needs only a step in shared memory and no PHP code. `changed` returns the
+/// Derives the question of a call that [`direct`] has not decided. [`direct`] decides no call with
+/// a floor.
+///
+/// # Errors
+/// Fails as [`Question::of`] and [`Question::leave`] do.
+fn question<'a>(
+    call: &mut Call<'_>,
+    bucket: &'a Object<Bucket>,
+    number: Number,
+    method: &str,
+) -> Result<Question<'a>, Thrown> {
+    if call.count() < 2 {
+        return Question::of_latest_plan(bucket, number, 1);
+    }
+    let floor = call.number(2)?;
+    let mut question = Question::of(bucket, number, 1)?;
+    question.leave(floor, 2, method)?;
+    Ok(question)
+}
+
+/// Decides a call without a floor that needs only a step in shared memory and no PHP code.
 /// step that runs. Returns `None` for other calls, which need a [`Question`].
 ///
 /// Returns also the quota, because PHP code may change the bucket when the decision becomes an

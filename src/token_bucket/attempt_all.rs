@@ -8,7 +8,7 @@ use crate::storage::Storage;
 use crate::{decision, tokens};
 use ext_php_rs::types::ZendHashTable;
 use gcra::batch::{Batch, Batched, Few, Grouped, Taken, sum, take_all};
-use gcra::{Decision, Quota, Ticket, Ticks, Timestamp, boot_clock};
+use gcra::{Decision, Ticket, Ticks, Timestamp, boot_clock};
 use stores::remote::time_left::TimeLeft;
 use zend::{Call, Number, Thrown, Zval, throw};
 
@@ -17,21 +17,21 @@ use zend::{Call, Number, Thrown, Zval, throw};
 pub fn attempt_all(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let list = call.array(1)?;
     let number = tokens::optional(call, 1)?;
-    let (quota, decision, refused_by) = decide(list, number)?;
-    *result = decision::refused_by(&quota, &decision, refused_by);
+    *result = decide(list, number)?;
     Ok(())
 }
 
-/// Takes the tokens of all buckets or of none. Returns the quota and the decision of one bucket,
-/// and the key of a bucket that refused, or null.
-fn decide(list: &ZendHashTable, number: Number) -> Result<(Quota, Decision, Zval), Thrown> {
-    let elements = elements(list, number)?;
-    let questions = questions(&elements)?;
-    let (index, decision) = match &questions[..] {
+/// Takes the tokens of all buckets or of none. Returns the PHP object for the decision of one
+/// bucket.
+fn decide(list: &ZendHashTable, number: Number) -> Result<Zval, Thrown> {
+    let elements = elements(list)?;
+    let questions = questions(&elements, number, "attemptAll")?;
+    let (index, decision, floor) = match &questions[..] {
         // One bucket needs no batch, which takes longer.
         [question] => {
             let storage = storages(&questions)?[0];
-            (0, question.decision(&question.take(storage)?))
+            let decision = question.decision(&question.take(storage)?);
+            (0, decision, question.step.floor())
         }
         _ => decide_batch(&questions)?,
     };
@@ -40,11 +40,13 @@ fn decide(list: &ZendHashTable, number: Number) -> Result<(Quota, Decision, Zval
     } else {
         elements[index].key.shallow_clone()
     };
-    Ok((questions[index].plan.quota, decision, refused_by))
+    let quota = &questions[index].plan.quota;
+    Ok(decision::above(quota, &decision, floor, refused_by))
 }
 
-/// Takes the tokens of all buckets or of none. Returns the index of one bucket and its decision.
-fn decide_batch(questions: &[Question<'_>]) -> Result<(usize, Decision), Thrown> {
+/// Takes the tokens of all buckets or of none. Returns the index of one bucket, its decision and the
+/// ticks of its floor.
+fn decide_batch(questions: &[Question<'_>]) -> Result<(usize, Decision, Ticks), Thrown> {
     let storages = storages(questions)?;
     let tickets = questions.iter().enumerate();
     let mut tickets: Few<_> = tickets.map(|(index, it)| it.ticket(index)).collect();
@@ -66,10 +68,11 @@ fn decide_batch(questions: &[Question<'_>]) -> Result<(usize, Decision), Thrown>
     };
     let quota = &questions[taken.index].plan.quota;
     let decision = Decision {
+        verdict: taken.step.reason(&taken.outcome),
         fallback: calls.fallback[taken.index],
         ..Decision::new(quota, &taken.step, &taken.outcome)
     };
-    Ok((taken.index, decision))
+    Ok((taken.index, decision, taken.step.floor()))
 }
 
 /// Returns the storage of each bucket.

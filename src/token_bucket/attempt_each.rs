@@ -14,8 +14,8 @@ use zend::{Call, Number, Thrown, Zval, value};
 /// Implements `attemptEach(array $buckets): array`. Returns the decision of each bucket under the
 /// bucket's key.
 pub fn attempt_each(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
-    let elements = elements(call.array(1)?, Number::Int(1))?;
-    let questions = questions(&elements)?;
+    let elements = elements(call.array(1)?)?;
+    let questions = questions(&elements, Number::Int(1), "attemptEach")?;
     let mut calls = Calls {
         questions: &questions,
         decisions: vec![None; questions.len()],
@@ -28,8 +28,8 @@ pub fn attempt_each(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown
     let mut decisions = value::of_list([]).ok_or(Thrown)?;
     for (index, element) in elements.iter().enumerate() {
         let decision = calls.decisions[index].ok_or(Thrown)?;
-        let quota = &questions[index].plan.quota;
-        let decision = decision::to_object_beside_memory(quota, &decision);
+        let Question { plan, step, .. } = &questions[index];
+        let decision = decision::to_object_beside_memory(&plan.quota, &decision, step.floor());
         let key = value::to_string(&element.key).ok_or(Thrown)?;
         value::insert(&mut decisions, value::bytes(&key), decision);
     }

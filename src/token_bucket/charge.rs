@@ -72,7 +72,7 @@ fn charged(
 ) -> Result<Decision, Thrown> {
     question.step = Step {
         cost,
-        max_wait: MAX_WAIT,
+        max_wait: MAX_WAIT.cast_signed(),
         ..question.step
     };
     let decision = question.decision(&question.take(question.native(method)?)?);

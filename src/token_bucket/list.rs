@@ -6,65 +6,76 @@ use ext_php_rs::types::ZendHashTable;
 use gcra::batch::Few;
 use zend::{Kept, Number, Object, Thrown, Zval, throw, value};
 
-/// Returns the elements of the array. `number` is the number of tokens of an element that does not
-/// contain one.
+/// Returns the elements of the array.
 ///
 /// # Errors
 /// Throws `ValueError` for an empty array, and `TypeError` for an invalid element.
-pub fn elements(list: &ZendHashTable, number: Number) -> Result<Few<Element>, Thrown> {
+pub fn elements(list: &ZendHashTable) -> Result<Few<Element>, Thrown> {
     if list.is_empty() {
         return Err(throw::argument_value(1, "must not be empty"));
     }
     let mut elements = Few::new();
     for (key, element) in value::entries(list) {
-        elements.push(Element::of(key, element, number)?);
+        elements.push(Element::of(key, element)?);
     }
     Ok(elements)
 }
 
-/// Derives the question of each element. This may run PHP code, which may change the array.
+/// Derives the question of each element of the array that `method` takes. `number` is the number of
+/// tokens of an element that does not contain one. This may run PHP code, which may change the
+/// array.
 ///
 /// # Errors
-/// Fails as [`Question::of`] does.
-pub fn questions(elements: &[Element]) -> Result<Few<Question<'_>>, Thrown> {
+/// Fails as [`Question::of`] and [`Question::leave`] do.
+pub fn questions<'a>(
+    elements: &'a [Element],
+    number: Number,
+    method: &str,
+) -> Result<Few<Question<'a>>, Thrown> {
     let mut questions = Few::new();
     for element in elements {
-        questions.push(element.question()?);
+        questions.push(element.question(number)?);
+        if let Some(floor) = element.floor
+            && let Some(question) = questions.last_mut()
+        {
+            question.leave(floor, 1, method)?;
+        }
     }
     Ok(questions)
 }
 
-/// An element of the array: a bucket, or a list of a bucket and its tokens.
+/// An element of the array: a bucket, or a list of a bucket, its tokens and possibly its floor.
 pub struct Element {
     /// The key of the element in the array.
     pub key: Zval,
     /// The bucket. It is held, because PHP code that runs during the call may overwrite an element
     /// that is a PHP reference.
     bucket: Kept,
-    number: Number,
-    /// The number of the argument that contains `number`.
-    argument: u32,
+    /// The number of tokens, if the element contains one.
+    number: Option<Number>,
+    /// The tokens that the call leaves in the bucket, if the element contains them.
+    floor: Option<Number>,
 }
 
 impl Element {
-    /// Reads an element. `number` is the number of tokens if the element does not contain one.
-    fn of(key: Zval, element: &Zval, number: Number) -> Result<Self, Thrown> {
+    /// Reads an element.
+    fn of(key: Zval, element: &Zval) -> Result<Self, Thrown> {
         let wrong = || {
             throw::argument_type(
                 1,
-                "must contain only TokenBucket objects, or lists of a TokenBucket object and a \
-                 number of tokens",
+                "must contain only TokenBucket objects, or lists of a TokenBucket object, a number of \
+                 tokens and possibly a floor",
             )
         };
-        let (bucket, own) = match element.array() {
-            None => (element, None),
-            Some(pair) => {
-                let at = |index| pair.get_index(index).map(value::dereference);
-                let (bucket, own) = at(0)
-                    .zip(at(1))
-                    .filter(|_| pair.len() == 2)
-                    .ok_or_else(wrong)?;
-                (bucket, Some(value::as_number(own).ok_or_else(wrong)?))
+        let (bucket, number, floor) = match element.array() {
+            None => (element, None, None),
+            Some(list) => {
+                let at = |index| list.get_index(index).map(value::dereference);
+                let number = |index| at(index).and_then(value::as_number);
+                let (bucket, tokens, floor) = (at(0), number(1), number(2));
+                let length = 2 + usize::from(floor.is_some());
+                let whole = bucket.filter(|_| tokens.is_some() && list.len() == length);
+                (whole.ok_or_else(wrong)?, tokens, floor)
             }
         };
         value::object(bucket)
@@ -73,13 +84,18 @@ impl Element {
         Ok(Self {
             key,
             bucket: bucket.shallow_clone().into(),
-            number: own.unwrap_or(number),
-            argument: if own.is_some() { 1 } else { 2 },
+            number,
+            floor,
         })
     }
 
-    fn question(&self) -> Result<Question<'_>, Thrown> {
+    /// `number` is the argument after the array.
+    fn question(&self, number: Number) -> Result<Question<'_>, Thrown> {
         let bucket = value::object(&self.bucket).and_then(Object::<Bucket>::of);
-        Question::of(bucket.ok_or(Thrown)?, self.number, self.argument)
+        let bucket = bucket.ok_or(Thrown)?;
+        match self.number {
+            Some(own) => Question::of(bucket, own, 1),
+            None => Question::of(bucket, number, 2),
+        }
     }
 }

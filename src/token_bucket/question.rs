@@ -3,8 +3,8 @@
 use super::bucket::{Bucket, with_latest_plan, with_plan};
 use super::overrides;
 use super::plan::{Plan, STORAGE};
-use crate::exceptions;
 use crate::storage::{self, Storage};
+use crate::{exceptions, tokens};
 use gcra::clock::TICKS_PER_MICROSECOND;
 use gcra::step::MAX_WAIT;
 use gcra::{Decision, Denial, Outcome, Sourced, Step, Ticket, Ticks, Timestamp};
@@ -101,10 +101,15 @@ impl<'a> Question<'a> {
     /// # Errors
     /// Throws `LogicException` for a userland storage.
     pub fn native(&self, method: &str) -> Result<&dyn Storage, Thrown> {
+        self.native_for(method, "")
+    }
+
+    /// Does the same as [`Question::native`]. `what` describes the unsupported call.
+    fn native_for(&self, method: &str, what: &str) -> Result<&dyn Storage, Thrown> {
         match &self.home {
             Home::Native(storage) => Ok(&**storage),
             Home::Userland(_) => Err(throw::logic(&format!(
-                "TokenBucket::{method}() needs one of the extension's own storages"
+                "TokenBucket::{method}(){what} needs one of the extension's own storages"
             ))),
         }
     }
@@ -129,7 +134,36 @@ impl<'a> Question<'a> {
         }
         let rounding = self.plan.quota.rounding(max_wait);
         let max_wait = max_wait + rounding.max(TICKS_PER_MICROSECOND);
-        self.step.max_wait = max_wait.min(MAX_WAIT);
+        self.step.max_wait = max_wait.min(MAX_WAIT).cast_signed();
+    }
+
+    /// Lets the call leave at least `floor` tokens in the bucket. Errors refer to the PHP argument at
+    /// position `argument` of `method`. May run PHP code.
+    ///
+    /// The ticks of the floor are the cost of all tokens minus the cost of the call, so that a full
+    /// bucket grants a call that leaves the rest of the capacity.
+    ///
+    /// # Errors
+    /// Throws `ValueError` for an invalid number, and `LogicException` for a userland storage.
+    pub fn leave(&mut self, floor: Number, argument: u32, method: &str) -> Result<(), Thrown> {
+        let tokens = tokens::amount(floor);
+        let tokens = tokens.map_err(|error| exceptions::bad_amount(argument, error))?;
+        if tokens.is_zero() {
+            return Ok(());
+        }
+        let grain = self.native_for(method, " with a floor")?.grain();
+        let all = tokens::sum(self.number, floor);
+        let step = self.plan.step(all);
+        let step = step.map_err(|error| exceptions::bad_amount(argument, error))?;
+        let cost = if step.exceeds_capacity() {
+            self.step.span + grain.ticks()
+        } else if self.plan.overrides.tokens_to_seconds {
+            overrides::step(self.bucket, self.plan.overrides, all, grain)?.cost
+        } else {
+            step.cost
+        };
+        self.step.max_wait = -cost.saturating_sub(self.step.cost).cast_signed();
+        Ok(())
     }
 
     /// Returns the object of the storage.
@@ -161,11 +195,12 @@ impl<'a> Question<'a> {
         storage.take_or_fall_back(key, step, first)
     }
 
-    /// Returns the denial of a call that waits, if its tokens would be there too late. `first` is
-    /// the state after the call that `_bootstrap()` has proposed. A call that does not wait takes
+    /// Returns the denial of a call that waits or has a floor, if its tokens would be there too late. `first` is
+    /// the state after the call that `_bootstrap()` has proposed. Any other call takes
     /// its tokens from the proposal in any case, as in the userland class.
     fn too_late(&self, first: Timestamp, now: Timestamp) -> Option<Outcome> {
-        let is_late = self.step.max_wait > 0 && first > now + self.step.max_wait;
+        let max_wait = self.step.max_wait;
+        let is_late = max_wait != 0 && first > now.saturating_add_signed(max_wait);
         let empty_at = first.saturating_sub(self.step.cost);
         is_late.then(|| Outcome::denied(Denial::Insufficient, empty_at, now))
     }
@@ -174,10 +209,11 @@ impl<'a> Question<'a> {
     /// cannot wait.
     pub fn decision(&self, outcome: &Sourced<Outcome>) -> Decision {
         let step = Step {
-            max_wait: 0,
+            max_wait: self.step.max_wait.min(0),
             ..self.step
         };
         Decision {
+            verdict: step.reason(&outcome.value),
             fallback: outcome.fallback,
             ..Decision::new(&self.plan.quota, &step, &outcome.value)
         }

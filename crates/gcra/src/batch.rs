@@ -17,7 +17,6 @@
 //! A step of a batch is a [`Ticket`], which states its place in the caller's list. So tickets can
 //! be sorted, and a denial still names the step that was denied.
 
-use crate::clock::Ticks;
 use crate::key::Key;
 use crate::quota::MAX_SPAN;
 use crate::step::{Outcome, Step};
@@ -190,25 +189,31 @@ pub fn take_all<B: Batch>(batch: &mut B) -> Result<Batched, B::Error> {
 }
 
 /// Returns the first ticket that is denied if the tickets run in order on a bucket that has denied
-/// their sum with this outcome.
+/// their sum with this outcome. Each one must leave the greatest floor.
 fn denied<'a, 'k>(tickets: &'a [Ticket<'k>], mut outcome: Outcome) -> Option<&'a Ticket<'k>> {
+    let max_wait = sum(tickets).max_wait;
     tickets.iter().find(|ticket| {
-        outcome = ticket.step.decide(outcome.empty_at, outcome.now);
+        let step = Step {
+            max_wait,
+            ..ticket.step
+        };
+        outcome = step.decide(outcome.empty_at, outcome.now);
         !outcome.granted()
     })
 }
 
 /// Returns one step that takes the tokens of all tickets on one bucket, at least one. Their steps
-/// have one quota.
+/// have one quota. The bucket must hold the greatest of their floors afterwards.
 #[must_use]
 pub fn sum(tickets: &[Ticket<'_>]) -> Step {
-    let costs = tickets.iter().map(|ticket| ticket.step.cost);
-    let cost = costs.fold(0, Ticks::saturating_add);
-    Step {
-        // A cost above the limit exceeds every capacity.
-        cost: cost.min(MAX_SPAN + 1),
-        ..tickets[0].step
+    let mut all = tickets[0].step;
+    for Ticket { step, .. } in &tickets[1..] {
+        all.cost = all.cost.saturating_add(step.cost);
+        all.max_wait = all.max_wait.min(step.max_wait);
     }
+    // A cost above the limit exceeds every capacity.
+    all.cost = all.cost.min(MAX_SPAN + 1);
+    all
 }
 
 #[cfg(test)]
@@ -270,6 +275,23 @@ mod tests {
         assert_eq!(Taken::of(&tickets, crowded).index, 0);
         let granted = sum(&tickets).decide(now - 6, now);
         assert_eq!(Taken::of(&tickets, granted).index, 0);
+    }
+
+    #[test]
+    fn a_sum_leaves_the_greatest_floor_in_every_order() {
+        for floors in [[0, -4], [-4, 0], [-4, -2]] {
+            let mut tickets = tickets(&["a"; 2]);
+            for (ticket, max_wait) in tickets.iter_mut().zip(floors) {
+                (ticket.step.cost, ticket.step.max_wait) = (3, max_wait);
+            }
+            let now = Timestamp(100);
+            for (held, index) in [(9, 1), (6, 0)] {
+                let outcome = sum(&tickets).decide(now - held, now);
+                assert!(!outcome.granted());
+                assert_eq!(Taken::of(&tickets, outcome).index, index, "{floors:?}");
+            }
+            assert!(sum(&tickets).decide(now - 10, now).granted());
+        }
     }
 
     #[test]

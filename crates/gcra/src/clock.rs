@@ -37,7 +37,7 @@ impl Timestamp {
     #[inline]
     #[must_use]
     pub const fn signed_since(self, other: Self) -> i64 {
-        self.0.cast_signed() - other.0.cast_signed()
+        self.0.wrapping_sub(other.0).cast_signed()
     }
 
     /// Returns the instant `span` ticks later, at most [`Timestamp::MAX`].

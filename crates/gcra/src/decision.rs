@@ -64,7 +64,7 @@ pub fn retry_after(step: &Step, outcome: &Outcome) -> Option<Ticks> {
     match outcome.verdict {
         Verdict::Granted => Some(0),
         Verdict::Denied(denial) => match denial {
-            Denial::Insufficient | Denial::Interrupted => Some(retry()),
+            Denial::Insufficient | Denial::BelowFloor | Denial::Interrupted => Some(retry()),
             Denial::ExceedsCapacity => None,
             Denial::Contended | Denial::TableFull => Some(retry().max(CROWDED_RETRY)),
             Denial::Unavailable => Some(UNAVAILABLE_RETRY),
@@ -73,7 +73,8 @@ pub fn retry_after(step: &Step, outcome: &Outcome) -> Option<Ticks> {
 }
 
 impl Decision {
-    /// Computes the decision of a store from the `outcome` of `step` under `quota`.
+    /// Computes the decision of a store from the `outcome` of `step` under `quota`. A step with a
+    /// floor needs [`Step::reason`], too.
     #[must_use]
     pub fn new(quota: &Quota, step: &Step, outcome: &Outcome) -> Self {
         Self {

@@ -81,7 +81,7 @@ impl MemoryStore {
     pub fn take(&self, key: Key<'_>, step: &Step, first: Option<Timestamp>) -> Outcome {
         let now = self.now.get();
         let step = Step {
-            max_wait: step.max_wait.min(self.left()),
+            max_wait: step.max_wait.min(self.left().cast_signed()),
             ..*step
         };
         let mut records = self.records.borrow_mut();

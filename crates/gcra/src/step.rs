@@ -20,6 +20,9 @@
 //! Reservations use this to serve callers in order of arrival. Charges that must not be denied use
 //! it, too.
 //!
+//! A negative `max_wait` is a floor: a grant must leave the tokens of that many ticks in the bucket.
+//! Less important callers have a floor, so that they leave tokens to more important ones.
+//!
 //! Worked example: capacity 10, one token a second, empty at second 100. At second 103.5 the bucket
 //! holds 3.5 tokens. Taking 3 moves `empty_at` to 103. Taking 4 is denied, and succeeds at 104.
 
@@ -48,8 +51,9 @@ pub struct Step {
     /// free. At most 2^60 ticks.
     pub max_debt: Ticks,
     /// The most ticks by which a grant may push `empty_at` into the future. 0 if the step needs all
-    /// its tokens now, or if `max_debt` is not 0. At most [`MAX_WAIT`].
-    pub max_wait: Ticks,
+    /// its tokens now, or if `max_debt` is not 0. At most [`MAX_WAIT`]. If it is negative, a grant
+    /// leaves `empty_at` that many ticks or more in the past. At least `-2^60`.
+    pub max_wait: i64,
     /// True for a step that returns a verdict and changes nothing.
     pub dry: bool,
 }
@@ -76,7 +80,7 @@ pub enum Verdict {
 
 impl Verdict {
     /// Every verdict, in the order of [`Verdict::number`].
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Granted,
         Self::Denied(Denial::Insufficient),
         Self::Denied(Denial::ExceedsCapacity),
@@ -84,6 +88,7 @@ impl Verdict {
         Self::Denied(Denial::TableFull),
         Self::Denied(Denial::Unavailable),
         Self::Denied(Denial::Interrupted),
+        Self::Denied(Denial::BelowFloor),
     ];
 
     /// Returns the place of the verdict in [`Verdict::ALL`].
@@ -107,6 +112,7 @@ impl Verdict {
                 Denial::TableFull => "table_full",
                 Denial::Unavailable => "unavailable",
                 Denial::Interrupted => "interrupted",
+                Denial::BelowFloor => "below_floor",
             },
         }
     }
@@ -133,6 +139,9 @@ pub enum Denial {
     Unavailable,
     /// A signal ended the wait for tokens. A step never returns this.
     Interrupted,
+    /// The bucket holds that many tokens, but a grant would not leave the floor. A step never
+    /// returns this. [`Step::reason`] tells it from [`Denial::Insufficient`].
+    BelowFloor,
 }
 
 impl Step {
@@ -160,7 +169,8 @@ impl Step {
     #[inline]
     #[must_use]
     pub const fn exceeds_capacity(&self) -> bool {
-        self.cost > self.span + self.max_wait
+        // The cost is below 2^63, and each other number is at most 2^60.
+        self.cost.cast_signed() > self.span.cast_signed() + self.max_wait
     }
 
     /// Returns the same step as a dry step, which changes nothing.
@@ -182,8 +192,8 @@ impl Step {
     #[must_use]
     pub fn decide(&self, empty_at: Timestamp, now: Timestamp) -> Outcome {
         let next = self.next(empty_at, now);
-        // Both terms are below 2^62.
-        if next <= self.drained(now) + self.max_wait {
+        // Both instants are below 2^63.
+        if next.signed_since(self.drained(now)) <= self.max_wait {
             let empty_at = if self.dry { empty_at } else { next };
             return Outcome {
                 verdict: Verdict::Granted,
@@ -260,8 +270,13 @@ impl Step {
     }
 
     /// Returns the first drain tick that is not before `instant`.
+    #[inline]
     fn drains(&self, instant: Timestamp) -> Timestamp {
-        instant.ceil(self.tick.get())
+        if self.tick.get() == 1 {
+            instant
+        } else {
+            instant.ceil(self.tick.get())
+        }
     }
 
     /// Returns the tokens that the bucket holds at `now`, as the ticks in which they refill.
@@ -273,8 +288,32 @@ impl Step {
     /// Returns the ticks until this step would be granted, if no other call took tokens.
     #[must_use]
     pub fn retry_after(&self, empty_at: Timestamp, now: Timestamp) -> Ticks {
-        let granted_at = self.next(empty_at, now).saturating_sub(self.max_wait);
+        let granted_at = self.next(empty_at, now);
+        let granted_at = granted_at.saturating_add_signed(-self.max_wait);
         self.drains(granted_at).saturating_since(now)
+    }
+
+    /// Returns the ticks in which the tokens refill that a grant must leave in the bucket.
+    #[must_use]
+    pub fn floor(&self) -> Ticks {
+        self.max_wait.min(0).unsigned_abs()
+    }
+
+    /// Returns the verdict of `outcome` with the reason for callers. A denial is below the floor if
+    /// the same step without its floor would be granted.
+    #[must_use]
+    pub fn reason(&self, outcome: &Outcome) -> Verdict {
+        let floorless = Self {
+            max_wait: 0,
+            ..*self
+        };
+        if outcome.verdict == Verdict::Denied(Denial::Insufficient)
+            && self.max_wait < 0
+            && floorless.decide(outcome.empty_at, outcome.now).granted()
+        {
+            return Verdict::Denied(Denial::BelowFloor);
+        }
+        outcome.verdict
     }
 
     /// Returns the ticks from `now` until the debt of the bucket is repaid. Returns 0 if the bucket
@@ -409,6 +448,27 @@ mod tests {
         assert_eq!(peek, step.dry().decide(Timestamp::ZERO, NOW));
         let never = Step::new(11, 10).decide_first(Some(Timestamp(90)), NOW);
         assert_eq!(never.verdict, Verdict::Denied(Denial::ExceedsCapacity));
+    }
+
+    #[test]
+    fn a_floor_leaves_tokens_in_the_bucket() {
+        let step = Step {
+            max_wait: -4,
+            ..Step::new(3, 10)
+        };
+        let at = Timestamp;
+        assert_eq!(step.decide(at(93), NOW).empty_at, at(96), "it leaves four");
+        let denied = step.decide(at(94), NOW);
+        assert_eq!(denied.verdict, Verdict::Denied(Denial::Insufficient));
+        assert_eq!(step.reason(&denied), Verdict::Denied(Denial::BelowFloor));
+        assert_eq!(step.retry_after(at(94), NOW), 1);
+        let empty = step.decide(at(98), NOW);
+        assert_eq!(step.reason(&empty), empty.verdict);
+        for (cost, exceeds) in [(6, false), (7, true)] {
+            let step = Step { cost, ..step };
+            assert_eq!(step.exceeds_capacity(), exceeds);
+            assert_eq!(step.decide(Timestamp::ZERO, NOW).granted(), !exceeds);
+        }
     }
 
     #[test]

@@ -15,6 +15,8 @@ mod admission;
 mod blocks;
 #[path = "laws/debts.rs"]
 mod debts;
+#[path = "laws/floors.rs"]
+mod floors;
 #[path = "laws/give_backs.rs"]
 mod give_backs;
 #[path = "laws/history.rs"]

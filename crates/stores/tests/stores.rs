@@ -177,7 +177,7 @@ fn a_charged_denial_stops_at_the_debt() {
 /// Returns a step for `n` tokens of a bucket of [`CAPACITY`] that may wait for `hours`.
 fn reserve(n: u64, hours: u64) -> Step {
     Step {
-        max_wait: hours * HOUR,
+        max_wait: (hours * HOUR).cast_signed(),
         ..take(n)
     }
 }
@@ -351,7 +351,7 @@ fn a_debt_outlives_the_span_of_its_bucket() {
     homes::each(|home| {
         let key = home.key(b"outlives");
         let small = |n| Step {
-            max_wait: HOUR,
+            max_wait: HOUR.cast_signed(),
             ..Step::new(n * MILLISECOND, 2 * MILLISECOND)
         };
         // A debt of 2,000 seconds.
@@ -407,11 +407,13 @@ fn every_answer_is_the_steps_own() {
                 continue;
             }
             let span = (1 + below(20)) * HOUR;
-            let max_wait = below(3) * below(9) * HOUR;
+            let wait = below(3) * below(9) * HOUR;
+            let floor = (below(3) == 0).then(|| below(span / MICROSECOND) * MICROSECOND);
+            let max_wait = floor.map_or(wait.cast_signed(), |floor| -floor.cast_signed());
             let step = Step {
                 cost: match below(8) {
                     0 => 0,
-                    1 => span + max_wait,
+                    1 => span.saturating_add_signed(max_wait),
                     _ => below(span / MICROSECOND) * MICROSECOND,
                 },
                 span,

@@ -183,7 +183,7 @@ impl Database<'_> {
             age: first.max(least),
             tick,
             debt: micros(step.max_debt),
-            wait: micros(step.max_wait),
+            wait: micros_ago(step.max_wait),
             ..Values::of(&ask.name)
         };
         match self.made.dialect {

@@ -247,6 +247,52 @@ final class Contract
         $this->is(3.0, $first->drain(5)->remaining, 'a bucket that starts with 3');
     }
 
+    private function floors(): void
+    {
+        $bucket = $this->bucket($this->name());
+        $this->is([true, 7.0], [($granted = $bucket->attempt(3, 7))->allowed, $granted->remaining], 'all but the floor');
+        $denied = $bucket->attempt(1, 7);
+        $this->is([false, 'below_floor', 7.0, 1000.0], [
+            $denied->allowed, $denied->reason, $denied->remaining, round($denied->retryAfter, -2),
+        ], 'below the floor');
+        $this->is(['below_floor', 'granted'], [$bucket->peek(1, 7)->reason, $bucket->peek(1, 6)->reason], 'peeks');
+        $this->is([true, true], [$bucket->consume(4), $bucket->attempt(1, 2)->allowed], 'without a floor, and with a lower one');
+        $this->is(['insufficient_tokens', 3000.0], [
+            ($denied = $bucket->attempt(3, 2))->reason, round($denied->retryAfter, -2),
+        ], 'too few tokens without the floor');
+        $this->is(['exceeds_capacity', 'exceeds_capacity'], [
+            $bucket->attempt(3, 8)->reason, $bucket->peek(0, 10.5)->reason,
+        ], 'more than the capacity');
+        $this->is(['below_floor', 'granted'], [$bucket->attempt(0, 2.5)->reason, $bucket->attempt(0, 2)->reason], 'nothing');
+        // The time per token is rounded, and the sum is still that of the capacity.
+        foreach ([[10, 0.003, 3], [7, 1 / 86400, 1], [2.5, 0.0007, 0.5], [6, 4e9, 2]] as [$capacity, $rate, $tokens]) {
+            $this->is(true, $this->bucket($this->name(), $capacity, $rate)->attempt($tokens, $capacity - $tokens)->allowed, "$tokens of $capacity");
+        }
+        // A bucket that is listed twice holds the greatest of its floors afterwards.
+        foreach ([[[2, 0], [1, 7]], [[1, 7], [2, 0]], [[1, 5], [2, 7]]] as [[$first, $floor], [$second, $other]]) {
+            $bucket = $this->bucket($this->name());
+            $twice = [[$bucket, $first, $floor], [$bucket, $second, $other]];
+            $this->is([true, 7.0], [($all = TokenBucket::attemptAll($twice))->allowed, $all->remaining], "$floor and $other");
+            $this->is(['below_floor', 7.0], [
+                ($all = TokenBucket::attemptAll($twice))->reason, $bucket->peek()->remaining,
+            ], "$floor and $other again");
+            $each = TokenBucket::attemptEach($twice);
+            $expected = [$floor < 7 ? 'granted' : 'below_floor', $other < 7 ? 'granted' : 'below_floor'];
+            $this->is($expected, array_column($each, 'reason'), "each of $floor and $other");
+        }
+        $bucket = $this->bucket($this->name());
+        $elsewhere = new TokenBucket(new TokenBucketStorageMemory, 'x', 10, 0.001);
+        $this->is([true, false], [
+            TokenBucket::attemptAll([$elsewhere, [$bucket, 5, 5]])->allowed, TokenBucket::attemptAll([$elsewhere, [$bucket, 1, 5]])->allowed,
+        ], 'mixed storages');
+        $this->is([9.0, 5.0], [$elsewhere->peek()->remaining, $bucket->peek()->remaining], 'mixed storages: left');
+        $first = new StartsWith($this->storage, $this->name(), 10, 0.001);
+        $first->initial = 3;
+        $this->is([false, true, true], [
+            $first->attempt(1, 4)->allowed, $first->attempt(1, 3)->allowed, $first->attempt(1, 2)->allowed,
+        ], 'a bucket that starts with 3');
+    }
+
     private function fractions(): void
     {
         $bucket = $this->bucket($this->name(), 2.5);

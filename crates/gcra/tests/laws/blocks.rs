@@ -87,8 +87,8 @@ fn judge(history: &[(Ticks, Act)], raise: Raise) -> Result<(), String> {
             Act::Take(cost, _) | Act::Charge(cost) => {
                 let (max_wait, in_debt) = match act {
                     Act::Take(_, 0) => (0, cost),
-                    Act::Take(_, wait) => (wait, 0),
-                    _ => (MAX_WAIT, 0),
+                    Act::Take(_, wait) => (wait.cast_signed(), 0),
+                    _ => (MAX_WAIT.cast_signed(), 0),
                 };
                 let step = Step {
                     max_wait,

@@ -47,7 +47,7 @@ fn run(history: &[(Ticks, Act)], after: After) -> Vec<Taken> {
             Act::Charge(cost) => (cost, MAX_WAIT),
         };
         let step = Step {
-            max_wait,
+            max_wait: max_wait.cast_signed(),
             ..Step::new(cost, SPAN)
         };
         let outcome = step.decide(empty_at, now);

@@ -58,7 +58,7 @@ fn greatest_excess(history: &[(Ticks, Act)], most: usize, worth: Worth) -> i128 
         now += gap;
         let mut take = |cost, max_wait| {
             let step = Step {
-                max_wait,
+                max_wait: Ticks::cast_signed(max_wait),
                 ..Step::new(cost, SPAN)
             };
             let outcome = step.decide(empty_at, now);

@@ -163,6 +163,8 @@ pub struct Call {
     pub max_debt: Part,
     /// The greatest debt that a grant causes, if denied calls cause none.
     pub max_wait: Part,
+    /// True if `max_wait` is the floor of the call.
+    pub is_floor: bool,
     pub kind: Kind,
 }
 
@@ -202,13 +204,19 @@ impl Call {
         }
     }
 
-    /// Returns the call's step, which waits for its tokens if denials are free.
+    /// Returns the call's step, which waits for its tokens or has a floor if denials are free.
     pub fn patient_step(&self, quota: &Quota, asked: Asked) -> Step {
         let step = self.stern_step(quota, asked);
         let max_wait = if step.max_debt == 0 {
-            self.max_wait.of(quota, MAX_SPAN / 64)
+            self.max_wait.of(quota, MAX_SPAN / 64).cast_signed()
         } else {
             0
+        };
+        // A floor is at most the rest of the capacity.
+        let max_wait = if self.is_floor {
+            -max_wait.min((quota.span() - step.cost).cast_signed())
+        } else {
+            max_wait
         };
         Step { max_wait, ..step }
     }
@@ -228,17 +236,20 @@ pub fn calls(fractions: bool) -> impl Strategy<Value = Vec<Call>> {
         amounts(fractions),
         prop_oneof![free(), parts()],
         prop_oneof![free(), parts()],
-        prop_oneof![free(), parts()],
+        (prop_oneof![free(), parts()], any::<bool>()),
         kinds,
     )
-        .prop_map(|(who, gap, amount, tick, max_debt, max_wait, kind)| Call {
-            who,
-            gap,
-            amount,
-            tick,
-            max_debt,
-            max_wait,
-            kind,
-        });
+        .prop_map(
+            |(who, gap, amount, tick, max_debt, (max_wait, is_floor), kind)| Call {
+                who,
+                gap,
+                amount,
+                tick,
+                max_debt,
+                max_wait,
+                is_floor,
+                kind,
+            },
+        );
     prop::collection::vec(call, 1..60)
 }

@@ -98,7 +98,8 @@ pub struct Draw<'a> {
     pub tick: NonZero<Ticks>,
     /// The greatest debt in ticks up to which denied calls are charged.
     pub max_debt: Ticks,
-    pub max_wait: Ticks,
+    /// The ticks of refill that are lent to a call, or, if negative, that a call must leave.
+    pub max_wait: i64,
     /// True for a request that changes nothing.
     pub dry: bool,
 }

@@ -4,7 +4,7 @@ use super::time_left::TimeLeft;
 use super::{Answer, Ask, Failure, OnFailure, Remote, Reply, Transport, Visit, sure};
 use gcra::batch::{Batched, Few, Grouped, Taken, Ticket, sum};
 use gcra::clock::boot_clock;
-use gcra::step::Outcome;
+use gcra::step::{Outcome, Step};
 use segment::host::Host;
 use segment::slots::counters::By;
 use std::collections::HashMap;
@@ -140,9 +140,14 @@ fn refusal(mine: &[Ticket<'_>], seen: Outcome) -> Option<Taken> {
         return Some(Taken::of(mine, outcome));
     }
     // Under several prefixes, the steps may have different quotas. The store runs them in order.
+    let max_wait = sum(mine).max_wait;
     let mut empty_at = seen.empty_at;
     mine.iter().find_map(|ticket| {
-        let outcome = ticket.step.decide(empty_at, seen.now);
+        let step = Step {
+            max_wait,
+            ..ticket.step
+        };
+        let outcome = step.decide(empty_at, seen.now);
         empty_at = outcome.empty_at;
         (!outcome.granted()).then(|| taken(ticket, outcome))
     })

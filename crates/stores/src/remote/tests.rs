@@ -595,7 +595,7 @@ fn the_fallback_starts_from_the_last_known_state() {
         }));
         assert!(!forgets_a_debt(had_an_outage, |remote, step| {
             let reserved = Step {
-                max_wait: 60 * TICKS_PER_SECOND,
+                max_wait: 60 * TICKS_PER_SECOND.cast_signed(),
                 ..*step
             };
             let answer = remote.take(key(), &reserved, None);

@@ -26,7 +26,7 @@ pub enum Bind {
     Tick,
     /// The greatest debt that a denied call causes.
     Debt,
-    /// The greatest debt that a grant causes.
+    /// The greatest debt that a grant causes. Negative for a floor.
     Wait,
     /// The current instant on this host's clock.
     Clock,

@@ -37,7 +37,7 @@ fn redis() -> (Redis, Caller) {
 /// Returns a step that may leave a debt.
 fn charge(n: u64) -> Step {
     Step {
-        max_wait: 1000 * HOUR,
+        max_wait: (1000 * HOUR).cast_signed(),
         ..take(n)
     }
 }

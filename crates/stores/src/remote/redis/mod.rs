@@ -142,6 +142,11 @@ fn instant(value: &Value) -> Result<Timestamp, Cause> {
     Ok(Timestamp(micros.saturating_mul(TICKS_PER_MICROSECOND)))
 }
 
+/// Converts [`Step::max_wait`], a whole number of microseconds.
+const fn floored(max_wait: i64) -> Argument<'static> {
+    Argument::Number(max_wait.div_euclid(TICKS_PER_MICROSECOND.cast_signed()))
+}
+
 /// Returns the arguments of `take.lua`. A step that only takes tokens needs the first three.
 fn arguments(ask: &Ask) -> Vec<Argument<'static>> {
     let step = &ask.step;
@@ -155,7 +160,7 @@ fn arguments(ask: &Ask) -> Vec<Argument<'static>> {
         arguments.extend([
             Argument::micros(step.tick.get().max(TICKS_PER_MICROSECOND)),
             Argument::micros(step.max_debt),
-            Argument::micros(step.max_wait),
+            floored(step.max_wait),
             Argument::Number(i64::from(step.dry)),
             micros_ago(ask.first),
         ]);
@@ -317,6 +322,7 @@ impl Transport for Redis {
                 Argument::micros(ask.step.cost),
                 Argument::micros(ask.step.span),
                 lost_ago(ask.seen),
+                floored(ask.step.max_wait),
             ]
         });
         let arguments: Vec<_> = arguments.collect();

@@ -8,7 +8,8 @@
 --          the following, unless the step only takes tokens, and more than none:
 --          the drain tick in microseconds; 1 without drain ticks
 --          the greatest debt that denied calls cause, in microseconds; 0 without debts
---          the greatest debt that a grant causes, in microseconds; 0 if it needs all tokens now
+--          the greatest debt that a grant causes, in microseconds; 0 if it needs all tokens now;
+--            negative for a floor, which a grant leaves in the bucket
 --          1 for a dry step, which changes nothing
 --          "" or the microseconds since a bucket without a record was empty, as the caller proposes
 -- Reply    twice the state after the step, plus 1 if the step is granted

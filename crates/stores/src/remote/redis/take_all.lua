@@ -6,6 +6,7 @@
 --            the cost and the span in microseconds
 --            "" or an upper bound of the microseconds since the bucket was empty,
 --              to restore a record that was lost
+--            0 or, negative, the microseconds of the floor that a grant leaves in the bucket
 -- Reply    1 if all steps are granted
 --          the server's time
 --          for each step: the bucket's state, then the kind of the state, or 0
@@ -13,11 +14,11 @@
 -- If all steps are granted, each state is the state after its step. Otherwise no tokens are taken,
 -- and each state is the state before the call.
 
-local found, states, spans, kinds = {}, {}, {}, {}
+local found, states, spans, kinds, waits = {}, {}, {}, {}, {}
 local granted, reply = 1, { 1, now }
 
 for i, key in ipairs(KEYS) do
-    local cost, span, lost = ARGV[3 * i - 2] + 0, ARGV[3 * i - 1] + 0, ARGV[3 * i]
+    local cost, span, lost = ARGV[4 * i - 3] + 0, ARGV[4 * i - 2] + 0, ARGV[4 * i - 1]
     if not found[key] then
         local empty_at, refusal, kind = read(key)
         if refusal then
@@ -27,14 +28,17 @@ for i, key in ipairs(KEYS) do
         if not empty_at and lost ~= '' then
             found[key], kinds[key] = now - lost, RESTORED
         end
-        states[key], spans[key] = found[key], 0
+        states[key], spans[key], waits[key] = found[key], 0, 0
     end
     if cost > 0 then
         states[key] = math.max(states[key], now - span) + cost
     end
     spans[key] = math.max(spans[key], span)
+    waits[key] = math.min(waits[key], ARGV[4 * i] + 0)
     reply[2 * i + 1], reply[2 * i + 2] = states[key], kinds[key]
-    if states[key] > now then
+end
+for key, state in pairs(states) do
+    if state > now + waits[key] then
         granted = 0
     end
 end
