@@ -260,8 +260,8 @@ namespace {
          * Takes tokens from every bucket, or from none.
          *
          * An element is a bucket, or the list [bucket, tokens] to take another number of tokens, or
-         * [bucket, tokens, floor] to leave a floor in the bucket as attempt() does. A bucket that is
-         * listed twice is charged twice, and must hold the greatest of its floors afterwards.
+         * [bucket, tokens, floor] to leave a floor in the bucket as attempt() does. A bucket that
+         * is listed twice is charged twice, and must hold the greatest of its floors afterwards.
          * Buckets on one Redis server are charged in
          * one atomic operation. Buckets in shared memory are decided at one instant. Otherwise the
          * buckets are checked first, and then charged. Redis and memcached servers are asked at

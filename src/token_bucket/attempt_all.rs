@@ -44,8 +44,8 @@ fn decide(list: &ZendHashTable, number: Number) -> Result<Zval, Thrown> {
     Ok(decision::above(quota, &decision, floor, refused_by))
 }
 
-/// Takes the tokens of all buckets or of none. Returns the index of one bucket, its decision and the
-/// ticks of its floor.
+/// Takes the tokens of all buckets or of none. Returns the index of one bucket, its decision and
+/// the ticks of its floor.
 fn decide_batch(questions: &[Question<'_>]) -> Result<(usize, Decision, Ticks), Thrown> {
     let storages = storages(questions)?;
     let tickets = questions.iter().enumerate();

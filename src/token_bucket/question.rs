@@ -137,8 +137,8 @@ impl<'a> Question<'a> {
         self.step.max_wait = max_wait.min(MAX_WAIT).cast_signed();
     }
 
-    /// Lets the call leave at least `floor` tokens in the bucket. Errors refer to the PHP argument at
-    /// position `argument` of `method`. May run PHP code.
+    /// Lets the call leave at least `floor` tokens in the bucket. Errors refer to the PHP argument
+    /// at position `argument` of `method`. May run PHP code.
     ///
     /// The ticks of the floor are the cost of all tokens minus the cost of the call, so that a full
     /// bucket grants a call that leaves the rest of the capacity.
@@ -195,9 +195,9 @@ impl<'a> Question<'a> {
         storage.take_or_fall_back(key, step, first)
     }
 
-    /// Returns the denial of a call that waits or has a floor, if its tokens would be there too late. `first` is
-    /// the state after the call that `_bootstrap()` has proposed. Any other call takes
-    /// its tokens from the proposal in any case, as in the userland class.
+    /// Returns the denial of a call that waits or has a floor, if its tokens would be there too
+    /// late. `first` is the state after the call that `_bootstrap()` has proposed. Any other call
+    /// takes its tokens from the proposal in any case, as in the userland class.
     fn too_late(&self, first: Timestamp, now: Timestamp) -> Option<Outcome> {
         let max_wait = self.step.max_wait;
         let is_late = max_wait != 0 && first > now.saturating_add_signed(max_wait);

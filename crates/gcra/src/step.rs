@@ -20,8 +20,8 @@
 //! Reservations use this to serve callers in order of arrival. Charges that must not be denied use
 //! it, too.
 //!
-//! A negative `max_wait` is a floor: a grant must leave the tokens of that many ticks in the bucket.
-//! Less important callers have a floor, so that they leave tokens to more important ones.
+//! A negative `max_wait` is a floor: a grant must leave the tokens of that many ticks in the
+//! bucket. Less important callers have a floor, so that they leave tokens to more important ones.
 //!
 //! Worked example: capacity 10, one token a second, empty at second 100. At second 103.5 the bucket
 //! holds 3.5 tokens. Taking 3 moves `empty_at` to 103. Taking 4 is denied, and succeeds at 104.
