@@ -3,7 +3,7 @@
 
 use segment::host::Host;
 use segment::slots::counters::{By, Event, Totals};
-use segment::slots::namespaces::{Kind, Named};
+use segment::slots::namespaces::{Named, StoreKind};
 
 /// The name of a metric and its label.
 type Metric = (&'static str, Option<(&'static str, &'static str)>);
@@ -96,7 +96,7 @@ pub fn rows(host: &Host, totals: &Totals) -> Vec<Named> {
 pub fn decided(named: &Named, totals: &Totals) -> [Decided; 5] {
     let of = |by| totals.decisions(named.row, by);
     let here = of(By::SharedMemory);
-    let (store, fallback) = if named.kind == Kind::SharedMemory {
+    let (store, fallback) = if named.kind == StoreKind::SharedMemory {
         (here, [0; 2])
     } else {
         // A remote store uses shared memory only as its fallback.
@@ -125,11 +125,11 @@ pub fn decided(named: &Named, totals: &Totals) -> [Decided; 5] {
 }
 
 /// Returns the name of a kind of store.
-pub const fn kind(kind: Kind) -> &'static str {
+pub const fn kind(kind: StoreKind) -> &'static str {
     match kind {
-        Kind::SharedMemory => "shared_memory",
-        Kind::Redis => "redis",
-        Kind::Memcached => "memcached",
-        Kind::Database => "database",
+        StoreKind::SharedMemory => "shared_memory",
+        StoreKind::Redis => "redis",
+        StoreKind::Memcached => "memcached",
+        StoreKind::Database => "database",
     }
 }

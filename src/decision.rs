@@ -44,9 +44,9 @@ const PERMIT_RETRY: f64 = 1.0;
 /// The quota, the decision and the ticks of the floor that the object was made from. `None` for a
 /// decision on permits, and for one that PHP code has made.
 #[derive(Clone, Copy, Debug)]
-pub struct Answer(Option<(Quota, Decision, Ticks)>);
+pub struct DecisionState(Option<(Quota, Decision, Ticks)>);
 
-impl State for Answer {
+impl State for DecisionState {
     const SLOTS: usize = PROPERTIES.len();
 
     fn class() -> &'static Class {
@@ -140,7 +140,7 @@ pub fn to_object(quota: &Quota, decision: &Decision) -> Zval {
 pub fn to_object_beside_memory(quota: &Quota, decision: &Decision, floor: Ticks) -> Zval {
     let properties = Properties::of(quota, decision, Zval::null());
     instantiate_beside_memory(
-        Answer(Some((*quota, *decision, floor))),
+        DecisionState(Some((*quota, *decision, floor))),
         properties.values(),
     )
 }
@@ -150,7 +150,7 @@ pub fn to_object_beside_memory(quota: &Quota, decision: &Decision, floor: Ticks)
 pub fn above(quota: &Quota, decision: &Decision, floor: Ticks, refused_by: Zval) -> Zval {
     let properties = Properties::of(quota, decision, refused_by);
     instantiate_with(
-        Answer(Some((*quota, *decision, floor))),
+        DecisionState(Some((*quota, *decision, floor))),
         properties.values(),
     )
 }
@@ -168,19 +168,19 @@ pub fn of_permit(limit: u16) -> Zval {
         refused_by: Zval::null(),
         unit: CONCURRENT_REQUESTS.to_zval(),
     };
-    instantiate_with(Answer(None), properties.values())
+    instantiate_with(DecisionState(None), properties.values())
 }
 
 /// Sets the number of other free permits on the object of [`of_permit`]. Allocates no memory.
 pub fn set_free_permits(decision: &Zval, free: u16) {
-    if let Some(object) = value::object(decision).and_then(Object::<Answer>::of) {
+    if let Some(object) = value::object(decision).and_then(Object::<DecisionState>::of) {
         object.set_property(1, value::of_float(free.into()));
     }
 }
 
 /// Notes on the object of [`of_permit`] that the failure policy decided. Allocates no memory.
 pub fn set_fallback(decision: &Zval) {
-    if let Some(object) = value::object(decision).and_then(Object::<Answer>::of) {
+    if let Some(object) = value::object(decision).and_then(Object::<DecisionState>::of) {
         object.set_property(6, truth(true));
     }
 }
@@ -191,7 +191,7 @@ pub fn deny_permit(decision: &Zval, denial: Option<Denial>) {
     let reason = denial.map_or(&TOO_MANY_CONCURRENT, |denial| {
         &REASONS[Verdict::Denied(denial).number()]
     });
-    if let Some(object) = value::object(decision).and_then(Object::<Answer>::of) {
+    if let Some(object) = value::object(decision).and_then(Object::<DecisionState>::of) {
         object.set_property(0, truth(false));
         object.set_property(3, value::of_float(PERMIT_RETRY));
         object.set_property(5, reason.to_zval());
@@ -239,9 +239,9 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
         let message = "must be less than or equal to argument #3 ($capacity)";
         return Err(throw::argument_value(2, message));
     }
-    let object = call.this::<Answer>();
+    let object = call.this::<DecisionState>();
     if value::kind(&object.copy_property(0)) != IS_NULL {
-        let class = Answer::class().name();
+        let class = DecisionState::class().name();
         let message = format!("Cannot modify readonly property {class}::$allowed");
         return Err(throw::error(&message));
     }
@@ -305,7 +305,7 @@ fn unit(call: &mut Call<'_>) -> Result<Zval, Thrown> {
 
 /// Implements `jsonSerialize(): array`. Returns the properties by name, with null instead of INF.
 pub fn json_serialize(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
-    let object = call.this::<Answer>();
+    let object = call.this::<DecisionState>();
     let mut table = Array::new();
     for (slot, name) in PROPERTIES.into_iter().enumerate() {
         let value = match object.copy_property(slot) {
@@ -333,11 +333,11 @@ pub fn headers(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     };
     let legacy = call.count() >= 2 && call.bool(2)?;
     let policy = quoted(policy).ok_or_else(|| throw::argument_value(1, ONLY_ASCII))?;
-    let object = call.this::<Answer>();
+    let object = call.this::<DecisionState>();
     let fields = match &**object {
-        Answer(Some((quota, decision, 0))) => Fields::of_decision(quota, decision),
-        Answer(Some((quota, decision, floor))) => Fields::above(quota, decision, *floor),
-        Answer(None) => Fields::of_properties(object),
+        DecisionState(Some((quota, decision, 0))) => Fields::of_decision(quota, decision),
+        DecisionState(Some((quota, decision, floor))) => Fields::above(quota, decision, *floor),
+        DecisionState(None) => Fields::of_properties(object),
     };
     let mut table = Array::new();
     for line in fields.lines(&policy, legacy).iter() {
@@ -442,7 +442,7 @@ impl Fields {
 
     /// Returns the numbers of a decision that PHP code has made. The time per token follows from
     /// the time until the bucket is full. It is unknown for a full bucket.
-    fn of_properties(object: &Object<Answer>) -> Self {
+    fn of_properties(object: &Object<DecisionState>) -> Self {
         let [remaining, capacity, retry_after, reset_after] =
             [1, 2, 3, 4].map(|slot| float(&object.copy_property(slot)));
         let token = reset_after / (capacity - remaining);

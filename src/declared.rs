@@ -305,7 +305,7 @@ pub static CLASSES: [(&Class, Declaration); 20] = [
     }),
     (&classes::DECISION, Declaration {
         flags: FINAL | NO_DYNAMIC_PROPERTIES | NOT_SERIALIZABLE, interfaces: &["JsonSerializable"],
-        state: Some(Class::carry::<decision::Answer>),
+        state: Some(Class::carry::<decision::DecisionState>),
         properties: &[
             ReadOnly(c"allowed", PUBLIC, Type::BOOL), ReadOnly(c"remaining", PUBLIC, Type::FLOAT),
             ReadOnly(c"capacity", PUBLIC, Type::FLOAT),
@@ -390,7 +390,7 @@ pub static CLASSES: [(&Class, Declaration); 20] = [
         ..Declaration::EMPTY
     }),
     (&classes::LEAKY_BUCKET, Declaration {
-        flags: NOT_SERIALIZABLE, state: Some(Class::carry::<leaky_bucket::Bucket>),
+        flags: NOT_SERIALIZABLE, state: Some(Class::carry::<leaky_bucket::LeakyBucket>),
         properties: &[Untyped(c"_storages", PRIVATE)],
         methods: Entries(&[
             entry(c"__construct", PUBLIC, method!(leaky_bucket::construct), &[

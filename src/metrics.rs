@@ -8,10 +8,10 @@ use crate::counters::{self, Counter, PERMITS, REMOTE, SHARED_MEMORY, kind};
 use gcra::{Timestamp, boot_clock, seconds};
 use segment::host::Host;
 use segment::slots::counters::Totals;
-use segment::slots::namespaces::Kind;
+use segment::slots::namespaces::StoreKind;
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write};
-use stores::remote::breaker::State;
+use stores::remote::breaker::BreakerState;
 use stores::remote::durations::{Histogram, LABELS};
 use zend::{Call, Thrown, Zval, value};
 
@@ -127,7 +127,7 @@ impl Text {
             let namespace = row.name.as_deref().map_or_else(|| OTHERS.to_owned(), name);
             for decided in counters::decided(&row, totals) {
                 // Shared memory has no denial cache and no fallback.
-                if row.kind == Kind::SharedMemory && decided.by != "store" {
+                if row.kind == StoreKind::SharedMemory && decided.by != "store" {
                     continue;
                 }
                 let labels = [
@@ -224,7 +224,7 @@ struct Store {
 }
 
 /// Adds up the cells of each store. A store has a cell for each credential and timeout.
-fn stores(states: Vec<State>, now: Timestamp) -> Stores {
+fn stores(states: Vec<BreakerState>, now: Timestamp) -> Stores {
     let mut stores = Stores::new();
     for state in states {
         let store = stores

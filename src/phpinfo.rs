@@ -7,10 +7,10 @@ use gcra::{Timestamp, boot_clock, seconds};
 use segment::host::Host;
 use segment::memory::Backing;
 use segment::slots::counters::{By, Totals};
-use segment::slots::namespaces::{Kind, Named};
+use segment::slots::namespaces::{Named, StoreKind};
 use std::fmt::Display;
 use stores::printable;
-use stores::remote::breaker::State;
+use stores::remote::breaker::BreakerState;
 use zend::system;
 
 type Row = (String, String);
@@ -99,7 +99,7 @@ fn counted(counter: &Counter, totals: &Totals) -> Row {
 
 fn decisions(named: &Named, totals: &Totals) -> String {
     let counts = decided(named, totals);
-    let is_remote = named.kind != Kind::SharedMemory;
+    let is_remote = named.kind != StoreKind::SharedMemory;
     let counts = counts.iter().filter(|it| is_remote || it.by == "store");
     let counts = counts.map(|it| {
         let by = it.by.replace('_', " ");
@@ -111,7 +111,7 @@ fn decisions(named: &Named, totals: &Totals) -> String {
     format!("{} {name}: {counts}", kind(named.kind))
 }
 
-fn store(state: &State, now: Timestamp) -> String {
+fn store(state: &BreakerState, now: Timestamp) -> String {
     let in_ms = |ticks: u64| seconds::from_ticks(ticks) * 1e3;
     let breaker = match state.open_until {
         None => "up".to_owned(),

@@ -882,7 +882,7 @@ namespace TokenBucket {
      * Describes the result of one call. It is read-only and contacts no storage. Buckets create
      * decisions. Applications can create decisions for their tests.
      *
-     * @implementation decision::Answer
+     * @implementation decision::DecisionState
      * @strict-properties
      * @not-serializable
      */
@@ -1213,7 +1213,7 @@ namespace TokenBucket\Compat {
      * On Redis the class uses the sorted sets set01 to set10, placed by Flexihash, and counts
      * denials in "locked". Other storages keep a bucket that leaks at multiples of the period.
      *
-     * @implementation compat::leaky_bucket::Bucket
+     * @implementation compat::leaky_bucket::LeakyBucket
      * @not-serializable
      */
     class LeakyBucket

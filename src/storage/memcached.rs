@@ -4,7 +4,7 @@ use super::arguments;
 use super::memcached_client::shown;
 use super::remote::{RemoteStorage, StorageClass};
 use crate::classes;
-use segment::slots::namespaces::Kind;
+use segment::slots::namespaces::StoreKind;
 use stores::remote::memcached::Memcached;
 use stores::remote::memcached::servers::{Server, parse_servers};
 use zend::{Call, Class, Thrown, Zval, throw, value};
@@ -12,7 +12,7 @@ use zend::{Call, Class, Thrown, Zval, throw, value};
 pub use super::memcached_client::from_client;
 
 impl StorageClass for Memcached {
-    const KIND: Kind = Kind::Memcached;
+    const KIND: StoreKind = StoreKind::Memcached;
 
     fn class() -> &'static Class {
         &classes::TOKEN_BUCKET_STORAGE_MEMCACHED

@@ -4,7 +4,7 @@ use super::arguments;
 use super::permits::Permits;
 use super::remote::{RemoteStorage, StorageClass};
 use crate::classes;
-use segment::slots::namespaces::Kind;
+use segment::slots::namespaces::StoreKind;
 use std::rc::Rc;
 use stores::remote::Remote;
 use stores::remote::redis::Redis;
@@ -14,7 +14,7 @@ use zend::{Call, Class, Thrown, Zval, throw};
 pub use super::redis_client::from_client;
 
 impl StorageClass for Redis {
-    const KIND: Kind = Kind::Redis;
+    const KIND: StoreKind = StoreKind::Redis;
 
     fn class() -> &'static Class {
         &classes::TOKEN_BUCKET_STORAGE_REDIS

@@ -10,7 +10,7 @@ use gcra::{
     Denial, Grain, Key, KeyHasher, Outcome, Put, Sourced, Step, Ticket, Ticks, Timestamp, Verdict,
 };
 use segment::slots::counters::By;
-use segment::slots::namespaces::Kind;
+use segment::slots::namespaces::StoreKind;
 use std::cell::OnceCell;
 use std::fmt::Debug;
 use std::rc::Rc;
@@ -23,7 +23,7 @@ use zend::{Class, Object, State, Thrown, Zval, throw, value};
 /// A transport whose storage has its own PHP class.
 pub trait StorageClass: Transport + Debug + Sized + 'static {
     /// The kind of store, for the counts of decisions.
-    const KIND: Kind;
+    const KIND: StoreKind;
     /// Returns the class of the storage.
     fn class() -> &'static Class;
 

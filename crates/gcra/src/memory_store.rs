@@ -18,18 +18,18 @@ const LATEST: Timestamp = Timestamp(1 << 62);
 #[derive(Debug)]
 pub struct MemoryStore {
     now: Cell<Timestamp>,
-    records: RefCell<HashMap<u128, Record>>,
+    records: RefCell<HashMap<u128, MemoryRecord>>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Record {
+struct MemoryRecord {
     empty_at: Timestamp,
     /// The greatest span, in ticks, of the steps that took from the bucket. At least
     /// [`UNKNOWN_SPAN`] if the record was created without taking tokens.
     span: Ticks,
 }
 
-impl Record {
+impl MemoryRecord {
     fn is_full(self, now: Timestamp) -> bool {
         // An instant is below 2^63 and a span at most 2^61, so this cannot overflow.
         self.empty_at + self.span <= now
@@ -90,7 +90,7 @@ impl MemoryStore {
         let before = record.map_or(Timestamp::ZERO, |record| record.empty_at);
         if !step.dry && outcome.empty_at != before {
             let span = record.map_or(0, |record| record.span);
-            let record = Record {
+            let record = MemoryRecord {
                 empty_at: outcome.empty_at,
                 span: span.max(step.lifetime()),
             };
@@ -139,7 +139,7 @@ impl MemoryStore {
         };
         let span = found.map_or(0, |record| record.span).max(least);
         match state {
-            Some(empty_at) => drop(records.insert(key.hash, Record { empty_at, span })),
+            Some(empty_at) => drop(records.insert(key.hash, MemoryRecord { empty_at, span })),
             None => drop(records.remove(&key.hash)),
         }
     }

@@ -11,7 +11,7 @@ mod storages;
 use crate::classes;
 use crate::storage;
 use compat::Wait;
-use compat::leaky_bucket::{self, Family, Limits, Request, SETS, member, set_of};
+use compat::leaky_bucket::{self, Family, Limits, Requested, SETS, member, set_of};
 use gcra::quota::MAX_SPAN;
 use gcra::{Outcome, Step, TICKS_PER_SECOND, Ticks};
 use segment::slots::counters::By;
@@ -27,7 +27,7 @@ const STORAGES: usize = 0;
 
 /// The state of an object, in addition to its storages.
 #[derive(Clone, Debug, Default)]
-pub struct Bucket {
+pub struct LeakyBucket {
     dry_run: Cell<bool>,
     /// The wait after the last request.
     wait: Cell<Wait>,
@@ -38,7 +38,7 @@ pub struct Bucket {
     families: RefCell<Vec<Family>>,
 }
 
-impl State for Bucket {
+impl State for LeakyBucket {
     const SLOTS: usize = STORAGES + 1;
     const OWNS_MEMORY: bool = true;
 
@@ -55,7 +55,7 @@ impl State for Bucket {
     }
 }
 
-impl Bucket {
+impl LeakyBucket {
     /// Sets the limits of an action. `None` sets the limits of all actions without limits of their
     /// own.
     fn set(&self, action: Option<Vec<u8>>, limits: Limits) {
@@ -87,7 +87,7 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
     let limits = limits(call, 2)?;
     let dry_run = call.count() >= 4 && call.bool(4)?;
     let storages = storages::list(call.arg(1))?;
-    let this = call.this::<Bucket>();
+    let this = call.this::<LeakyBucket>();
     this.set(None, limits);
     this.dry_run.set(dry_run);
     this.set_property(STORAGES, storages);
@@ -99,7 +99,7 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
 pub fn bucket(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let action = call.string(1)?.to_vec();
     let limits = limits(call, 2)?;
-    let this = call.this::<Bucket>();
+    let this = call.this::<LeakyBucket>();
     this.set(Some(action), limits);
     *result = this.to_zval();
     Ok(())
@@ -140,7 +140,7 @@ fn limits(call: &mut Call<'_>, first: u32) -> Result<Limits, Thrown> {
 pub fn request(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let (client, action) = (call.untyped_string(1)?, call.untyped_string(2)?);
     let (client, action) = (value::bytes(&client), value::bytes(&action));
-    let this = call.this::<Bucket>();
+    let this = call.this::<LeakyBucket>();
     let family = this.family(action)?;
     let member = member(client, action);
     let set = set_of(&member);
@@ -148,7 +148,7 @@ pub fn request(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let native = &*storages[set % storages.len()];
     let step = step(family.limits);
     let bucket = || [b"LeakyBucket\0".as_slice(), &member].concat();
-    let Request { hits, wait } = match storage::remote::<Redis>(native) {
+    let Requested { hits, wait } = match storage::remote::<Redis>(native) {
         Some(redis) => redis.ask(
             |redis| redis.raw_name(b""),
             |visit| {
@@ -169,22 +169,22 @@ pub fn request(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
 /// Implements `hits(): int`. Returns the hits that the bucket held after the object's last request.
 #[allow(clippy::unnecessary_wraps)] // The signature of every method.
 pub fn hits(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
-    result.set_long(call.this::<Bucket>().hits.get());
+    result.set_long(call.this::<LeakyBucket>().hits.get());
     Ok(())
 }
 
 /// Implements `retryAfter(): float`. Returns the wait after the object's last request, in seconds.
 #[allow(clippy::unnecessary_wraps)] // The signature of every method.
 pub fn retry_after(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
-    *result = super::retry_after(&call.this::<Bucket>().wait);
+    *result = super::retry_after(&call.this::<LeakyBucket>().wait);
     Ok(())
 }
 
 /// Returns the result of a request whose hit was a step of a bucket.
-fn decided(step: &Step, outcome: &Outcome) -> Request {
+fn decided(step: &Step, outcome: &Outcome) -> Requested {
     // A hit that has leaked in part does not occur, because the bucket leaks in whole periods.
     let held = step.span - step.available(outcome.empty_at, outcome.now);
-    Request {
+    Requested {
         hits: held.div_ceil(step.tick.get()).cast_signed(),
         wait: Wait::after(step, outcome),
     }
@@ -204,7 +204,7 @@ fn step(limits: Limits) -> Step {
 /// Implements `cleanup(): void`. Drains the sets whose period has ended. A set drains at most once
 /// in a period, even if this method is called more often.
 pub fn cleanup(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
-    let this = call.this::<Bucket>();
+    let this = call.this::<LeakyBucket>();
     let families = this.families.borrow().clone();
     let storages = storages::of(this)?;
     for family in &families {
@@ -229,7 +229,7 @@ pub fn locked(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
         return Err(throw::argument_value(1, "must be greater than 0"));
     }
     let top = u32::try_from(top).unwrap_or(u32::MAX);
-    let storages = storages::of(call.this::<Bucket>())?;
+    let storages = storages::of(call.this::<LeakyBucket>())?;
     let mut rows = Vec::new();
     for native in &storages {
         let Some(redis) = storage::remote::<Redis>(&**native) else {

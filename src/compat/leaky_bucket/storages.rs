@@ -2,7 +2,7 @@
 //! storages.
 
 use super::super::must_be_one_server;
-use super::{Bucket, STORAGES, not_constructed};
+use super::{LeakyBucket, STORAGES, not_constructed};
 use crate::storage::{self, Storage};
 use ext_php_rs::ffi::IS_ARRAY;
 use stores::remote::redis::Redis;
@@ -12,7 +12,7 @@ use zend::{Held, Object, Thrown, Zval, throw, value};
 ///
 /// # Errors
 /// Throws `Error` if no constructor has set the property.
-pub fn of(this: &Object<Bucket>) -> Result<Vec<Held<dyn Storage>>, Thrown> {
+pub fn of(this: &Object<LeakyBucket>) -> Result<Vec<Held<dyn Storage>>, Thrown> {
     let list = this.copy_property(STORAGES);
     let storages = value::elements(&list).into_iter();
     let storages = storages.map(|it| storage::held(it.shallow_clone()).ok());

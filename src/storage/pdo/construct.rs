@@ -8,7 +8,7 @@ use gcra::KeyHasher;
 use gcra::clock::TICKS_PER_SECOND;
 use gcra::key::Row;
 use segment::slots::SharedMemory;
-use segment::slots::namespaces::Kind;
+use segment::slots::namespaces::StoreKind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use stores::remote::{OnFailure, Server, Settings};
@@ -67,7 +67,7 @@ fn make(
     let name = table.shown().to_owned();
     let base = attached::store().map_or(KeyHasher::new([0; 2]), SharedMemory::hasher);
     let row = attached::store().map_or(Row::default(), |store| {
-        ini::namespace(|outer| store.row(Kind::Database, [outer, name.as_bytes()]))
+        ini::namespace(|outer| store.row(StoreKind::Database, [outer, name.as_bytes()]))
     });
     let (identity, is_known) = identity(object, dialect, &name, &base);
     let made = Made {

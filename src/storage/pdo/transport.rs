@@ -10,7 +10,7 @@ use gcra::clock;
 use gcra::{Denial, Grain, Put, Sourced, Verdict};
 use std::sync::Arc;
 use stores::remote::{
-    Answer, Ask, Cause, Failure, Found, Remote, Reply, Server, Settings, Transport, Visit,
+    Answer, Ask, Cause, Failure, Remote, Reply, Server, Settings, StateKind, Transport, Visit,
 };
 use stores::sql::reply::{self, micros, micros_ago};
 use stores::sql::{Dialect, Query, stored};
@@ -163,9 +163,9 @@ impl Database<'_> {
             return Ok(Reply {
                 outcome: step.decide(reply::instant(state), reply::instant(now)),
                 found: if state == 0 {
-                    Found::Nothing
+                    StateKind::Nothing
                 } else {
-                    Found::Record
+                    StateKind::Record
                 },
             });
         }

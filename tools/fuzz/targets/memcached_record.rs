@@ -8,7 +8,7 @@
 
 use compat::Wait;
 use compat::minutes::{self, Counters, Life};
-use compat::throttle::{self, Bucket, Throttle};
+use compat::throttle::{self, SerializedBucket, Throttle};
 use gcra::{TICKS_PER_SECOND, boot_clock};
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
@@ -254,7 +254,7 @@ fn throttles(throttle: &Throttle) -> bool {
     let after = ITEMS.lock().expect("no poison").clone();
 
     let record = before.get(RECORD);
-    let bucket = record.map(|item| Bucket::parse(&item.value).filter(|_| item.flags == 1));
+    let bucket = record.map(|item| SerializedBucket::parse(&item.value).filter(|_| item.flags == 1));
     let lock = before.get(LOCK).map(|item| minutes::parse(&item.value));
     let is_readable = lock != Some(None);
     if bucket == Some(None) || !is_readable {
@@ -266,11 +266,11 @@ fn throttles(throttle: &Throttle) -> bool {
     let written = after.get(RECORD);
     if written != record {
         let item = written.expect("nothing is deleted");
-        let bucket = Bucket::parse(&item.value).expect("a bucket");
+        let bucket = SerializedBucket::parse(&item.value).expect("a bucket");
         assert_eq!((item.flags, bucket.print().as_bytes()), (1, &*item.value));
     }
     let granted = asked.unwrap_or_else(|cause| panic!("{cause}"));
-    let stands = written.map(|item| Bucket::parse(&item.value).expect("a bucket"));
+    let stands = written.map(|item| SerializedBucket::parse(&item.value).expect("a bucket"));
     // The decision must be right for some instant during the call, or the call was denied at its
     // deadline.
     let is_right = (begun..=ended).any(|now| {

@@ -5,7 +5,7 @@
 //! allows.
 #![no_main]
 
-use compat::throttle::{Bucket, Throttle};
+use compat::throttle::{SerializedBucket, Throttle};
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
 
@@ -81,9 +81,9 @@ fn is_shaped(bytes: &[u8]) -> bool {
     is_number(&rest[..end]) && filled.is_some_and(is_number)
 }
 
-fn read(bucket: Bucket) -> Bucket {
+fn read(bucket: SerializedBucket) -> SerializedBucket {
     let text = bucket.print();
-    let again = Bucket::parse(text.as_bytes());
+    let again = SerializedBucket::parse(text.as_bytes());
     assert_eq!(again, Some(bucket), "{text}");
     assert!(is_shaped(text.as_bytes()), "{text}");
     bucket
@@ -91,7 +91,7 @@ fn read(bucket: Bucket) -> Bucket {
 
 /// Returns the billionths of tokens in the bucket, and the time of the last refill in milliseconds.
 /// The function parses the printed bucket, because its fields are private.
-fn numbers(bucket: &Bucket) -> (i128, i128) {
+fn numbers(bucket: &SerializedBucket) -> (i128, i128) {
     let text = bucket.print();
     let values: Vec<&str> = text.split(';').collect();
     let parts = |value: &str| {
@@ -132,7 +132,7 @@ fn model(
 
 fuzz_target!(|input: Input| {
     let bytes = input.record.bytes();
-    let found = Bucket::parse(&bytes);
+    let found = SerializedBucket::parse(&bytes);
     if let Some(bucket) = found {
         assert!(is_shaped(&bytes), "{}", String::from_utf8_lossy(&bytes));
         read(bucket);

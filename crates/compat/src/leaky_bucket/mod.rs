@@ -10,7 +10,7 @@
 pub mod flexihash;
 mod redis;
 
-pub use self::redis::{Family, Limits, Request, cleanup, locked, request};
+pub use self::redis::{Family, Limits, Requested, cleanup, locked, request};
 use flexihash::Ring;
 use once_cell::race::OnceBox;
 

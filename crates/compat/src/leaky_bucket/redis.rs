@@ -36,7 +36,7 @@ pub struct Family {
 
 /// The result of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Request {
+pub struct Requested {
     /// The hits that the bucket holds after the request. A denied request is not a hit.
     pub hits: i64,
     /// The time until a hit would be admitted.
@@ -52,7 +52,7 @@ pub fn request(
     family: &Family,
     set: usize,
     member: &[u8],
-) -> Result<Request, Cause> {
+) -> Result<Requested, Cause> {
     let [set, control] = keys(family.action.as_deref(), set).map(|key| visit.store.raw_name(&key));
     let arguments = [
         Argument::Word(member),
@@ -65,7 +65,7 @@ pub fn request(
         return Err(Cause::Answer("hits and a verdict are expected"));
     };
     match reply.as_slice() {
-        [Value::Int(hits), number] => Ok(Request {
+        [Value::Int(hits), number] => Ok(Requested {
             hits: *hits,
             wait: wait(number, TICKS_PER_SECOND)?,
         }),

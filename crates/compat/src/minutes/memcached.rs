@@ -1,7 +1,7 @@
 //! Counters as ext-memcache keeps integers: decimal text with its flags for integers.
 
 use super::{Counters, Group, Life, Name, parse};
-use stores::remote::memcached::wire::{Connection, Found, MetaCommand, MetaOp};
+use stores::remote::memcached::wire::{Connection, MetaCommand, MetaOp, MetaReply};
 use stores::remote::memcached::{LONGER, Memcached};
 use stores::remote::{Cause, Visit};
 
@@ -84,7 +84,7 @@ fn prolong(connection: &mut Connection, key: &[u8], left: i64, life: Life) -> Re
 }
 
 /// Returns the count in a counter, or 0 if the counter is missing.
-fn number(found: &Found) -> Result<u64, Cause> {
+fn number(found: &MetaReply) -> Result<u64, Cause> {
     if found.is_missing() {
         return Ok(0);
     }

@@ -22,7 +22,7 @@ const MOST_CALLS: f64 = 1e9;
 
 /// A bucket as read from a record or to be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bucket {
+pub struct SerializedBucket {
     /// The tokens, in parts; negative in debt.
     tokens: i128,
     /// The last fill, in milliseconds since the epoch.
@@ -56,8 +56,8 @@ impl Throttle {
     /// Takes a token from a bucket at the millisecond `now`. `None` means a full bucket. Returns
     /// true if the bucket held the token, and the bucket after the call.
     #[must_use]
-    pub fn take(&self, found: Option<Bucket>, now: i64) -> (bool, Bucket) {
-        let full = Bucket {
+    pub fn take(&self, found: Option<SerializedBucket>, now: i64) -> (bool, SerializedBucket) {
+        let full = SerializedBucket {
             tokens: self.limit,
             filled: now,
         };
@@ -80,7 +80,7 @@ impl Throttle {
     /// Returns the wait in milliseconds until a denied call would be granted. `after` is the bucket
     /// after that call at the millisecond `now`. Returns `None` if no call is ever granted.
     #[must_use]
-    pub fn retry_after(&self, after: &Bucket, now: i64) -> Option<u64> {
+    pub fn retry_after(&self, after: &SerializedBucket, now: i64) -> Option<u64> {
         if self.limit < TOKEN {
             return None;
         }
@@ -106,7 +106,7 @@ impl Throttle {
     }
 }
 
-impl Bucket {
+impl SerializedBucket {
     /// Returns the bucket in `bytes`, or `None` if they have another shape.
     #[must_use]
     pub fn parse(bytes: &[u8]) -> Option<Self> {
@@ -140,8 +140,8 @@ impl Bucket {
 
 /// Returns a number of a record in parts.
 ///
-/// Numbers written by [`Bucket::print`] are read digit by digit, because a bucket of millions of
-/// calls has more digits than a double. Other numbers are rounded to the nearest part.
+/// Numbers written by [`SerializedBucket::print`] are read digit by digit, because a bucket of
+/// millions of calls has more digits than a double. Other numbers are rounded to the nearest part.
 fn parts(text: &str) -> Option<i128> {
     let number = number(text)?;
     let digits = text.get(2..)?;
@@ -195,10 +195,10 @@ mod tests {
             ("d:0.29999999999999999", 300_000),
             ("d:-0.5", -500_000),
         ] {
-            let found = Bucket::parse(&bucket(tokens, "d:1795273403490")).unwrap();
+            let found = SerializedBucket::parse(&bucket(tokens, "d:1795273403490")).unwrap();
             assert_eq!((found.tokens, found.filled), (parts, NOW));
         }
-        let found = Bucket::parse(&bucket("i:1", "i:1795273403490")).unwrap();
+        let found = SerializedBucket::parse(&bucket("i:1", "i:1795273403490")).unwrap();
         assert_eq!(found.filled, NOW);
     }
 
@@ -208,12 +208,20 @@ mod tests {
         let doubles = ["d:NAN", "d:INF", "d:-INF", "d:1e300", "d: 1"];
         let others = ["b:1", "s:1:\"1\"", "N"];
         for tokens in whole.iter().chain(&doubles).chain(&others) {
-            assert_eq!(Bucket::parse(&bucket(tokens, "d:1")), None, "{tokens}");
-            assert_eq!(Bucket::parse(&bucket("i:1", tokens)), None, "{tokens}");
+            assert_eq!(
+                SerializedBucket::parse(&bucket(tokens, "d:1")),
+                None,
+                "{tokens}"
+            );
+            assert_eq!(
+                SerializedBucket::parse(&bucket("i:1", tokens)),
+                None,
+                "{tokens}"
+            );
         }
         let good = bucket("i:1", "d:1");
         for end in 0..good.len() {
-            assert_eq!(Bucket::parse(&good[..end]), None);
+            assert_eq!(SerializedBucket::parse(&good[..end]), None);
         }
         for other in [
             &b"O:8:\"stdClass\":0:{}"[..],
@@ -222,7 +230,7 @@ mod tests {
             b"a:2:{s:6:\"tokens\";i:1;s:6:\"filled\";d:1;} ",
             b"\xff",
         ] {
-            assert_eq!(Bucket::parse(other), None);
+            assert_eq!(SerializedBucket::parse(other), None);
         }
     }
 
@@ -262,7 +270,7 @@ mod tests {
                 }
                 now += window * (call % 3) / 10;
             }
-            let ahead = Bucket {
+            let ahead = SerializedBucket {
                 tokens: 0,
                 filled: NOW + 10,
             };
@@ -276,7 +284,7 @@ mod tests {
     #[test]
     fn a_bucket_never_holds_more_than_the_limit() {
         let throttle = Throttle::new(3.0, 1_000).unwrap();
-        let found = Bucket {
+        let found = SerializedBucket {
             tokens: 10 * TOKEN,
             filled: NOW,
         };
@@ -297,13 +305,13 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_written_is_read(tokens in -1_000_000_000_000_000_000i128..=1_000_000_000_000_000_000, filled in 0i64..=2_000_000_000_000) {
-            let bucket = Bucket { tokens, filled };
-            prop_assert_eq!(Bucket::parse(bucket.print().as_bytes()), Some(bucket));
+            let bucket = SerializedBucket { tokens, filled };
+            prop_assert_eq!(SerializedBucket::parse(bucket.print().as_bytes()), Some(bucket));
         }
 
         #[test]
         fn any_bytes_are_a_bucket_or_none(bytes: Vec<u8>) {
-            let _ = Bucket::parse(&bytes);
+            let _ = SerializedBucket::parse(&bytes);
         }
     }
 }

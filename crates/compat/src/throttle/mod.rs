@@ -26,12 +26,12 @@
 mod bucket;
 
 use crate::{Wait, minutes};
-pub use bucket::{Bucket, Throttle};
+pub use bucket::{SerializedBucket, Throttle};
 use gcra::{TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
 use std::sync::Arc;
 use std::time::Duration;
 use stores::remote::back_off::{is_over, pause};
-use stores::remote::memcached::wire::{Connection, Found, MetaCommand, MetaOp};
+use stores::remote::memcached::wire::{Connection, MetaCommand, MetaOp, MetaReply};
 use stores::remote::memcached::{self, Memcached, wall_ticks};
 use stores::remote::{Cause, Visit};
 
@@ -105,7 +105,7 @@ struct Inside {
     theirs: bool,
     /// The lock's version, valid while only our calls are inside.
     lock: i64,
-    found: Found,
+    found: MetaReply,
 }
 
 impl Way<'_> {
@@ -159,8 +159,8 @@ impl Way<'_> {
         } else {
             self.record.exchange([enter, read])?
         };
-        let [entered, found] =
-            <[Found; 2]>::try_from(found).map_err(|_| Cause::Answer("two replies are expected"))?;
+        let [entered, found] = <[MetaReply; 2]>::try_from(found)
+            .map_err(|_| Cause::Answer("two replies are expected"))?;
         let count = entered.value.as_deref().and_then(minutes::parse);
         Ok(Inside {
             theirs: count.is_none_or(|count| count % OURS != 0),
@@ -184,11 +184,11 @@ impl Way<'_> {
         } else {
             self.record.exchange(write.into_iter().chain(leave))?
         };
-        Ok(!writes || found.first().is_some_and(Found::is_done))
+        Ok(!writes || found.first().is_some_and(MetaReply::is_done))
     }
 
     /// Returns the command that writes a bucket if the record has not changed since it was read.
-    fn write(&self, found: &Found, after: &Bucket, life: i64) -> MetaCommand {
+    fn write(&self, found: &MetaReply, after: &SerializedBucket, life: i64) -> MetaCommand {
         let condition = match found.number(b'c') {
             Some(cas) => format!("C{cas}"),
             None => "ME".to_owned(),
@@ -201,11 +201,14 @@ impl Way<'_> {
 
 /// Returns the bucket that was found, or `None` if there is no record. Fails with
 /// [`Cause::Record`] if the item is not a bucket.
-fn bucket(found: &Found) -> Result<Option<Bucket>, Cause> {
+fn bucket(found: &MetaReply) -> Result<Option<SerializedBucket>, Cause> {
     if found.is_missing() {
         return Ok(None);
     }
     let is_serialized = found.number(b'f') == Some(SERIALIZED);
     let value = found.value.as_deref().filter(|_| is_serialized);
-    value.and_then(Bucket::parse).map(Some).ok_or(Cause::Record)
+    value
+        .and_then(SerializedBucket::parse)
+        .map(Some)
+        .ok_or(Cause::Record)
 }

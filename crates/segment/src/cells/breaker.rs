@@ -65,7 +65,7 @@ pub struct Breaker {
     openings: AtomicU64,
     /// The number of failures in a row.
     failures: AtomicU32,
-    /// The number of failures of each [`Kind`].
+    /// The number of failures of each [`CauseKind`].
     counts: [AtomicU64; KINDS],
     /// The instant of the last warning of each kind; 0 before the first one.
     warned_at: [AtomicU64; KINDS],
@@ -84,7 +84,7 @@ struct Text([AtomicU64; TEXT / 8]);
 
 /// The kind of a cause of failures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum CauseKind {
     /// The deadline passed.
     Timeout,
     /// The host name could not be looked up.
@@ -111,9 +111,9 @@ pub enum Kind {
     Waiting,
 }
 
-const KINDS: usize = Kind::Waiting as usize + 1;
+const KINDS: usize = CauseKind::Waiting as usize + 1;
 
-/// The names of the kinds that are counted, in the order of [`Kind`].
+/// The names of the kinds that are counted, in the order of [`CauseKind`].
 const NAMES: [&str; KINDS - 1] = [
     "timeout",
     "lookup",
@@ -142,7 +142,7 @@ pub enum Passage {
 
 /// The state of a breaker, for `status()`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct State {
+pub struct BreakerState {
     /// The store's name for display.
     pub name: String,
     /// The timeout of the first call, in ticks. The timeouts of other calls are similar.
@@ -194,7 +194,7 @@ impl<'a> Breakers<'a> {
 
     /// Returns the state of each shared cell that is in use.
     #[must_use]
-    pub fn states(self) -> Vec<State> {
+    pub fn states(self) -> Vec<BreakerState> {
         let used = self
             .shared
             .iter()
@@ -341,7 +341,7 @@ impl Breaker {
     }
 
     /// Counts a failure at `now`, and keeps its cause for [`Breakers::states`].
-    pub fn record(&self, kind: Kind, cause: &str, now: Timestamp) {
+    pub fn record(&self, kind: CauseKind, cause: &str, now: Timestamp) {
         self.counts[kind as usize].fetch_add(1, Relaxed);
         self.failed_at.store(now.0, Relaxed);
         self.cause.set(cause);
@@ -352,19 +352,19 @@ impl Breaker {
     /// has caused none. A broken connection and one that cannot be established count as one kind,
     /// because some processes notice the end of a server by the one and some by the other.
     #[must_use]
-    pub fn warns(&self, kind: Kind, now: Timestamp) -> bool {
+    pub fn warns(&self, kind: CauseKind, now: Timestamp) -> bool {
         let is_due = |last: &AtomicU64| {
             let last = last.load(Relaxed);
             last == 0 || now.saturating_since(Timestamp(last)) >= BETWEEN_WARNINGS
         };
-        let reported = if kind == Kind::Broken {
-            Kind::Connect
+        let reported = if kind == CauseKind::Broken {
+            CauseKind::Connect
         } else {
             kind
         };
         let mine = &self.warned_at[reported as usize];
         let last = mine.load(Relaxed);
-        let is_news = kind != Kind::Waiting || self.warned_at.iter().all(is_due);
+        let is_news = kind != CauseKind::Waiting || self.warned_at.iter().all(is_due);
         is_news && is_due(mine) && mine.compare_exchange(last, now.0, Relaxed, Relaxed).is_ok()
     }
 
@@ -379,10 +379,10 @@ impl Breaker {
         self.durations.clear();
     }
 
-    fn state(&self) -> State {
+    fn state(&self) -> BreakerState {
         let open_until = self.open_until.load(Relaxed);
         let failed_at = self.failed_at.load(Relaxed);
-        State {
+        BreakerState {
             name: self.name.get(),
             timeout: self.timeout.load(Relaxed),
             failures: self.failures.load(Relaxed),
@@ -553,20 +553,20 @@ mod tests {
         let breaker = Breaker::default();
         let at = |seconds: u64| Timestamp(seconds * TICKS_PER_SECOND);
         for (seconds, kind, warns) in [
-            (1, Kind::Waiting, true),
-            (2, Kind::Timeout, true),
-            (3, Kind::Timeout, false),
-            (4, Kind::Broken, true),
-            (5, Kind::Connect, false),
-            (61, Kind::Timeout, false),
+            (1, CauseKind::Waiting, true),
+            (2, CauseKind::Timeout, true),
+            (3, CauseKind::Timeout, false),
+            (4, CauseKind::Broken, true),
+            (5, CauseKind::Connect, false),
+            (61, CauseKind::Timeout, false),
             // Timeouts have warned within the last minute.
-            (61, Kind::Waiting, false),
-            (62, Kind::Timeout, true),
-            (63, Kind::Connect, false),
-            (64, Kind::Connect, true),
-            (65, Kind::Broken, false),
-            (124, Kind::Waiting, true),
-            (125, Kind::Waiting, false),
+            (61, CauseKind::Waiting, false),
+            (62, CauseKind::Timeout, true),
+            (63, CauseKind::Connect, false),
+            (64, CauseKind::Connect, true),
+            (65, CauseKind::Broken, false),
+            (124, CauseKind::Waiting, true),
+            (125, CauseKind::Waiting, false),
         ] {
             breaker.answered();
             assert_eq!(
@@ -580,7 +580,7 @@ mod tests {
     #[test]
     fn failures_are_counted_by_kind() {
         let breaker = Breaker::default();
-        let counted = |state: &State| {
+        let counted = |state: &BreakerState| {
             state
                 .causes
                 .into_iter()
@@ -589,9 +589,9 @@ mod tests {
         };
         let state = breaker.state();
         assert_eq!((&state.last, counted(&state)), (&None, vec![]));
-        breaker.record(Kind::Caller, "first", START);
-        breaker.record(Kind::Timeout, "second", START + 1);
-        breaker.record(Kind::Timeout, &"x".repeat(100), START + 2);
+        breaker.record(CauseKind::Caller, "first", START);
+        breaker.record(CauseKind::Timeout, "second", START + 1);
+        breaker.record(CauseKind::Timeout, &"x".repeat(100), START + 2);
         let state = breaker.state();
         assert_eq!(state.last, Some(("x".repeat(TEXT), START + 2)));
         assert_eq!(counted(&state), [("timeout", 2), ("caller", 1)]);
@@ -606,18 +606,18 @@ mod tests {
             for _ in 0..3 {
                 cell.failed(Passage::Closed, boot_clock(), 0);
             }
-            cell.record(Kind::Timeout, "old", START);
+            cell.record(CauseKind::Timeout, "old", START);
             cell.durations.record(1);
-            assert!(cell.warns(Kind::Timeout, START));
+            assert!(cell.warns(CauseKind::Timeout, START));
             cell.answered();
         }
         let cell = breakers.of(1_000_000, 0, "new");
-        let fresh = State {
+        let fresh = BreakerState {
             name: "new".to_owned(),
             ..Breaker::default().state()
         };
         assert_eq!(cell.state(), fresh);
-        assert!(cell.warns(Kind::Timeout, START + 1));
+        assert!(cell.warns(CauseKind::Timeout, START + 1));
     }
 
     #[test]

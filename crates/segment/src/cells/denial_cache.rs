@@ -59,7 +59,7 @@ pub struct EntrySet {
 
 /// The last state that this host received of a bucket in a remote store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct CacheEntry {
     /// The bucket's `empty_at` on this host's clock, or a little earlier.
     pub bound: Timestamp,
     /// The ticks by which `empty_at` may be later than the bound.
@@ -89,7 +89,7 @@ impl<'a> DenialCache<'a> {
     /// entry is missing, if the set was cleared since, or if the state was seen after `now`.
     #[inline]
     #[must_use]
-    pub fn find(&self, hash: u128, now: Timestamp) -> Option<Entry> {
+    pub fn find(&self, hash: u128, now: Timestamp) -> Option<CacheEntry> {
         let set = self.set(hash);
         // Relaxed: an entry is a single word, and the stamp is compared by value.
         let mut words = set.entries.iter().map(|slot| slot.load(Relaxed));
@@ -230,7 +230,7 @@ fn pack(fingerprint: u128, bound: Timestamp, error: Ticks, sent: Timestamp) -> u
 /// Unpacks an entry. Any word is valid, because other processes may write to the segment.
 // The casts keep only the bits that are needed.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-fn unpack(word: u128, now: Timestamp) -> Entry {
+fn unpack(word: u128, now: Timestamp) -> CacheEntry {
     const REST: u32 = u64::BITS - BOUND_BITS;
     let seen = seen(word);
     let exponent = (word >> (FINGERPRINT_BITS + SEEN_BITS)) as u32 & ((1 << EXPONENT_BITS) - 1);
@@ -240,7 +240,7 @@ fn unpack(word: u128, now: Timestamp) -> Entry {
     // The shift to the right keeps the sign of the difference.
     let distance = (bits.wrapping_sub(near) << REST).cast_signed() >> REST;
     let bound = (i128::from(near) + i128::from(distance)) << exponent;
-    Entry {
+    CacheEntry {
         bound: Timestamp(bound.clamp(0, i128::from(END.0)) as Ticks),
         error: 2 << exponent,
         // Round up: the state was seen at some time within its unit.

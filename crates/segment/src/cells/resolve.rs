@@ -72,12 +72,12 @@ pub(crate) fn share(cells: Option<Region<Cell>>) {
 }
 
 /// A cell, with the memory that it is part of.
-struct Found {
+struct FoundCell {
     cells: Option<Arc<Region<Cell>>>,
     index: usize,
 }
 
-impl Deref for Found {
+impl Deref for FoundCell {
     type Target = Cell;
 
     fn deref(&self) -> &Cell {
@@ -181,7 +181,7 @@ impl Cell {
     /// Returns the cell of a name, or `None` if all cells belong to other names.
     // Any half of a good hash is a good hash.
     #[allow(clippy::cast_possible_truncation)]
-    fn of(host: &str, port: u16) -> Option<Found> {
+    fn of(host: &str, port: u16) -> Option<FoundCell> {
         let name = format!("{host}:{port}");
         let name = (KeyHasher::new([0; 2]).key(name.as_bytes()).hash as u64).max(1);
         let cells = SHARED.try_read().ok().and_then(|shared| shared.clone());
@@ -190,7 +190,7 @@ impl Cell {
             let owner = cell.name.compare_exchange(0, name, SeqCst, SeqCst);
             owner.is_ok() || owner == Err(name)
         })?;
-        Some(Found { cells, index })
+        Some(FoundCell { cells, index })
     }
 
     fn is_due(&self, now: Timestamp) -> bool {

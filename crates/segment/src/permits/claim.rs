@@ -75,14 +75,14 @@ fn validate(group: &impl Group, tag: Tag, (mine, claim): (usize, Word)) -> bool 
 }
 
 /// The index and the word of a slot.
-type Found = (usize, Word);
+type FoundWord = (usize, Word);
 
 /// The slots of a group.
 struct Survey {
     /// The slots that are held, or claimed for another cell.
-    found: Vec<Found>,
+    found: Vec<FoundWord>,
     /// The slot to claim: a slot that is claimed for the cell already, or a free slot.
-    best: Option<Found>,
+    best: Option<FoundWord>,
 }
 
 /// The slots of a line.
@@ -92,8 +92,8 @@ struct Line {
     own: u32,
     /// The number of free slots.
     count: u32,
-    empty: Option<Found>,
-    free: Option<Found>,
+    empty: Option<FoundWord>,
+    free: Option<FoundWord>,
 }
 
 /// Reads every slot. Returns `None` if one of them holds the cell.

@@ -35,7 +35,7 @@ use gcra::step::{Denial, Outcome, Step};
 const CHECKS: u32 = 4;
 
 /// A bucket of a batch, and the change to it.
-struct Change<'a, 'k, S> {
+struct SlotChange<'a, 'k, S> {
     tickets: &'a [Ticket<'k>],
     slots: S,
     /// The sum of the tickets.
@@ -45,7 +45,7 @@ struct Change<'a, 'k, S> {
     outcome: Outcome,
 }
 
-impl<'a, 'k, S: Slots> Change<'a, 'k, S> {
+impl<'a, 'k, S: Slots> SlotChange<'a, 'k, S> {
     /// Returns the change for the tickets on one bucket. It is not decided yet.
     fn new(tickets: &'a [Ticket<'k>], slots: S) -> Self {
         Self {
@@ -115,7 +115,7 @@ impl<'a, 'k, S: Slots> Change<'a, 'k, S> {
 type Decided = (usize, Word);
 
 /// Takes the step of each bucket or none. If a bucket denies, returns its place.
-fn take_all<S: Slots>(changes: &mut [Change<'_, '_, S>]) -> Result<(), usize> {
+fn take_all<S: Slots>(changes: &mut [SlotChange<'_, '_, S>]) -> Result<(), usize> {
     let order = decide_unchanged(changes)?;
     for (turn, &(place, after)) in order.iter().enumerate() {
         if !changes[place].take(after) {
@@ -130,7 +130,9 @@ fn take_all<S: Slots>(changes: &mut [Change<'_, '_, S>]) -> Result<(), usize> {
 
 /// Decides all buckets. Decides them again if another process has changed a slot meanwhile.
 /// Afterwards, the slots are in the processor's own cache. Returns the order in which to swap.
-fn decide_unchanged<S: Slots>(changes: &mut [Change<'_, '_, S>]) -> Result<Few<Decided>, usize> {
+fn decide_unchanged<S: Slots>(
+    changes: &mut [SlotChange<'_, '_, S>],
+) -> Result<Few<Decided>, usize> {
     decide(changes)?;
     let mut order = order(changes);
     for tries in 0..CHECKS {
@@ -148,7 +150,7 @@ fn decide_unchanged<S: Slots>(changes: &mut [Change<'_, '_, S>]) -> Result<Few<D
 }
 
 /// Loads all slots, reads the clock and decides all buckets. If a bucket denies, returns its place.
-fn decide<S: Slots>(changes: &mut [Change<'_, '_, S>]) -> Result<(), usize> {
+fn decide<S: Slots>(changes: &mut [SlotChange<'_, '_, S>]) -> Result<(), usize> {
     for change in &mut *changes {
         change.found = find(&change.slots);
     }
@@ -163,8 +165,8 @@ fn decide<S: Slots>(changes: &mut [Change<'_, '_, S>]) -> Result<(), usize> {
 
 /// Returns the order in which to swap. The bucket that can grant the fewest further calls comes
 /// first.
-fn order<S: Slots>(changes: &[Change<'_, '_, S>]) -> Few<Decided> {
-    let mut order: Few<Decided> = changes.iter().map(Change::after).enumerate().collect();
+fn order<S: Slots>(changes: &[SlotChange<'_, '_, S>]) -> Few<Decided> {
+    let mut order: Few<Decided> = changes.iter().map(SlotChange::after).enumerate().collect();
     order.sort_by_key(|&(place, _)| changes[place].further());
     order
 }
@@ -195,13 +197,13 @@ impl<V: Variant> SharedMemory<V> {
     fn changes<'a, 'k>(
         &'a self,
         tickets: Grouped<'a, 'k>,
-    ) -> Few<Change<'a, 'k, Neighbourhood<'a, V>>> {
-        let change = |mine: &'a [Ticket<'k>]| Change::new(mine, self.slots(mine[0].key.hash));
+    ) -> Few<SlotChange<'a, 'k, Neighbourhood<'a, V>>> {
+        let change = |mine: &'a [Ticket<'k>]| SlotChange::new(mine, self.slots(mine[0].key.hash));
         tickets.buckets().map(change).collect()
     }
 
     /// Returns the take of a bucket, and counts it.
-    fn taken(&self, change: &Change<'_, '_, Neighbourhood<'_, V>>) -> Taken {
+    fn taken(&self, change: &SlotChange<'_, '_, Neighbourhood<'_, V>>) -> Taken {
         let taken = Taken::of(change.tickets, change.outcome);
         // All tickets on the bucket have one key.
         self.tally(change.tickets[0].key, &taken.outcome);

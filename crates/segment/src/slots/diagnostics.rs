@@ -23,13 +23,13 @@ const PREFIX: usize = 48;
 /// The diagnostic part of a segment.
 #[repr(C, align(4096))]
 #[derive(Debug)]
-pub struct Diagnostics([[Entry; ENTRIES]; SHARDS]);
+pub struct Diagnostics([[DenialCount; ENTRIES]; SHARDS]);
 
 /// One identifier and the number of its denials. Only the processes of one shard write to an entry.
 /// A reader may read an entry that is half written, which is harmless in a statistic.
 #[repr(C, align(64))]
 #[derive(Debug)]
-struct Entry {
+struct DenialCount {
     hash: AtomicU64,
     /// The row of the key in the upper 8 bits, and the number of denials in the lower bits.
     denied: AtomicU64,
@@ -47,7 +47,7 @@ pub struct Denied {
     pub denied: u64,
 }
 
-/// The bits of [`Entry::denied`] below the row.
+/// The bits of [`DenialCount::denied`] below the row.
 const COUNT: u64 = (1 << ROW_SHIFT) - 1;
 const ROW_SHIFT: u32 = 56;
 
@@ -95,7 +95,7 @@ impl Diagnostics {
     }
 }
 
-impl Entry {
+impl DenialCount {
     /// Stores the length of the identifier in the first byte, and the identifier's first 47 bytes
     /// in the other bytes.
     fn name(&self, identifier: &[u8]) {

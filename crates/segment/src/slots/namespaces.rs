@@ -19,7 +19,7 @@ use std::sync::atomic::{
 
 /// The kinds of stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum StoreKind {
     /// This host's shared memory.
     SharedMemory,
     /// Redis, or a compatible server.
@@ -30,7 +30,7 @@ pub enum Kind {
     Database,
 }
 
-impl Kind {
+impl StoreKind {
     const ALL: [Self; 4] = [
         Self::SharedMemory,
         Self::Redis,
@@ -45,7 +45,7 @@ impl Kind {
 }
 
 /// The number of cells: all rows but one for each kind.
-pub(crate) const CELLS: usize = ROWS - Kind::ALL.len();
+pub(crate) const CELLS: usize = ROWS - StoreKind::ALL.len();
 /// The number of bytes of a name that are kept. A cell is three cache lines.
 const NAME: usize = 176;
 /// The beginning of names that belong to the extension, in shared memory.
@@ -78,7 +78,7 @@ pub struct Named {
     /// The number of the row.
     pub row: Row,
     /// The kind of the store.
-    pub kind: Kind,
+    pub kind: StoreKind,
     /// The name. A name of more than 176 bytes ends with `~` and a hash of the whole name.
     /// `None` for all namespaces without a row of their own.
     pub name: Option<Vec<u8>>,
@@ -105,7 +105,7 @@ impl Namespaces {
             // The cast keeps the row.
             return Row((found & LOW) as u32);
         }
-        let row = self.row(root, Kind::SharedMemory, parts);
+        let row = self.row(root, StoreKind::SharedMemory, parts);
         entry.store(hasher.tag() & !LOW | u64::from(row.0), Relaxed);
         row
     }
@@ -117,10 +117,10 @@ impl Namespaces {
     #[cold]
     #[inline(never)]
     #[must_use]
-    pub fn row(&self, root: KeyHasher, kind: Kind, parts: [&[u8]; 2]) -> Row {
+    pub fn row(&self, root: KeyHasher, kind: StoreKind, parts: [&[u8]; 2]) -> Row {
         let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         let mut name = parts.join(&b'/');
-        if kind == Kind::SharedMemory && name.starts_with(RESERVED) {
+        if kind == StoreKind::SharedMemory && name.starts_with(RESERVED) {
             name.insert(0, b'/');
         }
         self.find(root, kind, &name)
@@ -130,13 +130,13 @@ impl Namespaces {
     /// a reserved word. `root` is the segment's hasher.
     pub(super) fn reserved(&self, root: KeyHasher, name: &[u8]) -> Row {
         debug_assert!(name.starts_with(RESERVED), "others could use this name");
-        self.find(root, Kind::SharedMemory, name)
+        self.find(root, StoreKind::SharedMemory, name)
     }
 
     /// Returns the row with this name.
     // The casts keep enough bits of a good hash.
     #[allow(clippy::cast_possible_truncation)]
-    fn find(&self, root: KeyHasher, kind: Kind, name: &[u8]) -> Row {
+    fn find(&self, root: KeyHasher, kind: StoreKind, name: &[u8]) -> Row {
         let name = shortened(name);
         let named = [&[kind as u8], &*name].concat();
         let hash = (root.key(&named).hash as u64).max(1);
@@ -158,7 +158,7 @@ impl Namespaces {
     /// Returns all rows that may have counted a decision.
     #[must_use]
     pub fn list(&self) -> Vec<Named> {
-        let others = Kind::ALL.map(|kind| Named {
+        let others = StoreKind::ALL.map(|kind| Named {
             row: kind.others(),
             kind,
             name: None,
@@ -185,12 +185,12 @@ fn shortened(name: &[u8]) -> Cow<'_, [u8]> {
 const fn row_of_cell(index: usize) -> Row {
     // The number of rows is less than 256.
     #[allow(clippy::cast_possible_truncation)]
-    Row((index + Kind::ALL.len()) as u32)
+    Row((index + StoreKind::ALL.len()) as u32)
 }
 
 impl Cell {
     /// Writes the name. Another process may have been killed before it had written the name.
-    fn set_name(&self, kind: Kind, name: &[u8]) {
+    fn set_name(&self, kind: StoreKind, name: &[u8]) {
         let mut bytes = [0; NAME];
         bytes[..name.len()].copy_from_slice(name);
         for (word, chunk) in self.name.iter().zip(bytes.as_chunks().0) {
@@ -204,7 +204,7 @@ impl Cell {
     /// Returns the name, or `None` if the cell is free or its name is not written yet.
     fn named(&self, row: Row) -> Option<Named> {
         let [kind, length, ..] = self.head.load(Acquire).to_le_bytes();
-        let kind = *Kind::ALL.get(usize::from(kind).checked_sub(1)?)?;
+        let kind = *StoreKind::ALL.get(usize::from(kind).checked_sub(1)?)?;
         let words = self
             .name
             .iter()

@@ -5,7 +5,7 @@
 
 use super::counters::{Counters, Event, Shard, Totals};
 use super::diagnostics::Diagnostics;
-use super::namespaces::{Kind, Named, Namespaces};
+use super::namespaces::{Named, Namespaces, StoreKind};
 use super::protocol::{AtomicWord, Production, Slots, Variant};
 use super::word::{Fingerprint, Word};
 use crate::memory::{Region, Segment};
@@ -121,7 +121,7 @@ impl<V: Variant> SharedMemory<V> {
 
     /// Returns the row of a remote store's namespace. `names` lists the parts of its name.
     #[must_use]
-    pub fn row(&self, kind: Kind, names: [&[u8]; 2]) -> Row {
+    pub fn row(&self, kind: StoreKind, names: [&[u8]; 2]) -> Row {
         self.namespaces.row(self.hasher, kind, names)
     }
 

@@ -6,7 +6,7 @@ use gcra::{Step, TICKS_PER_SECOND};
 use segment::host::{Host, Settings};
 use segment::memory::Segment;
 use segment::slots::counters::{By, ROWS};
-use segment::slots::namespaces::{Cell, Kind};
+use segment::slots::namespaces::{Cell, StoreKind};
 use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
 
@@ -71,10 +71,10 @@ fn the_kinds_of_stores_have_rows_of_their_own() {
     let host = private();
     let here = row(host.slots().hasher_of([b"", b"a"]));
     let kinds = [
-        Kind::SharedMemory,
-        Kind::Redis,
-        Kind::Memcached,
-        Kind::Database,
+        StoreKind::SharedMemory,
+        StoreKind::Redis,
+        StoreKind::Memcached,
+        StoreKind::Database,
     ];
     let rows = kinds.map(|kind| host.slots().row(kind, [b"a", b""]));
     assert_eq!(rows[0], here, "the same name");
@@ -106,8 +106,8 @@ fn the_number_of_rows_is_bounded() {
             "the first keep their rows"
         );
     }
-    let redis = host.slots().row(Kind::Redis, [b"new", b""]);
-    let memcached = host.slots().row(Kind::Memcached, [b"new", b""]);
+    let redis = host.slots().row(StoreKind::Redis, [b"new", b""]);
+    let memcached = host.slots().row(StoreKind::Memcached, [b"new", b""]);
     assert_ne!(redis, memcached, "each kind has a row for the others");
 }
 
@@ -170,7 +170,7 @@ fn processes_find_the_same_rows() {
 /// Overwrites the cells of a named segment. Each cell gets `bytes`.
 fn spoil(folder: &Folder, host: &Host, bytes: [u8; size_of::<Cell>()]) {
     let name = b"a name that is easy to find in the file".as_slice();
-    let row = host.slots().row(Kind::Redis, [name, b""]).0 as usize;
+    let row = host.slots().row(StoreKind::Redis, [name, b""]).0 as usize;
     let file = std::fs::read(folder.file()).unwrap();
     let at = file.windows(name.len()).position(|window| window == name);
     // The name begins after two words of its cell.
@@ -205,7 +205,7 @@ fn a_name_that_a_killed_process_has_not_written_is_written_again() {
     let host = store(named(&folder.file(), PRIVATE).unwrap());
     let row = host
         .slots()
-        .row(Kind::Database, [b"the table of limits", b""]);
+        .row(StoreKind::Database, [b"the table of limits", b""]);
     let bytes = std::fs::read(folder.file()).unwrap();
     let at = bytes
         .windows(19)
@@ -218,7 +218,7 @@ fn a_name_that_a_killed_process_has_not_written_is_written_again() {
     let next = store(named(&folder.file(), PRIVATE).unwrap());
     assert_eq!(
         next.slots()
-            .row(Kind::Database, [b"the table of limits", b""]),
+            .row(StoreKind::Database, [b"the table of limits", b""]),
         row
     );
     let rows = host.slots().rows();
@@ -227,5 +227,5 @@ fn a_name_that_a_killed_process_has_not_written_is_written_again() {
         found.name.as_deref(),
         Some(b"the table of limits".as_slice())
     );
-    assert_eq!(found.kind, Kind::Database);
+    assert_eq!(found.kind, StoreKind::Database);
 }

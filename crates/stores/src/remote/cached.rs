@@ -5,8 +5,8 @@
 //! wait that is a little too long, but never a wait that is too short.
 
 use super::call::Failed;
-use super::denial_cache::Entry;
-use super::{Ask, Found, Remote, Reply, Transport, Visit};
+use super::denial_cache::CacheEntry;
+use super::{Ask, Remote, Reply, StateKind, Transport, Visit};
 use gcra::clock::{TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
 use gcra::key::Key;
 use gcra::step::{Denial, Outcome, Step, Verdict};
@@ -18,7 +18,7 @@ use std::time::Duration;
 const PAUSE: Ticks = TICKS_PER_SECOND / 20_000;
 
 /// Reports whether the entry allows the step at most once. Then only one worker can succeed.
-fn is_scarce(entry: &Entry, step: &Step, now: Timestamp) -> bool {
+fn is_scarce(entry: &CacheEntry, step: &Step, now: Timestamp) -> bool {
     let twice = Step {
         cost: step.cost.saturating_mul(2),
         ..*step
@@ -43,7 +43,7 @@ impl<'h, T: Transport> Remote<'h, T> {
         key: Key<'_>,
         step: &Step,
         now: Timestamp,
-    ) -> Result<(Ask, Option<Entry>), Outcome> {
+    ) -> Result<(Ask, Option<CacheEntry>), Outcome> {
         let entry = self.entry(key, step, now)?;
         let ask = Ask {
             name: self.transport.name(key.identifier),
@@ -56,7 +56,7 @@ impl<'h, T: Transport> Remote<'h, T> {
 
     /// Sets [`Ask::seen`] of a request whose timeout starts at `now`. `entry` is the bucket's
     /// entry.
-    pub(super) fn set_seen(&self, ask: &mut Ask, entry: Option<&Entry>, now: Timestamp) {
+    pub(super) fn set_seen(&self, ask: &mut Ask, entry: Option<&CacheEntry>, now: Timestamp) {
         ask.seen = entry.and_then(|entry| self.seen(entry, ask.step.span, now));
     }
 
@@ -64,7 +64,12 @@ impl<'h, T: Transport> Remote<'h, T> {
     ///
     /// # Errors
     /// Fails like [`Remote::prepare`].
-    fn entry(&self, key: Key<'_>, step: &Step, now: Timestamp) -> Result<Option<Entry>, Outcome> {
+    fn entry(
+        &self,
+        key: Key<'_>,
+        step: &Step,
+        now: Timestamp,
+    ) -> Result<Option<CacheEntry>, Outcome> {
         if step.exceeds_capacity() {
             return Err(self
                 .exceeding(key, step, now)
@@ -145,7 +150,7 @@ impl<'h, T: Transport> Remote<'h, T> {
         key: Key<'_>,
         step: &Step,
         now: Timestamp,
-    ) -> Result<(Ask, Option<Entry>, Ticks, bool), Outcome> {
+    ) -> Result<(Ask, Option<CacheEntry>, Ticks, bool), Outcome> {
         let (ask, mut entry) = self.prepare(key, step, now)?;
         if !entry.is_some_and(|entry| is_scarce(&entry, step, now)) {
             return Ok((ask, entry, 0, false));
@@ -181,7 +186,7 @@ impl<'h, T: Transport> Remote<'h, T> {
     }
 
     /// Returns the bucket's entry, if the denial cache is enabled.
-    pub(super) fn find(&self, key: Key<'_>, now: Timestamp) -> Option<Entry> {
+    pub(super) fn find(&self, key: Key<'_>, now: Timestamp) -> Option<CacheEntry> {
         self.settings.denial_cache_max_age?;
         self.host.denial_cache().find(key.hash, now)
     }
@@ -190,7 +195,7 @@ impl<'h, T: Transport> Remote<'h, T> {
     /// faster than this host's, by up to a thousandth. If the step could be granted because of
     /// that, the result is `None`. The instants in the denial assume the latest state that is
     /// possible. The error of the entry does not make a bucket appear to be in debt.
-    fn told_by(&self, entry: &Entry, step: &Step, now: Timestamp) -> Option<Outcome> {
+    fn told_by(&self, entry: &CacheEntry, step: &Step, now: Timestamp) -> Option<Outcome> {
         if step.dry || entry.age > self.settings.denial_cache_max_age? {
             return None;
         }
@@ -205,7 +210,7 @@ impl<'h, T: Transport> Remote<'h, T> {
     /// Returns an upper bound of the ticks since the bucket was empty. If the store has lost the
     /// record, it restores the record from this bound. Returns `None` if the bucket may be full
     /// when the request arrives.
-    pub(super) fn seen(&self, entry: &Entry, span: Ticks, now: Timestamp) -> Option<i64> {
+    pub(super) fn seen(&self, entry: &CacheEntry, span: Ticks, now: Timestamp) -> Option<i64> {
         // The request may arrive as late as the deadline.
         let slack = self.settings.timeout + entry.age / 1024;
         (entry.bound + span > now + slack).then(|| (now + slack).signed_since(entry.bound))
@@ -221,7 +226,7 @@ impl<'h, T: Transport> Remote<'h, T> {
         key: Key<'_>,
         step: &Step,
         reply: &Reply,
-        known: Option<&Entry>,
+        known: Option<&CacheEntry>,
         sent: Timestamp,
     ) {
         let tells = match reply.outcome.verdict {
@@ -235,7 +240,7 @@ impl<'h, T: Transport> Remote<'h, T> {
         // This is a lower bound, because the server read its clock after the request was sent.
         let mut bound =
             sent.saturating_add_signed(reply.outcome.empty_at.signed_since(reply.outcome.now));
-        if let Some(known) = known.filter(|_| reply.found == Found::Restored) {
+        if let Some(known) = known.filter(|_| reply.found == StateKind::Restored) {
             // The store restored the lost record from [`Ask::seen`], which may be too early. Keep
             // the later state.
             bound = bound.max(known.bound);
@@ -256,7 +261,7 @@ mod tests {
         let now = Timestamp(1 << 60);
         let is_scarce = |bound, age, cost| {
             let error = 0;
-            let entry = Entry { bound, error, age };
+            let entry = CacheEntry { bound, error, age };
             is_scarce(&entry, &Step::new(cost, 10_000), now)
         };
         // Ten ticks before a second token arrives. The server's clock may be ahead of this host's

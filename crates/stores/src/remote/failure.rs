@@ -4,7 +4,7 @@
 //! texts of servers. [`Failure`] escapes its whole text when it is displayed.
 
 use super::Server;
-use super::breaker::Kind;
+use super::breaker::CauseKind;
 use super::secret::Secret;
 use super::tls::TlsError;
 use crate::printable;
@@ -139,28 +139,31 @@ impl Cause {
     /// Reports whether a connection or code of the caller failed, such as a PDO object.
     #[must_use]
     pub fn is_of_caller(&self) -> bool {
-        matches!(self.kind(), Kind::Statement | Kind::Lost | Kind::Caller)
+        matches!(
+            self.kind(),
+            CauseKind::Statement | CauseKind::Lost | CauseKind::Caller
+        )
     }
 
     /// Returns the kind of the cause.
     #[must_use]
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> CauseKind {
         match self {
             Self::Transaction(cause) => cause.kind(),
-            Self::Timeout => Kind::Timeout,
-            Self::Lookup(_) => Kind::Lookup,
-            Self::Connect(_) => Kind::Connect,
-            Self::Broken(_) => Kind::Broken,
-            Self::Tls(_) | Self::TlsFile(_) => Kind::Tls,
+            Self::Timeout => CauseKind::Timeout,
+            Self::Lookup(_) => CauseKind::Lookup,
+            Self::Connect(_) => CauseKind::Connect,
+            Self::Broken(_) => CauseKind::Broken,
+            Self::Tls(_) | Self::TlsFile(_) => CauseKind::Tls,
             Self::Refused(_) | Self::Unserved | Self::Unsupported(_) | Self::Redirected { .. } => {
-                Kind::Refused
+                CauseKind::Refused
             }
-            Self::Answer(_) => Kind::Malformed,
-            Self::Record => Kind::Record,
-            Self::Statement(_) => Kind::Statement,
-            Self::Lost(_) | Self::LostBefore(_) => Kind::Lost,
-            Self::Random(_) | Self::Caller(_) | Self::Thrown => Kind::Caller,
-            Self::Waiting | Self::OutOfTime => Kind::Waiting,
+            Self::Answer(_) => CauseKind::Malformed,
+            Self::Record => CauseKind::Record,
+            Self::Statement(_) => CauseKind::Statement,
+            Self::Lost(_) | Self::LostBefore(_) => CauseKind::Lost,
+            Self::Random(_) | Self::Caller(_) | Self::Thrown => CauseKind::Caller,
+            Self::Waiting | Self::OutOfTime => CauseKind::Waiting,
         }
     }
 

@@ -1,7 +1,7 @@
 //! The failure policy: decides instead of a store that failed, and warns one of the callers.
 
 use super::call::Peer;
-use super::denial_cache::Entry;
+use super::denial_cache::CacheEntry;
 use super::{Answer, Cause, Failure, OnFailure, Remote, Transport};
 use gcra::clock::{Timestamp, boot_clock};
 use gcra::key::Key;
@@ -52,7 +52,7 @@ impl<'h, T: Transport> Remote<'h, T> {
 
     /// Moves the fallback bucket forward to the last state that this host received of the store's
     /// bucket. `entry` is the bucket's entry in the denial cache.
-    pub(super) fn inherit(&self, key: Key<'_>, entry: Option<Entry>) {
+    pub(super) fn inherit(&self, key: Key<'_>, entry: Option<CacheEntry>) {
         if let Some(entry) = entry {
             self.host.slots().raise(key, UNKNOWN_SPAN, |_| entry.bound);
         }

@@ -8,10 +8,10 @@ use gcra::key::Key;
 use gcra::store::Put;
 
 /// A change of one bucket: its name in the store, the change, and [`super::Ask::seen`].
-pub type Change<'a> = (&'a [u8], &'a Put, Option<i64>);
+pub type BucketChange<'a> = (&'a [u8], &'a Put, Option<i64>);
 
 /// A change that is sent to its server.
-struct Request<'a, 'h, T> {
+struct PendingChange<'a, 'h, T> {
     /// The index of the change.
     index: usize,
     store: &'a Remote<'h, T>,
@@ -50,7 +50,7 @@ impl<T: Transport> Remote<'_, T> {
                 }
                 _ => None,
             };
-            Request {
+            PendingChange {
                 index,
                 store,
                 name,
@@ -64,7 +64,7 @@ impl<T: Transport> Remote<'_, T> {
         let mut result = Ok(());
         let servers = requests.iter().map(|it| (it, it.store, &it.name));
         for (_, pipeline) in by_server(servers) {
-            let &Request { index, store, .. } = pipeline[0];
+            let &PendingChange { index, store, .. } = pipeline[0];
             // Hashing long identifiers has taken time, which is no part of the timeout.
             if let Err((peer, cause)) = run(&pipeline, start + store.settings.timeout) {
                 let answer = store.fall_back(&peer, cause, |_, _| ());
@@ -78,7 +78,7 @@ impl<T: Transport> Remote<'_, T> {
 
 /// Runs the changes of one pipeline. Returns the first failure.
 fn run<'h, T: Transport>(
-    pipeline: &[&Request<'_, 'h, T>],
+    pipeline: &[&PendingChange<'_, 'h, T>],
     deadline: Timestamp,
 ) -> Result<(), Failed<'h>> {
     let first = pipeline[0];

@@ -42,7 +42,7 @@ pub use segment::cells::{breaker, denial_cache, durations};
 use segment::host::Host;
 use segment::slots::counters::{By, Event};
 pub use settings::{OnFailure, Settings};
-pub use transport::{Ask, Flown, Found, Reply, Server, Transport, Visit};
+pub use transport::{Ask, Flown, Reply, Server, StateKind, Transport, Visit};
 
 /// The result of a call, with the failure that the caller should be warned of.
 #[derive(Debug)]
@@ -146,7 +146,7 @@ impl<'h, T: Transport> Remote<'h, T> {
 
     /// Counts a bucket whose state shows that the store's clock was set back.
     fn note_clock(&self, reply: &Reply) {
-        if reply.found == Found::SetBack {
+        if reply.found == StateKind::SetBack {
             self.host.slots().count(Event::SetBack);
         }
     }
@@ -169,7 +169,7 @@ impl<'h, T: Transport> Remote<'h, T> {
             first: None,
             seen: None,
         };
-        let asked = |visit: &Visit<'_, T>| Ok(T::take(visit, &ask)?.found != Found::Nothing);
+        let asked = |visit: &Visit<'_, T>| Ok(T::take(visit, &ask)?.found != StateKind::Nothing);
         self.ask(&ask.name, asked, |policy, _| {
             // The other policies return true, so that the caller does not create a record.
             policy != OnFailure::Local || self.host.slots().contains(key)

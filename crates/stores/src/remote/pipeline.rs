@@ -4,7 +4,7 @@
 use super::breaker::Passage;
 use super::cached::exceeds;
 use super::call::{Failed, Peer};
-use super::denial_cache::Entry;
+use super::denial_cache::CacheEntry;
 use super::race::{Race, Task};
 use super::time_left::TimeLeft;
 use super::{
@@ -25,12 +25,12 @@ use std::sync::Arc;
 const MOST: usize = 500;
 
 /// A step that is sent to its server.
-struct Request {
+struct PendingStep {
     /// The index of the step.
     index: usize,
     ask: Ask,
     /// The bucket's entry in the denial cache.
-    entry: Option<Entry>,
+    entry: Option<CacheEntry>,
 }
 
 /// The index of a step that was not decided, and the failure. The failure is `None` if another step
@@ -42,7 +42,7 @@ type Begun<'r, 'h> = (Sent<'r, 'h>, Box<dyn Task<Output = Flown> + 'r>);
 
 /// The requests of a pipeline that was sent to a server.
 struct Sent<'r, 'h> {
-    requests: &'r [Request],
+    requests: &'r [PendingStep],
     peer: Peer<'h>,
     passage: Passage,
 }
@@ -106,7 +106,7 @@ impl<'h, T: Transport> Each<'_, 'h, T> {
     /// Adds the steps that were not decided to `failures`.
     fn run(
         &self,
-        mut wave: Vec<Vec<Request>>,
+        mut wave: Vec<Vec<PendingStep>>,
         start: Timestamp,
         failures: &mut Vec<Undecided<'h>>,
         decided: &mut impl FnMut(usize, Answer<Outcome>),
@@ -140,12 +140,12 @@ impl<'h, T: Transport> Each<'_, 'h, T> {
     /// Sends pipelines to their servers. Adds the steps of servers that failed to `failures`.
     fn send<'r>(
         &self,
-        wave: &'r [Vec<Request>],
+        wave: &'r [Vec<PendingStep>],
         deadline: Timestamp,
         failures: &mut Vec<Undecided<'h>>,
     ) -> Vec<Begun<'r, 'h>> {
         let mut all = Vec::with_capacity(wave.len());
-        let mut note = |requests: &'r Vec<Request>, begun| match begun {
+        let mut note = |requests: &'r Vec<PendingStep>, begun| match begun {
             Ok(begun) => all.push(begun),
             Err(failed) => self.fail(requests, failed, failures),
         };
@@ -178,7 +178,7 @@ impl<'h, T: Transport> Each<'_, 'h, T> {
         sent: Timestamp,
         failures: &mut Vec<Undecided<'h>>,
         decided: &mut impl FnMut(usize, Answer<Outcome>),
-    ) -> Vec<&'r Request> {
+    ) -> Vec<&'r PendingStep> {
         let (store, _) = self.buckets[requests[0].index];
         let mut open: Vec<_> = requests.iter().map(Some).collect();
         let (mut failure, mut moved) = (result.err(), Vec::new());
@@ -214,7 +214,7 @@ impl<'h, T: Transport> Each<'_, 'h, T> {
         &self,
         indexes: &[usize],
         decided: &mut impl FnMut(usize, Answer<Outcome>),
-    ) -> Vec<Request> {
+    ) -> Vec<PendingStep> {
         let now = boot_clock();
         let mut requests = Vec::with_capacity(indexes.len());
         for &index in indexes {
@@ -227,7 +227,7 @@ impl<'h, T: Transport> Each<'_, 'h, T> {
                 store.prepare(key, &step, now)
             };
             match prepared {
-                Ok((ask, entry)) => requests.push(Request { index, ask, entry }),
+                Ok((ask, entry)) => requests.push(PendingStep { index, ask, entry }),
                 Err(denied) => decided(index, sure(denied)),
             }
         }
@@ -235,7 +235,11 @@ impl<'h, T: Transport> Each<'_, 'h, T> {
     }
 
     /// Returns the server of a pipeline before `deadline`, if no other server is asked for it.
-    fn located(&self, requests: &[Request], deadline: Timestamp) -> Option<(T::Route, Peer<'h>)> {
+    fn located(
+        &self,
+        requests: &[PendingStep],
+        deadline: Timestamp,
+    ) -> Option<(T::Route, Peer<'h>)> {
         let (store, _) = self.buckets[requests[0].index];
         let (route, peer) = store.find_server(&requests[0].ask.name).ok()?;
         let now = boot_clock();
@@ -247,7 +251,7 @@ impl<'h, T: Transport> Each<'_, 'h, T> {
     /// the time until `deadline`.
     fn locate(
         &self,
-        requests: &[Request],
+        requests: &[PendingStep],
         others: bool,
         deadline: Timestamp,
     ) -> Result<(T::Route, Peer<'h>), Failed<'h>> {
@@ -268,7 +272,7 @@ impl<'h, T: Transport> Each<'_, 'h, T> {
     /// Returns the failure of the server.
     fn begin<'r>(
         &self,
-        requests: &'r [Request],
+        requests: &'r [PendingStep],
         route: T::Route,
         peer: Peer<'h>,
         deadline: Timestamp,
@@ -302,7 +306,7 @@ impl<'h, T: Transport> Each<'_, 'h, T> {
     /// Runs the step of a request again, at the server that keeps the record now.
     fn follow(
         &self,
-        request: &Request,
+        request: &PendingStep,
         deadline: Timestamp,
     ) -> Result<Answer<Outcome>, Failed<'h>> {
         let (store, _) = self.buckets[request.index];
@@ -317,12 +321,12 @@ impl<'h, T: Transport> Each<'_, 'h, T> {
     /// than the capacity.
     fn fail<'r>(
         &self,
-        open: impl IntoIterator<Item = &'r Request>,
+        open: impl IntoIterator<Item = &'r PendingStep>,
         failed: Failed<'h>,
         failures: &mut Vec<Undecided<'h>>,
     ) {
         let mut open: Vec<_> = open.into_iter().collect();
-        open.sort_by_key(|&&Request { index, .. }| {
+        open.sort_by_key(|&&PendingStep { index, .. }| {
             let throws = self.policy(index) == OnFailure::Throw;
             (self.buckets[index].1.step.exceeds_capacity(), !throws)
         });
@@ -332,8 +336,8 @@ impl<'h, T: Transport> Each<'_, 'h, T> {
 
     /// Removes and returns pipelines that can run at once: to different servers, and with one
     /// timeout.
-    fn wave(&self, pipelines: &mut Vec<(Arc<Server>, Vec<Request>)>) -> Vec<Vec<Request>> {
-        let timeout = |requests: &[Request]| self.timeout(requests[0].index);
+    fn wave(&self, pipelines: &mut Vec<(Arc<Server>, Vec<PendingStep>)>) -> Vec<Vec<PendingStep>> {
+        let timeout = |requests: &[PendingStep]| self.timeout(requests[0].index);
         let first = pipelines.first().map(|(_, requests)| timeout(requests));
         let (mut servers, mut wave, mut others) = (HashSet::new(), Vec::new(), Vec::new());
         for (server, requests) in pipelines.drain(..) {
@@ -356,7 +360,7 @@ impl<'h, T: Transport> Each<'_, 'h, T> {
     }
 
     /// Records and counts the reply to a request that was sent at `sent`.
-    fn learn(&self, request: &Request, reply: &Reply, sent: Timestamp) -> Answer<Outcome> {
+    fn learn(&self, request: &PendingStep, reply: &Reply, sent: Timestamp) -> Answer<Outcome> {
         let (store, Ticket { key, step, .. }) = self.buckets[request.index];
         if step.exceeds_capacity() {
             return sure(exceeds(reply.outcome.empty_at, reply.outcome.now));

@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::remote::breaker::Passage;
-use crate::remote::denial_cache::Entry;
+use crate::remote::denial_cache::CacheEntry;
 use crate::remote::time_left::TimeLeft;
 use gcra::batch::Ticket;
 use gcra::clock::{EPOCH, TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
@@ -297,15 +297,15 @@ fn a_call_for_the_last_token_waits_for_another_worker() {
 fn learned(
     verdict: Verdict,
     empty: i64,
-    known: Option<&Entry>,
+    known: Option<&CacheEntry>,
     step: &Step,
     settings: Settings,
-) -> Option<(Entry, Timestamp)> {
+) -> Option<(CacheEntry, Timestamp)> {
     let host = host();
     let mut reply = Reply::new(true, NOW, NOW.saturating_add_signed(-empty));
     reply.outcome.verdict = verdict;
     if known.is_some_and(|known| known.age == 0) {
-        reply.found = Found::Restored;
+        reply.found = StateKind::Restored;
     }
     let sent = boot_clock() - TICKS_PER_SECOND;
     remote(&host, settings, silent).learn(key(), step, &reply, known, sent);
@@ -317,7 +317,7 @@ fn learned(
 fn denials_and_debts_are_cached() {
     let denied = |denial| Verdict::Denied(denial);
     let step = Step::new(1, TICKS_PER_SECOND);
-    let known = Entry {
+    let known = CacheEntry {
         bound: Timestamp::ZERO,
         error: 0,
         age: 1,
@@ -379,7 +379,7 @@ fn a_restored_record_does_not_wear_off() {
     let step = Step::new(1, TICKS_PER_SECOND);
     // The age is 0 if the reply says that the record was restored.
     for (age, stays) in [(0, true), (1, false)] {
-        let known = Entry {
+        let known = CacheEntry {
             bound: boot_clock(),
             error: 60 * TICKS_PER_SECOND,
             age,
@@ -647,7 +647,7 @@ fn a_bucket_is_said_to_exist_if_nobody_knows() {
     assert_eq!(failing(OnFailure::Local), (false, true));
     assert_eq!(failing(OnFailure::Allow), (true, true));
     assert_eq!(failing(OnFailure::Deny), (true, true));
-    for found in [Found::Record, Found::Nothing] {
+    for found in [StateKind::Record, StateKind::Nothing] {
         let host = host();
         let remote = remote(&host, SETTINGS, |_| {
             Ok(Reply {
@@ -656,7 +656,7 @@ fn a_bucket_is_said_to_exist_if_nobody_knows() {
             })
         });
         let answer = remote.contains(key()).expect("it replies");
-        assert_eq!(answer.value, found == Found::Record);
+        assert_eq!(answer.value, found == StateKind::Record);
         assert!(!answer.fallback);
     }
 }

@@ -1,7 +1,7 @@
 //! The interface of a remote store: the operations that every kind of server must support. Denial
 //! cache, breakers and failure policies are not part of the interface.
 
-use super::give_back::Change;
+use super::give_back::BucketChange;
 use super::race::Task;
 use super::{Blame, Cause};
 use gcra::clock::Timestamp;
@@ -80,12 +80,12 @@ pub struct Reply {
     /// The outcome of the step.
     pub outcome: Outcome,
     /// The kind of the state that the store found.
-    pub found: Found,
+    pub found: StateKind,
 }
 
 /// The kind of the state that a store found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum StateKind {
     /// The bucket had a record.
     Record,
     /// The bucket had no record, or was reset.
@@ -113,7 +113,7 @@ impl Reply {
         };
         Self {
             outcome,
-            found: Found::Record,
+            found: StateKind::Record,
         }
     }
 }
@@ -213,7 +213,7 @@ pub trait Transport: Sized {
     /// Fails if the server fails. It is unknown which changes were made.
     fn put_each(
         visit: &Visit<'_, Self>,
-        changes: &[Change<'_>],
+        changes: &[BucketChange<'_>],
         refused: &mut dyn FnMut(usize, Cause),
     ) -> Result<(), Cause> {
         for (index, (name, put, seen)) in changes.iter().enumerate() {

@@ -52,7 +52,7 @@ pub fn restore(table: &Table, id: u64) -> String {
 
 /// A decoded reply of `MySQL`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct MysqlReply {
     /// The microseconds since the bucket was empty; negative if it is in debt.
     pub age: i64,
     /// True if the bucket had no record.
@@ -64,9 +64,9 @@ pub struct Answer {
 
 /// Decodes a reply. Returns `None` if `number` is not the reply to the call with the mark `tag`.
 #[must_use]
-pub fn answer(number: i64, tag: i64) -> Option<Answer> {
+pub fn answer(number: i64, tag: i64) -> Option<MysqlReply> {
     let low = number.checked_sub(tag)?;
-    (-ZERO..ZERO).contains(&low).then_some(Answer {
+    (-ZERO..ZERO).contains(&low).then_some(MysqlReply {
         age: low >> 2,
         absent: low & 2 != 0,
         granted: low & 1 != 0,

@@ -1,6 +1,6 @@
 //! Steps on items of one server that were sent in one pipeline, and whose replies are awaited.
 
-use super::update::{Change, Decision, Record, finish, send};
+use super::update::{ItemChange, ItemState, ItemUpdate, finish, send};
 use super::wire::Connection;
 use super::{CONNECTIONS, Node, decide_each, gives_up, idle, patience};
 use crate::remote::channel::Channel as _;
@@ -13,7 +13,7 @@ use rustix::event::{PollFd, PollFlags};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-type Decide<'a> = Box<dyn Fn(Record, Timestamp, u32) -> Decision<Vec<Reply>> + 'a>;
+type Decide<'a> = Box<dyn Fn(ItemState, Timestamp, u32) -> ItemUpdate<Vec<Reply>> + 'a>;
 
 /// The changes of the items. Steps on one item run in order, and one write stores the result of all
 /// of them.
@@ -22,7 +22,7 @@ pub struct Flight<'a> {
     asks: Vec<&'a Ask>,
     /// The indexes of the steps on each item, in order.
     groups: Vec<Vec<usize>>,
-    changes: Vec<Change<'a, Vec<Reply>, Decide<'a>>>,
+    changes: Vec<ItemChange<'a, Vec<Reply>, Decide<'a>>>,
     patience: Timestamp,
     state: State,
 }
@@ -89,7 +89,7 @@ impl<'a> Flight<'a> {
                 decide_each(record, &steps, now, gives_up(lost, patience))
             });
             let known = connection.recall(&ask.name);
-            Change::new(&ask.name, known, false, ask.seen, decide)
+            ItemChange::new(&ask.name, known, false, ask.seen, decide)
         };
         self.changes = self.groups.iter().map(change).collect();
         send(&mut connection, &mut self.changes)?;

@@ -37,7 +37,7 @@ use gcra::step::{Denial, Verdict};
 use gcra::store::{Put, UNKNOWN_SPAN, empty_at};
 use ketama::{Distribution, Ring};
 use std::sync::Arc;
-use update::{Change, Decision, Record, update};
+use update::{ItemChange, ItemState, ItemUpdate, update};
 use wire::Connection;
 
 thread_local! {
@@ -254,13 +254,13 @@ impl Transport for Memcached {
 
     fn put_each(
         visit: &Visit<'_, Self>,
-        changes: &[give_back::Change<'_>],
+        changes: &[give_back::BucketChange<'_>],
         refused: &mut dyn FnMut(usize, Cause),
     ) -> Result<(), Cause> {
         let changes = changes.iter().map(|&(name, put, seen)| {
             let seen = seen.filter(|_| matches!(put, Put::Refund { .. } | Put::Raise { .. }));
-            let decide = |record: Record, now: Timestamp, _: u32| change(put, record, now);
-            Change::new(name, None, false, seen, decide)
+            let decide = |record: ItemState, now: Timestamp, _: u32| change(put, record, now);
+            ItemChange::new(name, None, false, seen, decide)
         });
         let mut changes: Vec<_> = changes.collect();
         // A lost race is repeated until the deadline, because a refund must not be denied.
@@ -283,16 +283,16 @@ fn take(
     deadline: Timestamp,
 ) -> Result<Option<Reply>, Cause> {
     let patience = patience(deadline);
-    let decide = |record: Record, now: Timestamp, lost: u32| {
+    let decide = |record: ItemState, now: Timestamp, lost: u32| {
         let reply = decide_one(record, ask, now, gives_up(lost, patience));
         let after = reply.outcome.empty_at;
         if after == record.empty_at {
-            return Decision::Keep(reply);
+            return ItemUpdate::Keep(reply);
         }
-        Decision::Write(reply, after, after + ask.step.lifetime())
+        ItemUpdate::Write(reply, after, after + ask.step.lifetime())
     };
     let known = connection.recall(&ask.name);
-    Change::new(&ask.name, known, false, ask.seen, decide).run(connection, patience)
+    ItemChange::new(&ask.name, known, false, ask.seen, decide).run(connection, patience)
 }
 
 /// Returns the instant at which to stop writing: halfway to the deadline. A later write may get no
@@ -307,7 +307,7 @@ fn gives_up(lost: u32, patience: Timestamp) -> bool {
 
 /// Decides a step on a record. If `gives_up` is true, a step that would change the record is
 /// denied.
-fn decide_one(record: Record, ask: &Ask, now: Timestamp, gives_up: bool) -> Reply {
+fn decide_one(record: ItemState, ask: &Ask, now: Timestamp, gives_up: bool) -> Reply {
     let mut outcome = record.decide(ask, now);
     if gives_up && outcome.empty_at != record.empty_at {
         outcome.verdict = Verdict::Denied(Denial::Contended);
@@ -319,11 +319,11 @@ fn decide_one(record: Record, ask: &Ask, now: Timestamp, gives_up: bool) -> Repl
 
 /// Decides steps on one record in order, each like [`decide_one`].
 fn decide_each(
-    mut record: Record,
+    mut record: ItemState,
     asks: &[&Ask],
     now: Timestamp,
     gives_up: bool,
-) -> Decision<Vec<Reply>> {
+) -> ItemUpdate<Vec<Reply>> {
     let before = record.empty_at;
     let mut full_at = Timestamp::ZERO;
     let mut replies = Vec::with_capacity(asks.len());
@@ -334,13 +334,13 @@ fn decide_each(
         full_at = full_at.max(record.empty_at + ask.step.lifetime());
     }
     if record.empty_at == before {
-        return Decision::Keep(replies);
+        return ItemUpdate::Keep(replies);
     }
-    Decision::Write(replies, record.empty_at, full_at)
+    ItemUpdate::Write(replies, record.empty_at, full_at)
 }
 
 /// Decides a change of a bucket other than a step.
-fn change(put: &Put, record: Record, now: Timestamp) -> Decision<()> {
+fn change(put: &Put, record: ItemState, now: Timestamp) -> ItemUpdate<()> {
     let (state, full_at) = match *put {
         // The bucket is full, so there is nothing to refund. Write a record, so that no host
         // restores one that was lost before the refund.
@@ -361,7 +361,7 @@ fn change(put: &Put, record: Record, now: Timestamp) -> Decision<()> {
         Put::Bootstrap { age } => {
             let state = empty_at(now, age).ceil(TICKS_PER_MICROSECOND);
             if !record.is_absent() || state + UNKNOWN_SPAN <= now {
-                return Decision::Keep(());
+                return ItemUpdate::Keep(());
             }
             (state, state + UNKNOWN_SPAN)
         }
@@ -371,5 +371,5 @@ fn change(put: &Put, record: Record, now: Timestamp) -> Decision<()> {
             (state, state + span)
         }
     };
-    Decision::Write((), state, full_at)
+    ItemUpdate::Write((), state, full_at)
 }

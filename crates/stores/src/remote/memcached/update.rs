@@ -6,21 +6,21 @@
 use super::wire::{Connection, Item};
 use super::{clock, life};
 use crate::remote::back_off::{is_over, pause};
-use crate::remote::{Ask, Cause, Found, record};
+use crate::remote::{Ask, Cause, StateKind, record};
 use gcra::clock::{TICKS_PER_MICROSECOND, Timestamp};
 use gcra::step::Outcome;
 use gcra::store::empty_at;
 
 /// The state of a bucket, read from its item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Record {
+pub(super) struct ItemState {
     /// The instant at which the bucket was empty; 0 if it was reset or has no record.
     pub(super) empty_at: Timestamp,
     /// True if the record was lost and restored.
     pub(super) healed: bool,
 }
 
-impl Record {
+impl ItemState {
     /// Reads the record of `item`, and then the clock. If there is no item, restores the bucket
     /// that was empty `seen` ticks ago. Returns `None` if the item is invalid.
     fn of(item: Option<&Item>, seen: Option<i64>) -> Option<(Self, Timestamp)> {
@@ -36,11 +36,11 @@ impl Record {
         Some((Self { empty_at, healed }, now))
     }
 
-    pub(super) fn found(self) -> Found {
+    pub(super) fn found(self) -> StateKind {
         match (self.is_absent(), self.healed) {
-            (true, _) => Found::Nothing,
-            (false, true) => Found::Restored,
-            (false, false) => Found::Record,
+            (true, _) => StateKind::Nothing,
+            (false, true) => StateKind::Restored,
+            (false, false) => StateKind::Record,
         }
     }
 
@@ -59,7 +59,7 @@ impl Record {
 }
 
 /// The decision on a record, with the value to return to the caller.
-pub(super) enum Decision<R> {
+pub(super) enum ItemUpdate<R> {
     /// The record stays as it is.
     Keep(R),
     /// The first instant replaces the record. The bucket is full at the second instant.
@@ -67,7 +67,7 @@ pub(super) enum Decision<R> {
 }
 
 /// A change of one item.
-pub(super) struct Change<'a, R, F> {
+pub(super) struct ItemChange<'a, R, F> {
     key: &'a [u8],
     /// The item, as it was last read or written.
     item: Option<Item>,
@@ -94,7 +94,7 @@ enum Progress<R> {
     Done(Option<R>),
 }
 
-impl<'a, R, F: Fn(Record, Timestamp, u32) -> Decision<R>> Change<'a, R, F> {
+impl<'a, R, F: Fn(ItemState, Timestamp, u32) -> ItemUpdate<R>> ItemChange<'a, R, F> {
     /// Creates the change of the item `key`. `item` was read in this call if `is_fresh` is true. It
     /// is `None` if there is no item or it is unknown. `decide` receives the record, the current
     /// instant and the number of lost races.
@@ -117,7 +117,7 @@ impl<'a, R, F: Fn(Record, Timestamp, u32) -> Decision<R>> Change<'a, R, F> {
         }
     }
 
-    /// Changes only this item, and returns the result; see [`update`] and [`Change::result`].
+    /// Changes only this item, and returns the result; see [`update`] and [`ItemChange::result`].
     pub(super) fn run(
         self,
         connection: &mut Connection,
@@ -148,14 +148,14 @@ impl<'a, R, F: Fn(Record, Timestamp, u32) -> Decision<R>> Change<'a, R, F> {
         let may_write = self.is_fresh || self.item.is_some() || self.seen.is_none();
         let seen = self.seen.filter(|_| self.is_fresh);
         // Read the clock after the state, so that a denial is true at the instant that it states.
-        let record = || Record::of(self.item.as_ref(), seen);
+        let record = || ItemState::of(self.item.as_ref(), seen);
         let decide = |(record, now)| ((self.decide)(record, now, self.lost), now);
         self.progress = match (!self.is_outdated).then(|| record().map(decide)) {
             Some(None) if self.is_fresh => Progress::Done(None),
-            Some(Some((Decision::Keep(answer), _))) if self.is_fresh => {
+            Some(Some((ItemUpdate::Keep(answer), _))) if self.is_fresh => {
                 Progress::Done(Some(answer))
             }
-            Some(Some((Decision::Write(answer, state, full_at), now))) if may_write => {
+            Some(Some((ItemUpdate::Write(answer, state, full_at), now))) if may_write => {
                 let item = self.item.as_ref();
                 let life = life(full_at, now, item.map_or(0, |item| item.left));
                 let (value, version) = (record::format(state, now), item.map(|item| item.cas));
@@ -195,9 +195,9 @@ impl<'a, R, F: Fn(Record, Timestamp, u32) -> Decision<R>> Change<'a, R, F> {
 ///
 /// # Errors
 /// Fails if the server fails. It is then unknown whether changes that are not done were made.
-pub(super) fn update<R, F: Fn(Record, Timestamp, u32) -> Decision<R>>(
+pub(super) fn update<R, F: Fn(ItemState, Timestamp, u32) -> ItemUpdate<R>>(
     connection: &mut Connection,
-    changes: &mut [Change<'_, R, F>],
+    changes: &mut [ItemChange<'_, R, F>],
     patience: Timestamp,
 ) -> Result<(), Cause> {
     if send(connection, changes)? {
@@ -211,14 +211,14 @@ pub(super) fn update<R, F: Fn(Record, Timestamp, u32) -> Decision<R>>(
 ///
 /// # Errors
 /// Fails like [`update`].
-pub(super) fn send<R, F: Fn(Record, Timestamp, u32) -> Decision<R>>(
+pub(super) fn send<R, F: Fn(ItemState, Timestamp, u32) -> ItemUpdate<R>>(
     connection: &mut Connection,
-    changes: &mut [Change<'_, R, F>],
+    changes: &mut [ItemChange<'_, R, F>],
 ) -> Result<bool, Cause> {
     for change in changes.iter_mut().filter(|change| !change.is_done()) {
         change.encode(connection)?;
     }
-    let is_done = changes.iter().all(Change::is_done);
+    let is_done = changes.iter().all(ItemChange::is_done);
     if !is_done {
         connection.send()?;
     }
@@ -229,9 +229,9 @@ pub(super) fn send<R, F: Fn(Record, Timestamp, u32) -> Decision<R>>(
 ///
 /// # Errors
 /// Fails like [`update`].
-pub(super) fn finish<R, F: Fn(Record, Timestamp, u32) -> Decision<R>>(
+pub(super) fn finish<R, F: Fn(ItemState, Timestamp, u32) -> ItemUpdate<R>>(
     connection: &mut Connection,
-    changes: &mut [Change<'_, R, F>],
+    changes: &mut [ItemChange<'_, R, F>],
     patience: Timestamp,
 ) -> Result<(), Cause> {
     loop {

@@ -55,13 +55,13 @@ pub struct Item {
 
 /// The reply to one of several commands.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct MetaReply {
     response: MetaResponse,
     /// The item's value, if it was requested and the item exists.
     pub value: Option<Vec<u8>>,
 }
 
-impl Found {
+impl MetaReply {
     /// Returns the number in a flag of the reply: `c` for the version, `t` for the time to live.
     #[must_use]
     pub fn number(&self, letter: u8) -> Option<i64> {
@@ -219,7 +219,7 @@ impl Connection {
     /// # Errors
     /// Fails like [`Connection::read`]. Returns [`Cause::Record`] if an item that should be a
     /// number has another value.
-    pub fn exchange<I>(&mut self, commands: I) -> Result<Vec<Found>, Cause>
+    pub fn exchange<I>(&mut self, commands: I) -> Result<Vec<MetaReply>, Cause>
     where
         I: IntoIterator<Item = MetaCommand>,
     {
@@ -259,7 +259,7 @@ impl Connection {
     }
 
     fn item(&mut self, number: u64) -> Result<Option<Item>, Cause> {
-        let Found { response, value } = self.reply(number)?;
+        let MetaReply { response, value } = self.reply(number)?;
         match (response.rc(), value) {
             (ReturnCode::En, _) => Ok(None),
             // A memcached that was started with -C numbers all versions 0.
@@ -276,7 +276,7 @@ impl Connection {
     }
 
     /// Reads the next reply. Fails if it is not the reply to command `number`.
-    fn reply(&mut self, number: u64) -> Result<Found, Cause> {
+    fn reply(&mut self, number: u64) -> Result<MetaReply, Cause> {
         self.read_line()?;
         let line = self.line.as_slice();
         // Before memcached 1.6.10, the reply to a successful command was OK instead of HD. Before
@@ -310,7 +310,7 @@ impl Connection {
         if !is_mine {
             return Err(Cause::Answer("to another request"));
         }
-        Ok(Found { response, value })
+        Ok(MetaReply { response, value })
     }
 
     /// Reads and ignores `count` bytes.

@@ -6,7 +6,7 @@
 -- bucket that was reset has the record "0". Such a bucket is full, and its record is not lost.
 -- `remote/record.rs` implements the same rule.
 
--- The kinds of states, which `Found` in `transport.rs` explains. Other states have no kind.
+-- The kinds of states, which `StateKind` in `transport.rs` explains. Other states have no kind.
 local ABSENT, RESTORED, SET_BACK = 1, 2, 3
 
 -- Reads a bucket. Returns three values: its state, or false without a record; an error to reply;

@@ -19,10 +19,10 @@ mod survey;
 mod tests;
 mod topology;
 
-use super::give_back::Change;
+use super::give_back::BucketChange;
 use super::key::redis_key;
 use super::race::Task;
-use super::{Ask, Cause, Flown, Found, Reply, Server, Transport, Visit, record};
+use super::{Ask, Cause, Flown, Reply, Server, StateKind, Transport, Visit, record};
 use dsn::Dsn;
 use flight::Flight;
 use gcra::clock::{TICKS_PER_MICROSECOND, Timestamp, boot_clock};
@@ -111,12 +111,12 @@ fn number(value: &Value) -> Result<u64, Cause> {
 }
 
 /// Returns the kind of a state that a script found.
-fn found(kind: &Value) -> Result<Found, Cause> {
+fn found(kind: &Value) -> Result<StateKind, Cause> {
     Ok(match number(kind)? {
-        0 => Found::Record,
-        1 => Found::Nothing,
-        2 => Found::Restored,
-        3 => Found::SetBack,
+        0 => StateKind::Record,
+        1 => StateKind::Nothing,
+        2 => StateKind::Restored,
+        3 => StateKind::SetBack,
         _ => return Err(Cause::Answer("the kind of the state is unknown")),
     })
 }
@@ -290,7 +290,7 @@ impl Transport for Redis {
 
     fn put_each(
         visit: &Visit<'_, Self>,
-        changes: &[Change<'_>],
+        changes: &[BucketChange<'_>],
         refused: &mut dyn FnMut(usize, Cause),
     ) -> Result<(), Cause> {
         let (topology, node) = (&visit.store.topology, &visit.route.node);

@@ -14,7 +14,7 @@
 //! if its configuration is older than a known one. The newest configuration wins.
 
 use super::cluster::{self, Map};
-use super::dsn::{Dsn, Fleet, Kind};
+use super::dsn::{Dsn, Fleet, FleetKind};
 use super::known::Known;
 use super::node::{Node, server};
 use super::sentinel::{self, Report};
@@ -76,7 +76,7 @@ impl From<Route> for Cause {
 }
 
 /// The answer of a server of a fleet to the question where the records are.
-enum Answer {
+enum FleetAnswer {
     Primary(Report),
     Slots(Map),
 }
@@ -150,7 +150,7 @@ impl Topology {
 
     fn has_sentinels(&self) -> bool {
         let fleet = self.dsn.fleet.as_ref();
-        fleet.is_some_and(|fleet| matches!(fleet.kind, Kind::Sentinel { .. }))
+        fleet.is_some_and(|fleet| matches!(fleet.kind, FleetKind::Sentinel { .. }))
     }
 
     /// Returns true if another server than `node` may keep its keys now, and the fleet may be
@@ -162,8 +162,8 @@ impl Topology {
         };
         let period = match fleet.kind {
             _ if is_open || node.is_suspect() => RETRY,
-            Kind::Sentinel { .. } => SENTINEL_PERIOD,
-            Kind::Cluster { .. } => return false,
+            FleetKind::Sentinel { .. } => SENTINEL_PERIOD,
+            FleetKind::Cluster { .. } => return false,
         };
         is_due(self.known.lock().asked_at, period)
     }
@@ -244,8 +244,8 @@ impl Topology {
 
     /// Returns true if no other server needs to be asked. The answer of a sentinel is doubtful if
     /// the primary is down or fails, or if another sentinel knew a newer configuration.
-    fn is_sure(&self, answer: &Answer) -> bool {
-        let Answer::Primary(report) = answer else {
+    fn is_sure(&self, answer: &FleetAnswer) -> bool {
+        let FleetAnswer::Primary(report) = answer else {
             return true;
         };
         let known = self.known.lock();
@@ -254,17 +254,17 @@ impl Topology {
     }
 
     /// Replaces what is known by the answer of `seed` to a question that was sent at `asked_at`.
-    fn learn(&self, fleet: &Fleet, seed: &Node, answer: Answer, asked_at: Timestamp) {
+    fn learn(&self, fleet: &Fleet, seed: &Node, answer: FleetAnswer, asked_at: Timestamp) {
         let at = |endpoint| self.dsn.at(endpoint, fleet.server_name.as_ref());
         let mut known = self.known.lock();
         known.answer_of = Some(asked_at);
         match answer {
-            Answer::Primary(report) => {
+            FleetAnswer::Primary(report) => {
                 known.replace(vec![0], [at(report.endpoint)].into_iter());
                 known.epoch = report.epoch;
                 known.ask_first(seed);
             }
-            Answer::Slots(map) => {
+            FleetAnswer::Slots(map) => {
                 let has_gaps = map.has_gaps();
                 known.replace(map.slots, map.endpoints.into_iter().map(at));
                 known.list_seeds(&fleet.seeds);
@@ -325,28 +325,28 @@ impl Topology {
 }
 
 /// Ranks the answers of sentinels: by their configuration, then a primary that is not down.
-fn rank((_, answer): &(&Arc<Node>, Answer)) -> (u64, bool) {
+fn rank((_, answer): &(&Arc<Node>, FleetAnswer)) -> (u64, bool) {
     match answer {
-        Answer::Primary(report) => (report.epoch, !report.is_down),
-        Answer::Slots(_) => (0, false),
+        FleetAnswer::Primary(report) => (report.epoch, !report.is_down),
+        FleetAnswer::Slots(_) => (0, false),
     }
 }
 
 /// Reads the replies of `seed` to [`question`].
-fn read(kind: &Kind, seed: &Node, replies: &[Value]) -> Result<Answer, Cause> {
+fn read(kind: &FleetKind, seed: &Node, replies: &[Value]) -> Result<FleetAnswer, Cause> {
     let from = &seed.dsn.endpoint;
     match (kind, replies) {
         (_, [Value::ServerError(error), ..]) => Err(seed.refused(error)),
-        (Kind::Sentinel { .. }, _) => Report::read(replies, from).map(Answer::Primary),
-        (Kind::Cluster { .. }, [slots]) => Map::read(slots, from).map(Answer::Slots),
-        (Kind::Cluster { .. }, _) => Err(Cause::Answer("one reply is expected")),
+        (FleetKind::Sentinel { .. }, _) => Report::read(replies, from).map(FleetAnswer::Primary),
+        (FleetKind::Cluster { .. }, [slots]) => Map::read(slots, from).map(FleetAnswer::Slots),
+        (FleetKind::Cluster { .. }, _) => Err(Cause::Answer("one reply is expected")),
     }
 }
 
-fn question(kind: &Kind) -> Vec<Cmd> {
+fn question(kind: &FleetKind) -> Vec<Cmd> {
     match kind {
-        Kind::Sentinel { primary } => sentinel::question(primary),
-        Kind::Cluster { .. } => {
+        FleetKind::Sentinel { primary } => sentinel::question(primary),
+        FleetKind::Cluster { .. } => {
             let mut command = cmd("CLUSTER");
             command.arg("SLOTS");
             vec![command]

@@ -72,7 +72,7 @@ pub struct Dsn {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Fleet {
     /// The kind of the fleet.
-    pub kind: Kind,
+    pub kind: FleetKind,
     /// The sentinels, or some servers of the cluster. There is at least one.
     pub seeds: Vec<Dsn>,
     /// The name that all certificates must be valid for; `None` if each is for its server's host.
@@ -81,7 +81,7 @@ pub struct Fleet {
 
 /// The kind of a fleet.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum FleetKind {
     /// Sentinels know the address of the primary.
     Sentinel {
         /// The name by which the sentinels know the primary.
@@ -271,14 +271,14 @@ impl Dsn {
     #[must_use]
     pub fn is_cluster(&self) -> bool {
         let kind = self.fleet.as_ref().map(|fleet| &fleet.kind);
-        matches!(kind, Some(Kind::Cluster { .. }))
+        matches!(kind, Some(FleetKind::Cluster { .. }))
     }
 
     /// Returns true if identifiers may select the slot in a cluster.
     #[must_use]
     pub fn has_hash_tags(&self) -> bool {
         let kind = self.fleet.as_ref().map(|fleet| &fleet.kind);
-        matches!(kind, Some(Kind::Cluster { hash_tags: true }))
+        matches!(kind, Some(FleetKind::Cluster { hash_tags: true }))
     }
 
     fn parse_unix(target: &str, mut options: Options) -> Result<Self, DsnError> {
@@ -325,10 +325,10 @@ impl Fleet {
         let seeds = seeds.collect::<Vec<_>>().join(",");
         let scheme = if tls { "rediss" } else { "redis" };
         match &self.kind {
-            Kind::Sentinel { primary } => {
+            FleetKind::Sentinel { primary } => {
                 format!("{scheme}+sentinel://{seeds}/{primary}/{database}")
             }
-            Kind::Cluster { .. } => format!("{scheme}+cluster://{seeds}"),
+            FleetKind::Cluster { .. } => format!("{scheme}+cluster://{seeds}"),
         }
     }
 }
@@ -390,7 +390,7 @@ const fn fleet_options(is_cluster: bool, tls: bool) -> &'static [&'static str] {
 }
 
 /// Reads the path and the option of a cluster. A cluster has only database 0.
-fn cluster(path: &str, options: &mut Options) -> Result<Kind, DsnError> {
+fn cluster(path: &str, options: &mut Options) -> Result<FleetKind, DsnError> {
     if !matches!(path, "" | "0") {
         return Err(DsnError::ClusterDatabase);
     }
@@ -399,16 +399,16 @@ fn cluster(path: &str, options: &mut Options) -> Result<Kind, DsnError> {
         Some("1") => true,
         Some(_) => return Err(DsnError::HashTags),
     };
-    Ok(Kind::Cluster { hash_tags })
+    Ok(FleetKind::Cluster { hash_tags })
 }
 
 /// Reads the name of a primary. Sentinel accepts the same bytes as [`is_name_byte`].
-fn sentinel(primary: &str) -> Result<Kind, DsnError> {
+fn sentinel(primary: &str) -> Result<FleetKind, DsnError> {
     if primary.is_empty() || !primary.bytes().all(is_name_byte) {
         return Err(DsnError::Primary);
     }
     let primary = primary.to_owned();
-    Ok(Kind::Sentinel { primary })
+    Ok(FleetKind::Sentinel { primary })
 }
 
 /// Returns the endpoint that a PHP client is connected to, and the TLS settings if it uses TLS.

@@ -132,7 +132,7 @@ fn public_names_show_where_and_not_who() {
 fn fleets_are_read() {
     let fleet = |text| *parse(text).fleet.unwrap();
     let cluster = fleet("redis+cluster://me:pw@A:1,[::1]/?hash_tags=1");
-    assert_eq!(cluster.kind, Kind::Cluster { hash_tags: true });
+    assert_eq!(cluster.kind, FleetKind::Cluster { hash_tags: true });
     assert_eq!(
         cluster.seeds,
         [
@@ -143,7 +143,7 @@ fn fleets_are_read() {
     let text = "rediss+sentinel://:pw@s1,s2:3/my.primary/4?sentinel_password=x&cafile=/c";
     let sentinels = fleet(text);
     let primary = "my.primary".to_owned();
-    assert_eq!(sentinels.kind, Kind::Sentinel { primary });
+    assert_eq!(sentinels.kind, FleetKind::Sentinel { primary });
     let expected = ["s1:26379", "s2:3"].map(|host| parse(&format!("rediss://:x@{host}?cafile=/c")));
     assert_eq!(sentinels.seeds, expected);
     let dsn = parse(text);
