@@ -23,7 +23,6 @@ const SAMPLE: usize = 32_768;
 const OTHERS: &str = "(others)";
 
 /// Implements `metrics(): string`.
-#[allow(clippy::unnecessary_wraps)] // The signature of every function.
 pub fn metrics(_call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let mut text = Text::default();
     if let Some(host) = attached::host() {

@@ -105,7 +105,6 @@ pub fn check(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
 }
 
 /// Implements `retryAfter(): float`. Returns the wait after the object's last call, in seconds.
-#[allow(clippy::unnecessary_wraps)] // The signature of every method.
 pub fn retry_after(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     *result = super::retry_after(&call.this::<Limiter>().wait);
     Ok(())

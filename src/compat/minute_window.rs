@@ -95,7 +95,6 @@ pub fn limit_requests_in_minutes(call: &mut Call<'_>, _result: &mut Zval) -> Res
 }
 
 /// Implements `retryAfter(): float`. Returns the wait after the object's last request, in seconds.
-#[allow(clippy::unnecessary_wraps)] // The signature of every method.
 pub fn retry_after(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     *result = super::retry_after(&call.this::<Window>().wait);
     Ok(())

@@ -84,7 +84,6 @@ pub fn handler(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
 }
 
 /// Implements `retryAfter(): float`. Returns the wait after the object's last request, in seconds.
-#[allow(clippy::unnecessary_wraps)] // The signature of every method.
 pub fn retry_after(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     *result = super::retry_after(&call.this::<Limiter>().wait);
     Ok(())

@@ -91,7 +91,6 @@ pub fn renew(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
 }
 
 /// Implements `__construct()`. It is private in PHP, because only limits make permits.
-#[allow(clippy::unnecessary_wraps)]
 pub fn construct(_call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     Ok(())
 }

@@ -126,14 +126,12 @@ impl MemoryStorage {
 }
 
 /// Implements `now(): float`. Returns the seconds by which the clock was advanced.
-#[allow(clippy::unnecessary_wraps)]
 pub fn now(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     *result = value::of_float(call.this::<MemoryStorage>().seconds());
     Ok(())
 }
 
 /// Implements `__construct()`.
-#[allow(clippy::unnecessary_wraps)]
 pub fn construct(_call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     Ok(())
 }

@@ -100,7 +100,6 @@ pub fn reserve(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
 }
 
 /// Implements `__construct()`. It is private in PHP, because only the extension makes reservations.
-#[allow(clippy::unnecessary_wraps)]
 pub fn construct(_call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     Ok(())
 }

@@ -167,14 +167,12 @@ pub fn request(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
 }
 
 /// Implements `hits(): int`. Returns the hits that the bucket held after the object's last request.
-#[allow(clippy::unnecessary_wraps)] // The signature of every method.
 pub fn hits(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     result.set_long(call.this::<LeakyBucket>().hits.get());
     Ok(())
 }
 
 /// Implements `retryAfter(): float`. Returns the wait after the object's last request, in seconds.
-#[allow(clippy::unnecessary_wraps)] // The signature of every method.
 pub fn retry_after(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     *result = super::retry_after(&call.this::<LeakyBucket>().wait);
     Ok(())

@@ -5,22 +5,26 @@
 //! if its index is below the length. So a worker that is killed while it writes an entry loses only
 //! that entry.
 
+use crate::forked;
 use gcra::{Ticks, Timestamp};
-use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 use segment::slots::protocol::Point;
-use std::ops::Deref;
-use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 
 pub const WORKERS: usize = 8;
 const ENTRIES: usize = 1 << 20;
 
-/// The contents of the shared memory. Zeroed memory is a valid sheet.
+/// The contents of the shared memory.
 #[repr(C)]
 pub struct Sheet {
     deaths: [AtomicU64; Point::ALL.len()],
     pub lanes: [Lane; WORKERS],
 }
+
+// SAFETY: it consists of atomic integers, for which zero is a valid value.
+unsafe impl forked::Sheet for Sheet {}
+
+/// A sheet that forked processes share.
+pub type Board = forked::Board<Sheet>;
 
 #[repr(C, align(64))]
 pub struct Lane {
@@ -97,36 +101,5 @@ impl Sheet {
 
     pub fn grants(&self) -> impl Iterator<Item = Grant> {
         self.lanes.iter().flat_map(Lane::grants)
-    }
-}
-
-/// A sheet in memory that forked processes share. Pages that are never written use no memory.
-pub struct Board(NonNull<Sheet>);
-
-impl Board {
-    pub fn new() -> Self {
-        let protection = ProtFlags::READ | ProtFlags::WRITE;
-        let flags = MapFlags::SHARED | MapFlags::NORESERVE;
-        let hint = std::ptr::null_mut();
-        // SAFETY: the kernel chooses a free address, so the new mapping aliases nothing.
-        let base = unsafe { mmap_anonymous(hint, size_of::<Sheet>(), protection, flags) };
-        Self(NonNull::new(base.expect("a shared mapping").cast()).unwrap())
-    }
-}
-
-impl Deref for Board {
-    type Target = Sheet;
-
-    fn deref(&self) -> &Sheet {
-        // SAFETY: the mapping is page-aligned and has the size of a sheet. Its bytes are zero,
-        // which is a valid value for the atomics of a sheet. The mapping lives as long as `self`.
-        unsafe { self.0.as_ref() }
-    }
-}
-
-impl Drop for Board {
-    fn drop(&mut self) {
-        // SAFETY: the range is the mapping made in `new`. No reference into it outlives `self`.
-        unsafe { munmap(self.0.as_ptr().cast(), size_of::<Sheet>()) }.ok();
     }
 }

@@ -5,10 +5,11 @@
 //! variables, which are set right after the fork.
 
 use crate::board::Sheet;
+use crate::forked::{self, roll};
 use rustix::process::{Signal, getpid, kill_process};
 use segment::slots::protocol::{Point, Variant};
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
 /// The behaviour of a worker at the marked points.
@@ -25,37 +26,15 @@ pub enum Mood {
 }
 
 static MOOD: AtomicU8 = AtomicU8::new(Mood::Calm as u8);
-static DICE: AtomicU64 = AtomicU64::new(1);
 static SHEET: AtomicPtr<Sheet> = AtomicPtr::new(null_mut());
 static LANE: AtomicUsize = AtomicUsize::new(0);
-
-/// Random numbers from a xorshift generator, which need not be secret.
-pub struct Dice(pub u64);
-
-impl Dice {
-    pub fn roll(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-}
-
-/// Returns the next random number of this process.
-fn roll() -> u64 {
-    let mut dice = Dice(DICE.load(Relaxed));
-    let rolled = dice.roll();
-    DICE.store(dice.0, Relaxed);
-    // The low bits of a xorshift generator are less random than its high bits.
-    rolled >> 8
-}
 
 /// Makes this process the worker of `lane`.
 pub fn enter(sheet: &'static Sheet, lane: usize, mood: Mood, seed: u64) {
     SHEET.store(std::ptr::from_ref(sheet).cast_mut(), Relaxed);
     LANE.store(lane, Relaxed);
     MOOD.store(mood as u8, Relaxed);
-    DICE.store(seed | 1, Relaxed);
+    forked::seed(seed);
 }
 
 fn sheet() -> Option<&'static Sheet> {

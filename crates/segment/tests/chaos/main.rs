@@ -17,6 +17,8 @@ mod board;
 mod churn;
 mod exact;
 mod fate;
+#[path = "../forked/mod.rs"]
+mod forked;
 mod replay;
 mod supervisor;
 

@@ -4,20 +4,16 @@
 //! The invariants must hold at every instant.
 
 use crate::board::{Board, Sheet, WORKERS};
-use crate::fate::{self, Dice, Mood};
-use rustix::process::{
-    Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process, set_parent_process_death_signal,
-    waitpid,
-};
+use crate::fate::{self, Mood};
+use crate::forked::{Dice, fork};
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, waitpid};
 use std::ops::AddAssign;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 /// The time in which the workers must end after the last kill or stop. No call takes this long,
 /// even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 const BETWEEN_AUDITS: Duration = Duration::from_millis(100);
-const PANICKED: i32 = 101;
 
 /// The treatment of the workers in a run.
 #[derive(Clone, Copy, Debug)]
@@ -71,11 +67,8 @@ impl<'a> Supervisor<'a> {
     /// Creates a supervisor. Each worker calls `work` with its lane and a seed. `work` must return
     /// when the time of the run is over.
     pub fn new(board: &'a Board, treatment: Treatment, work: &'a dyn Fn(usize, u64)) -> Self {
-        let sheet: &Sheet = board;
         Self {
-            // SAFETY: only forked workers use the longer lifetime. They never unmap the mapping. In
-            // this process, `self` borrows the board.
-            board: unsafe { &*std::ptr::from_ref(sheet) },
+            board: board.of_worker(),
             treatment,
             work,
             dice: Dice(0x9e37_79b9_7f4a_7c15 ^ u64::from(std::process::id())),
@@ -128,23 +121,12 @@ impl<'a> Supervisor<'a> {
 
     fn start(&mut self, lane: usize) {
         let seed = self.dice.roll();
-        let parent = getpid();
-        // SAFETY: this process has one thread, so the child may do everything that the parent may.
-        let pid = unsafe { libc::fork() };
-        assert!(pid >= 0, "fork: {}", std::io::Error::last_os_error());
-        if let Some(pid) = Pid::from_raw(pid) {
-            let stopped = None;
-            self.workers[lane] = Some(Worker { pid, stopped });
-            return;
-        }
-        set_parent_process_death_signal(Some(Signal::KILL)).ok();
-        if rustix::process::getppid() == Some(parent) {
+        let pid = fork(|| {
             fate::enter(self.board, lane, self.treatment.mood, seed);
-        }
-        let worked = catch_unwind(AssertUnwindSafe(|| (self.work)(lane, seed)));
-        let code = if worked.is_ok() { 0 } else { PANICKED };
-        // SAFETY: this ends the child at once, without the parent's destructors.
-        unsafe { libc::_exit(code) }
+            (self.work)(lane, seed);
+        });
+        let stopped = None;
+        self.workers[lane] = Some(Worker { pid, stopped });
     }
 
     /// Kills or stops one random worker at its current instruction.

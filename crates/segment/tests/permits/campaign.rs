@@ -4,8 +4,8 @@
 //! workers hold and those that the supervisor can take must add up to the limit.
 
 use crate::Test;
-use crate::child::fork;
-use crate::fate::{self, Meant, roll};
+use crate::fate::{self, Meant};
+use crate::forked::{fork, roll};
 use crate::processes::{key, take};
 use crate::sheet::{Board, KEYS, LIVES, MOST, Sheet};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};

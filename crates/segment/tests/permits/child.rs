@@ -1,10 +1,8 @@
 //! Child processes that run a closure.
 
-use rustix::process::{
-    Pid, Signal, WaitOptions, getpid, kill_process, set_parent_process_death_signal, waitpid,
-};
+use crate::forked::{exit, fork};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use std::io::{PipeReader, PipeWriter, Read, Write};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// A child process, which is killed when dropped.
 pub struct Child {
@@ -32,28 +30,6 @@ impl Parent {
     pub fn reached(&mut self) {
         self.to.write_all(&[0]).unwrap();
     }
-}
-
-/// Forks. Runs `work` in the child, which ends with the exit status 0 if `work` does not panic.
-pub fn fork(work: impl FnOnce()) -> Pid {
-    let parent = getpid();
-    // SAFETY: this process has one thread, so the child may do everything that the parent may.
-    let pid = unsafe { libc::fork() };
-    assert!(pid >= 0, "fork: {}", std::io::Error::last_os_error());
-    if let Some(pid) = Pid::from_raw(pid) {
-        return pid;
-    }
-    set_parent_process_death_signal(Some(Signal::KILL)).ok();
-    if rustix::process::getppid() != Some(parent) {
-        exit(1);
-    }
-    let worked = catch_unwind(AssertUnwindSafe(work));
-    exit(i32::from(worked.is_err()))
-}
-
-fn exit(code: i32) -> ! {
-    // SAFETY: this ends the child at once, without the parent's destructors.
-    unsafe { libc::_exit(code) }
 }
 
 impl Child {

@@ -3,6 +3,7 @@
 //! The protocol calls `reached` without a receiver. So the sheet, the dice and the life of a worker
 //! are static variables, which are set right after the fork.
 
+use crate::forked::{self, roll};
 use crate::sheet::Sheet;
 use rustix::process::{Signal, getpid, kill_process};
 use segment::permits::protocol::{Point, Variant};
@@ -11,7 +12,6 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering::Relaxed, Ord
 use std::time::Duration;
 
 static SHEET: AtomicPtr<Sheet> = AtomicPtr::new(null_mut());
-static DICE: AtomicU64 = AtomicU64::new(1);
 static LIFE: AtomicU64 = AtomicU64::new(0);
 static IS_MORTAL: AtomicBool = AtomicBool::new(false);
 
@@ -20,18 +20,7 @@ pub fn enter(sheet: &'static Sheet, life: u64, is_mortal: bool, seed: u64) {
     SHEET.store(std::ptr::from_ref(sheet).cast_mut(), Relaxed);
     LIFE.store(life, Relaxed);
     IS_MORTAL.store(is_mortal, Relaxed);
-    DICE.store(seed | 1, Relaxed);
-}
-
-/// Returns the next number of a xorshift generator.
-pub fn roll() -> u64 {
-    let mut dice = DICE.load(Relaxed);
-    dice ^= dice << 13;
-    dice ^= dice >> 7;
-    dice ^= dice << 17;
-    DICE.store(dice, Relaxed);
-    // The low bits of a xorshift generator are less random than its high bits.
-    dice >> 8
+    forked::seed(seed);
 }
 
 fn befall(point: Point) {

@@ -15,6 +15,8 @@ mod campaign;
 mod child;
 mod controls;
 mod fate;
+#[path = "../forked/mod.rs"]
+mod forked;
 mod garbage;
 mod locks;
 mod processes;

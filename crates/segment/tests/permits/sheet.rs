@@ -4,10 +4,8 @@
 //! the permit. A worker that is about to be killed is marked first. So two notes of workers that
 //! are not marked, for one permit, prove that two live workers held it.
 
-use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+use crate::forked;
 use segment::permits::protocol::Point;
-use std::ops::Deref;
-use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 /// The greatest limit of a campaign.
@@ -17,7 +15,7 @@ pub const KEYS: usize = 3;
 /// The most workers that a campaign starts, one after the other.
 pub const LIVES: usize = 1 << 17;
 
-/// The contents of the shared memory. Zeroed memory is a valid sheet.
+/// The contents of the shared memory.
 #[repr(C)]
 pub struct Sheet {
     pub deaths: [AtomicU64; Point::ALL.len()],
@@ -37,6 +35,12 @@ pub struct Sheet {
     pub counted: [AtomicU64; KEYS],
     pub expiries: [[AtomicU64; MOST]; KEYS],
 }
+
+// SAFETY: it consists of atomic integers, for which zero is a valid value.
+unsafe impl forked::Sheet for Sheet {}
+
+/// A sheet that forked processes share.
+pub type Board = forked::Board<Sheet>;
 
 impl Sheet {
     /// Marks a worker that is about to be killed.
@@ -65,42 +69,5 @@ impl Sheet {
         for note in self.notes.as_flattened() {
             note.store(0, SeqCst);
         }
-    }
-}
-
-/// A sheet in memory that forked processes share.
-pub struct Board(NonNull<Sheet>);
-
-impl Board {
-    pub fn new() -> Self {
-        let protection = ProtFlags::READ | ProtFlags::WRITE;
-        let flags = MapFlags::SHARED | MapFlags::NORESERVE;
-        let hint = std::ptr::null_mut();
-        // SAFETY: the kernel chooses a free address, so the new mapping aliases nothing.
-        let base = unsafe { mmap_anonymous(hint, size_of::<Sheet>(), protection, flags) };
-        Self(NonNull::new(base.expect("a shared mapping").cast()).unwrap())
-    }
-
-    /// Returns the sheet for the static variables of a worker.
-    pub fn of_worker(&self) -> &'static Sheet {
-        // SAFETY: only forked workers use the longer lifetime, and they never unmap the mapping.
-        unsafe { self.0.as_ref() }
-    }
-}
-
-impl Deref for Board {
-    type Target = Sheet;
-
-    fn deref(&self) -> &Sheet {
-        // SAFETY: the mapping is page-aligned and has the size of a sheet. Its bytes are zero,
-        // which is a valid value for its atomics. The mapping lives as long as `self`.
-        unsafe { self.0.as_ref() }
-    }
-}
-
-impl Drop for Board {
-    fn drop(&mut self) {
-        // SAFETY: the range is the mapping made in `new`. No reference into it outlives `self`.
-        unsafe { munmap(self.0.as_ptr().cast(), size_of::<Sheet>()) }.ok();
     }
 }

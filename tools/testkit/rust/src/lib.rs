@@ -26,6 +26,7 @@ pub use blackhole::Blackhole;
 pub use certificates::Authority;
 pub use cluster::{Cluster, PRIMARIES};
 pub use memcached::Memcached;
+pub use process::Process;
 pub use proxy::{Mode, Proxy, Upstream};
 pub use redis::{Redis, major_version};
 pub use sentinel::{PRIMARY, Sentinel};

@@ -9,6 +9,7 @@ use crate::process::Process;
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Result, Write};
 use std::net::TcpStream;
+use std::ops::{Deref, DerefMut};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 
@@ -25,6 +26,20 @@ pub struct Memcached {
     folder: Folder,
     options: Vec<String>,
     listener: Listener,
+}
+
+impl Deref for Memcached {
+    type Target = Process;
+
+    fn deref(&self) -> &Process {
+        &self.process
+    }
+}
+
+impl DerefMut for Memcached {
+    fn deref_mut(&mut self) -> &mut Process {
+        &mut self.process
+    }
 }
 
 impl Memcached {
@@ -74,26 +89,6 @@ impl Memcached {
             Listener::Unix(socket) => socket.clone(),
             Listener::Tcp(_) => panic!("this memcached listens on a port"),
         }
-    }
-
-    /// Returns the server's process id.
-    pub fn pid(&self) -> u32 {
-        self.process.pid()
-    }
-
-    /// Suspends the server. Clients can connect, but get no reply.
-    pub fn stop(&self) {
-        self.process.stop();
-    }
-
-    /// Resumes the server.
-    pub fn cont(&self) {
-        self.process.cont();
-    }
-
-    /// Kills the server, as in a crash.
-    pub fn kill(&mut self) {
-        self.process.kill();
     }
 
     /// Restarts the server without data, at the same port or socket.

@@ -22,6 +22,7 @@ pub fn unprivileged() -> Option<(u32, u32)> {
         .then_some((65534, 65534))
 }
 
+/// The process of a server, which ends when this is dropped.
 pub struct Process {
     server: Child,
     watchdog: Child,
@@ -85,11 +86,13 @@ impl Process {
         panic!("a server does not start\n{log}");
     }
 
+    /// Returns the server's process id.
     pub fn pid(&self) -> u32 {
         self.server.id()
     }
 
-    /// Suspends the server, and returns when all its threads are suspended.
+    /// Suspends the server, and returns when all its threads are suspended. Clients can connect, but
+    /// get no reply.
     pub fn stop(&self) {
         self.signal(Signal::STOP);
         assert!(eventually(|| self.states().all(|state| state == 'T')));
@@ -101,7 +104,7 @@ impl Process {
         assert!(eventually(|| self.states().all(|state| state != 'T')));
     }
 
-    /// Kills the server, and returns when it no longer exists.
+    /// Kills the server, as in a crash, and returns when it no longer exists.
     pub fn kill(&mut self) {
         // The watchdog ends first. Otherwise it could kill another process that gets the same id
         // after the server has ended.

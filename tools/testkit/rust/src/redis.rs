@@ -5,6 +5,7 @@ use crate::folder::Folder;
 use crate::process::Process;
 use crate::resp::Connection;
 use crate::{eventually, free_port};
+use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -30,6 +31,20 @@ pub struct Redis {
     options: Vec<String>,
     port: u16,
     tls_port: Option<u16>,
+}
+
+impl Deref for Redis {
+    type Target = Process;
+
+    fn deref(&self) -> &Process {
+        &self.process
+    }
+}
+
+impl DerefMut for Redis {
+    fn deref_mut(&mut self) -> &mut Process {
+        &mut self.process
+    }
 }
 
 impl Redis {
@@ -114,26 +129,6 @@ impl Redis {
     /// Returns the path of the server's Unix socket.
     pub fn socket(&self) -> PathBuf {
         self.folder.file("redis.sock")
-    }
-
-    /// Returns the server's process id.
-    pub fn pid(&self) -> u32 {
-        self.process.pid()
-    }
-
-    /// Suspends the server. Clients can connect, but get no reply.
-    pub fn stop(&self) {
-        self.process.stop();
-    }
-
-    /// Resumes the server.
-    pub fn cont(&self) {
-        self.process.cont();
-    }
-
-    /// Kills the server, as in a crash.
-    pub fn kill(&mut self) {
-        self.process.kill();
     }
 
     /// Restarts the server without data, at the same ports and socket.

@@ -7,6 +7,7 @@ use crate::redis::{Redis, answers, redis, text};
 use crate::resp::Connection;
 use std::fmt::Write;
 use std::fs;
+use std::ops::Deref;
 use std::os::unix::fs::PermissionsExt;
 
 /// The name under which the sentinels know the primary.
@@ -18,6 +19,14 @@ pub struct Sentinel {
     process: Process,
     folder: Folder,
     port: u16,
+}
+
+impl Deref for Sentinel {
+    type Target = Process;
+
+    fn deref(&self) -> &Process {
+        &self.process
+    }
 }
 
 impl Sentinel {
@@ -56,16 +65,6 @@ impl Sentinel {
     /// Returns the sentinel's TCP port on 127.0.0.1.
     pub fn port(&self) -> u16 {
         self.port
-    }
-
-    /// Suspends the sentinel. Clients can connect, but get no reply.
-    pub fn stop(&self) {
-        self.process.stop();
-    }
-
-    /// Resumes the sentinel.
-    pub fn cont(&self) {
-        self.process.cont();
     }
 
     /// Returns the sentinel's reply to a command, as text.
