@@ -907,8 +907,8 @@ namespace TokenBucket {
         public readonly float $resetAfter;
 
         /**
-         * 'granted', 'insufficient_tokens', 'exceeds_capacity', 'below_floor', 'too_many_concurrent',
-         * 'contended', 'table_full', 'unavailable' or 'interrupted'.
+         * 'granted', 'insufficient_tokens', 'exceeds_capacity', 'below_floor',
+         * 'too_many_concurrent', 'contended', 'table_full', 'unavailable' or 'interrupted'.
          */
         public readonly string $reason;
 

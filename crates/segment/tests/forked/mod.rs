@@ -1,5 +1,5 @@
-//! What the tests of killed processes have in common: forked workers, memory that they share with
-//! their supervisor, and dice.
+//! The means that the tests of killed processes have in common: forked workers, memory that they
+//! share with their supervisor, and dice.
 
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 use rustix::process::{Pid, Signal, getpid, set_parent_process_death_signal};

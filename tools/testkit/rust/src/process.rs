@@ -91,8 +91,8 @@ impl Process {
         self.server.id()
     }
 
-    /// Suspends the server, and returns when all its threads are suspended. Clients can connect, but
-    /// get no reply.
+    /// Suspends the server, and returns when all its threads are suspended. Clients can connect,
+    /// but get no reply.
     pub fn stop(&self) {
         self.signal(Signal::STOP);
         assert!(eventually(|| self.states().all(|state| state == 'T')));
