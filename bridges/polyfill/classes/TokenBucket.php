@@ -4,15 +4,14 @@ declare(strict_types=1);
 
 use TokenBucket\Decision;
 use TokenBucket\Polyfill\Amount;
-use TokenBucket\Polyfill\Answer;
 use TokenBucket\Polyfill\Argument;
 use TokenBucket\Polyfill\BadQuota;
 use TokenBucket\Polyfill\Batch;
 use TokenBucket\Polyfill\GiveBack;
 use TokenBucket\Polyfill\Grain;
 use TokenBucket\Polyfill\Home;
+use TokenBucket\Polyfill\Made;
 use TokenBucket\Polyfill\NotSerialized;
-use TokenBucket\Polyfill\Outcome;
 use TokenBucket\Polyfill\Overrides;
 use TokenBucket\Polyfill\Question;
 use TokenBucket\Polyfill\Quota;
@@ -101,14 +100,12 @@ class TokenBucket
         if ($price->cost >= $taken->cost) {
             $more = $question->isNative() ? $actual - $reserved : 0;
             $question = $this->asked($more, $question);
-            return $this->charged($question, new Step($price->cost - $taken->cost, $price->burst), 'settle', $second);
+            return $this->charged($question, new Step($price->cost - $taken->cost, $price->span), 'settle', $second);
         }
         $home = $question->home('settle');
-        $home->giveBack($question->identifier, GiveBack::refund($taken->cost - $price->cost, $price->burst));
-        $look = new Step(0, $price->burst, 0, true);
-        $answer = Answer::of($question->quota, $look, $home->take($question->identifier, $look));
-        // The tokens were given back, also if the bucket is still in debt.
-        return ($answer->reason === Outcome::INSUFFICIENT ? $answer->granted() : $answer)->decision($home->isFallback);
+        $home->giveBack($question->identifier, GiveBack::refund($taken->cost - $price->cost, $price->span));
+        $look = new Step(0, $price->span, 0, true);
+        return $question->changed($look, $home->take($question->identifier, $look));
     }
 
     public function reserve(int|float $tokens = 1, float $maxWait = INF): Reservation
@@ -117,11 +114,7 @@ class TokenBucket
         $question = $this->question($tokens, new Argument('TokenBucket::reserve', 1, 'tokens'))->within($maxWait);
         $home = $question->home('reserve');
         $outcome = $question->take($home);
-        // The constructor is private, because only buckets make reservations.
-        $class = new ReflectionClass(Reservation::class);
-        $reservation = $class->newInstanceWithoutConstructor();
-        $class->getConstructor()->invoke($reservation, $this->_storage, $question, $outcome, $home->store->now());
-        return $reservation;
+        return Made::of(Reservation::class, $this->_storage, $question, $outcome, $home->store->now());
     }
 
     public function wait(float $timeout, int|float $tokens = 1): Decision
@@ -135,16 +128,37 @@ class TokenBucket
         $argument = new Argument('TokenBucket::refund', 1, 'tokens');
         $question = $this->question($tokens, $argument);
         $home = $question->home('refund');
-        $change = Overrides::hasOwnPrices($this)
-            ? GiveBack::refund($this->ownStep($tokens, $home->grain)->cost, $this->ownStep($tokens, $home->grain)->burst)
-            : GiveBack::refund($question->quota->refund($argument->amount($tokens)), $question->step->burst);
-        $home->giveBack($question->identifier, $change);
+        $step = $this->measured($question, $tokens);
+        $cost = Overrides::hasOwnPrices($this) ? $step->cost : $question->quota->refund($argument->amount($tokens));
+        $home->giveBack($question->identifier, GiveBack::refund($cost, $step->span));
     }
 
     public function reset(): void
     {
         $question = $this->question(0, new Argument('TokenBucket::reset', 1, ''));
         $question->home('reset')->reset($question->identifier);
+    }
+
+    public function block(float $seconds): Decision
+    {
+        $argument = new Argument('TokenBucket::block', 1, 'seconds');
+        $argument->amount($seconds);
+        $ticks = Seconds::toTicks($seconds);
+        if ($ticks >= Quota::MOST) {
+            throw $argument->invalid('must be less than 2^60 nanoseconds (36 years)');
+        }
+        $question = $this->question(1, $argument);
+        $question->home('block');
+        $step = $this->measured($question, 1);
+        // A bucket that never holds a token is full at the end of the block.
+        return $this->raised($question, new Step(min($step->cost, $step->span), $step->span), $ticks, 'block');
+    }
+
+    public function drain(int|float $tokens = 0): Decision
+    {
+        $question = $this->question($tokens, new Argument('TokenBucket::drain', 1, 'tokens'));
+        $question->home('drain');
+        return $this->raised($question, $this->measured($question, $tokens), 0, 'drain');
     }
 
     public static function attemptAll(array $buckets, int|float $tokens = 1): Decision
@@ -294,7 +308,32 @@ class TokenBucket
             return $this->ownStep($number, $question->quota->grain);
         }
         $cost = $question->quota->price($amount) ?? throw $argument->invalid('must refill within 2^60 nanoseconds at the bucket\'s rate');
-        return new Step($cost, $question->step->burst);
+        return new Step($cost, $question->step->span);
+    }
+
+    /** Returns the step, with a subclass's own prices also for more than the capacity. */
+    private function measured(Question $question, int|float $number): Step
+    {
+        $isMeasured = !Overrides::hasOwnPrices($this) || !$question->step->exceedsCapacity();
+        return $isMeasured ? $question->step : $this->ownStep($number, $question->quota->grain);
+    }
+
+    /**
+     * Leaves the bucket at most the tokens of $left, that many ticks from now. Changes nothing if
+     * they exceed the capacity.
+     */
+    private function raised(Question $question, Step $left, int $ticks, string $method): Decision
+    {
+        $question = $this->asked(0, $question->with(new Step(0, $left->span)));
+        $home = $question->home($method);
+        if ($question->bootstrap !== null) {
+            // Creates the bucket first, as for a call that takes nothing.
+            $question->take($home);
+        }
+        $look = new Step($left->span, $left->span, 0, true);
+        return $question->changed($look, $left->exceedsCapacity()
+            ? $home->take($question->identifier, $look)
+            : $home->raise($question->identifier, $left->cost - $ticks, $left->span));
     }
 
     /** Takes tokens in any case. */

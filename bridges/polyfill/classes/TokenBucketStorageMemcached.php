@@ -15,8 +15,8 @@ final readonly class TokenBucketStorageMemcached implements TokenBucketStorage
         string $prefix = 'tokenbucket:',
         float $timeout = 0.05,
         OnFailure $onFailure = OnFailure::Local,
-        bool $hints = true,
-        float $hintMaxAge = 1.0
+        bool $denialCache = true,
+        float $denialCacheMaxAge = 1.0
     ) {
         Polyfill\Remote::give($this, implode(',', (array) $servers) . "\0$prefix");
     }
@@ -26,10 +26,10 @@ final readonly class TokenBucketStorageMemcached implements TokenBucketStorage
         string $prefix = 'tokenbucket:',
         float $timeout = 0.05,
         OnFailure $onFailure = OnFailure::Local,
-        bool $hints = true,
-        float $hintMaxAge = 1.0
+        bool $denialCache = true,
+        float $denialCacheMaxAge = 1.0
     ): static {
         $servers = json_encode($client instanceof Memcached ? $client->getServerList() : $client->getExtendedStats());
-        return new static($servers, $prefix, $timeout, $onFailure, $hints, $hintMaxAge);
+        return new static($servers, $prefix, $timeout, $onFailure, $denialCache, $denialCacheMaxAge);
     }
 }

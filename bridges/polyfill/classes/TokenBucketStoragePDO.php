@@ -14,8 +14,8 @@ class TokenBucketStoragePDO implements TokenBucketStorage
         PDO $db,
         string $table,
         OnFailure $onFailure = OnFailure::Throw,
-        bool $hints = true,
-        float $hintMaxAge = 1.0
+        bool $denialCache = true,
+        float $denialCacheMaxAge = 1.0
     ) {
         Polyfill\Remote::give($this, $table);
     }

@@ -15,8 +15,8 @@ final readonly class TokenBucketStorageRedis implements TokenBucketStorage
         string $prefix = 'tokenbucket:',
         float $timeout = 0.05,
         OnFailure $onFailure = OnFailure::Local,
-        bool $hints = true,
-        float $hintMaxAge = 1.0
+        bool $denialCache = true,
+        float $denialCacheMaxAge = 1.0
     ) {
         Polyfill\Remote::give($this, "$dsn\0$prefix");
     }
@@ -26,10 +26,10 @@ final readonly class TokenBucketStorageRedis implements TokenBucketStorage
         string $prefix = 'tokenbucket:',
         float $timeout = 0.05,
         OnFailure $onFailure = OnFailure::Local,
-        bool $hints = true,
-        float $hintMaxAge = 1.0
+        bool $denialCache = true,
+        float $denialCacheMaxAge = 1.0
     ): static {
         $server = $redis instanceof RedisCluster ? $redis->_masters() : [$redis->getHost(), $redis->getPort(), $redis->getDbNum()];
-        return new static(json_encode($server), $prefix, $timeout, $onFailure, $hints, $hintMaxAge);
+        return new static(json_encode($server), $prefix, $timeout, $onFailure, $denialCache, $denialCacheMaxAge);
     }
 }

@@ -39,7 +39,7 @@ final class BatchEntry
             // A cost above the greatest one exceeds every capacity.
             $cost = min($cost + $step->cost, Quota::MOST + 1);
         }
-        return new Step($cost, $this->steps[$this->firstKey()]->burst);
+        return new Step($cost, $this->steps[$this->firstKey()]->span);
     }
 
     public function run(bool $isDry): Outcome

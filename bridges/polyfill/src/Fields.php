@@ -14,7 +14,7 @@ final class Fields
 {
     /** The greatest integer of a structured field (RFC 9651). */
     private const GREATEST = 999_999_999_999_999;
-    private const BESIDE_TOKENS = ['contended', 'table_full', 'unavailable'];
+    private const BESIDE_TOKENS = ['contended', 'table_full', 'unavailable', 'too_many_concurrent'];
 
     private function __construct(
         private readonly int $capacity,
@@ -23,6 +23,7 @@ final class Fields
         private ?int $reset,
         private readonly ?int $retryAfter,
         private int $fullAfter,
+        private readonly string $unit = '',
     ) {}
 
     public static function of(Decision $decision): self
@@ -44,12 +45,12 @@ final class Fields
         // The bucket holds one token when only the refill of the other tokens remains.
         $reset = $remaining > 0
             ? $quota->refill($remaining)
-            : max(0, $answer->resetAfter - ($quota->burst - $quota->refill(1)));
+            : max(0, $answer->resetAfter - ($quota->span - $quota->refill(1)));
         $ends = !$answer->isAllowed() && $answer->retryAfter !== null;
         return new self(
             min($quota->capacity->floor(), self::GREATEST),
             $remaining,
-            $quota->wholeSeconds($quota->burst),
+            $quota->wholeSeconds($quota->span),
             $quota->wholeSeconds($reset),
             $ends ? $quota->wholeSeconds($answer->retryAfter) : null,
             $quota->wholeSeconds($answer->resetAfter),
@@ -71,6 +72,7 @@ final class Fields
             $isKnown ? self::wholeSeconds($reset) : null,
             $ends ? self::wholeSeconds($decision->retryAfter) : null,
             self::wholeSeconds($decision->resetAfter),
+            (string) $decision->unit,
         );
     }
 
@@ -91,8 +93,9 @@ final class Fields
      */
     public function lines(string $policy, bool $legacy): array
     {
+        $unit = $this->unit === '' ? '' : ';qu="' . addcslashes($this->unit, '"\\') . '"';
         $lines = [
-            'RateLimit-Policy' => "$policy;q=$this->capacity" . ($this->window === null ? '' : ";w=$this->window"),
+            'RateLimit-Policy' => "$policy;q=$this->capacity" . ($this->window === null ? '' : ";w=$this->window") . $unit,
             'RateLimit' => "$policy;r=$this->remaining" . ($this->reset === null ? '' : ";t=$this->reset"),
         ];
         if ($this->retryAfter !== null) {

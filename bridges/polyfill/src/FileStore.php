@@ -17,6 +17,8 @@ final class FileStore implements Store
 
     private ?Table $table = null;
 
+    private ?Permits $permits = null;
+
     /** @var resource */
     private $handle;
 
@@ -73,6 +75,11 @@ final class FileStore implements Store
     public function now(): int
     {
         return $this->together(fn () => $this->instant()[1]);
+    }
+
+    public function permits(): Permits
+    {
+        return $this->permits ??= new PermitFiles($this);
     }
 
     public function sleepUntil(int $due): bool

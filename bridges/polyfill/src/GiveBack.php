@@ -17,33 +17,33 @@ final class GiveBack
 
     private function __construct(
         private readonly int $cost,
-        private readonly int $burst,
+        private readonly int $span,
         private readonly int $taken,
         private readonly int $inDebt,
     ) {}
 
     /** Gives the whole cost back. */
-    public static function refund(int $cost, int $burst): self
+    public static function refund(int $cost, int $span): self
     {
-        return new self($cost, $burst, self::VOUCHED, $cost);
+        return new self($cost, $span, self::VOUCHED, $cost);
     }
 
     /** Undoes a take that needed all its tokens at once and left the state $taken. */
     public static function take(Step $step, int $taken): self
     {
-        return new self($step->cost, $step->burst, $taken, $step->cost);
+        return new self($step->cost, $step->span, $taken, $step->cost);
     }
 
     /** Undoes a reservation that left the state $taken. */
     public static function reservation(Step $step, int $taken): self
     {
-        return new self($step->cost, $step->burst, $taken, 0);
+        return new self($step->cost, $step->span, $taken, 0);
     }
 
     /** Returns the state after the change. */
     public function apply(int $emptyAt, int $now): int
     {
-        $full = max(0, $now - $this->burst);
+        $full = max(0, $now - $this->span);
         return min($emptyAt, max($emptyAt - $this->worth($emptyAt, $now), $full));
     }
 
@@ -56,7 +56,7 @@ final class GiveBack
             $later = max(0, $emptyAt - $this->taken);
             $free = min(max(0, $this->cost - $later), $this->inDebt);
         }
-        $missing = max(0, $this->taken - max(0, $now - $this->burst));
+        $missing = max(0, $this->taken - max(0, $now - $this->span));
         return min($free, $missing);
     }
 }

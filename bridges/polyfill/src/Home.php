@@ -84,7 +84,7 @@ final class Home
         return $this->store->update($key, static function (?Record $record, int $now) use ($step, $first): array {
             $outcome = $record === null ? $step->decideFirst($first, $now) : $step->decide($record->emptyAt, $now);
             if (!$step->isDry && $outcome->emptyAt !== ($record->emptyAt ?? 0)) {
-                $record = new Record($outcome->emptyAt, max($record->span ?? 0, $step->burst));
+                $record = new Record($outcome->emptyAt, max($record->span ?? 0, $step->span));
             }
             return [$record, $outcome];
         });
@@ -103,6 +103,21 @@ final class Home
                 $record = $emptyAt === $record->emptyAt ? $record : new Record($emptyAt, $record->span);
             }
             return [$record, null];
+        });
+    }
+
+    /**
+     * Moves the state forward to the instant that many ticks ago, and never back. Returns the
+     * outcome of a dry step for the whole bucket of $span ticks.
+     */
+    public function raise(string $identifier, int $age, int $span): Outcome
+    {
+        $look = new Step($span, $span, 0, true);
+        return $this->store->update($this->key($identifier), static function (?Record $record, int $now) use ($age, $span, $look): array {
+            if ($record === null || $record->emptyAt < $now - $age || $record->span < $span) {
+                $record = new Record(max($record->emptyAt ?? 0, $now - $age), max($record->span ?? 0, $span));
+            }
+            return [$record, $look->decide($record->emptyAt, $now)];
         });
     }
 

@@ -15,6 +15,8 @@ final class MemoryStore implements Store
     /** @var array<string, Record> */
     private array $records = [];
 
+    private ?Permits $permits = null;
+
     public function update(string $key, \Closure $change): mixed
     {
         [$after, $answer] = $change($this->records[$key] ?? null, $this->now);
@@ -34,6 +36,11 @@ final class MemoryStore implements Store
     public function now(): int
     {
         return $this->now;
+    }
+
+    public function permits(): Permits
+    {
+        return $this->permits ??= new MemoryPermits();
     }
 
     /** Returns the ticks by which the clock can still advance. */

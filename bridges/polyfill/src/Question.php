@@ -91,6 +91,16 @@ final class Question
         return Answer::of($this->quota, ($step ?? $this->step)->within(0), $outcome)->decision($this->isFallback());
     }
 
+    /**
+     * Returns the decision on a change that was made, from the outcome of a dry step after it. It
+     * is a grant, also if the bucket is in debt.
+     */
+    public function changed(Step $look, Outcome $outcome): Decision
+    {
+        $answer = Answer::of($this->quota, $look, $outcome);
+        return ($answer->reason === Outcome::INSUFFICIENT ? $answer->granted() : $answer)->decision($this->isFallback());
+    }
+
     public function isFallback(): bool
     {
         return $this->home->isFallback ?? false;
@@ -99,12 +109,12 @@ final class Question
     /** Makes a decision from the answer of a storage in PHP. Its times are upper bounds. */
     private function estimate(): Decision
     {
-        [$cost, $burst] = [$this->step->cost, $this->quota->burst];
+        [$cost, $span] = [$this->step->cost, $this->quota->span];
         $answer = match (true) {
-            $this->isGrantedInPhp() => new Answer($this->quota, Outcome::GRANTED, 0, 0, $burst),
-            $this->step->exceedsCapacity() => new Answer($this->quota, Outcome::EXCEEDS, 0, null, $burst),
+            $this->isGrantedInPhp() => new Answer($this->quota, Outcome::GRANTED, 0, 0, $span),
+            $this->step->exceedsCapacity() => new Answer($this->quota, Outcome::EXCEEDS, 0, null, $span),
             // A denial of no tokens means that the bucket is in debt, of an unknown depth.
-            default => new Answer($this->quota, Outcome::INSUFFICIENT, 0, $cost === 0 ? $burst : $cost, $burst),
+            default => new Answer($this->quota, Outcome::INSUFFICIENT, 0, $cost === 0 ? $span : $cost, $span),
         };
         return $answer->decision();
     }

@@ -22,7 +22,7 @@ final class Quota
     private const LEAST_UNIT = 1000;
     private const LEAST_UNNAMED = 1 << 51;
 
-    public readonly int $burst;
+    public readonly int $span;
     private readonly int $wholeCapacity;
 
     private function __construct(
@@ -32,7 +32,7 @@ final class Quota
         private readonly int $group,
         private readonly bool $isRounded,
     ) {
-        $this->burst = $this->price($capacity) ?? throw self::tooLong();
+        $this->span = $this->price($capacity) ?? throw self::tooLong();
         $this->wholeCapacity = $capacity->floor();
     }
 
@@ -116,8 +116,8 @@ final class Quota
     /** Returns the step that takes tokens. If they exceed the capacity, every bucket denies it. */
     public function step(Amount $tokens): Step
     {
-        $cost = $tokens->exceeds($this->capacity) ? $this->burst + $this->grain->ticks() : $this->price($tokens);
-        return new Step($cost, $this->burst);
+        $cost = $tokens->exceeds($this->capacity) ? $this->span + $this->grain->ticks() : $this->price($tokens);
+        return new Step($cost, $this->span);
     }
 
     /** Returns the ticks that a refund gives back, rounded down, at most MOST. */
@@ -131,7 +131,7 @@ final class Quota
     /** Returns the whole tokens that are refilled in these ticks, at most the capacity. */
     public function tokens(int $available): int
     {
-        $available = min($available, $this->burst);
+        $available = min($available, $this->span);
         $available -= $available % $this->grain->ticks();
         return min(Ratio::of($available, $this->group, 0, $this->unit, false) ?? PHP_INT_MAX, $this->wholeCapacity);
     }
@@ -142,10 +142,10 @@ final class Quota
         return Ratio::of($debt, $this->group, 0, $this->unit, true) ?? PHP_INT_MAX;
     }
 
-    /** Returns the ticks in which whole tokens are refilled, at most the burst. */
+    /** Returns the ticks in which whole tokens are refilled, at most the span. */
     public function refill(int $tokens): int
     {
-        return $tokens > $this->wholeCapacity ? $this->burst : min($this->price(Amount::of($tokens)) ?? $this->burst, $this->burst);
+        return $tokens > $this->wholeCapacity ? $this->span : min($this->price(Amount::of($tokens)) ?? $this->span, $this->span);
     }
 
     /** Returns the most ticks by which a time is longer because the unit was rounded up. */
@@ -163,7 +163,7 @@ final class Quota
 
     public function equals(self $other): bool
     {
-        return [$this->unit, $this->group, $this->grain, $this->isRounded, $this->burst] === [$other->unit, $other->group, $other->grain, $other->isRounded, $other->burst]
+        return [$this->unit, $this->group, $this->grain, $this->isRounded, $this->span] === [$other->unit, $other->group, $other->grain, $other->isRounded, $other->span]
             && !$this->capacity->exceeds($other->capacity) && !$other->capacity->exceeds($this->capacity);
     }
 }

@@ -36,7 +36,8 @@ final class Status
             ],
             'decisions' => [],
             'most_denied' => [],
-            'remote' => array_fill_keys(['asked', 'hinted', 'failed', 'opened', 'local', 'allowed', 'denied', 'thrown', 'set_back'], 0),
+            'permits' => ['held' => $store->permits()->heldOfAllKeys(), 'denied' => 0, 'taken_back' => 0, 'foreign' => 0, 'unavailable' => null],
+            'remote' => array_fill_keys(['asked', 'cached', 'failed', 'opened', 'local', 'allowed', 'denied', 'thrown', 'set_back'], 0),
             'stores' => [],
         ];
     }

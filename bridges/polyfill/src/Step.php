@@ -8,14 +8,14 @@ namespace TokenBucket\Polyfill;
  * A request for tokens of one bucket, in ticks.
  *
  * The state of a bucket is the instant at which it was, or will be, empty. Taking tokens moves it
- * forward by their cost: next = max(empty, now - burst) + cost, which is granted if next is not
+ * forward by their cost: next = max(empty, now - span) + cost, which is granted if next is not
  * after now + maxWait. crates/gcra/src/step.rs has the proof and a worked example.
  */
 final class Step
 {
     public function __construct(
         public readonly int $cost,
-        public readonly int $burst,
+        public readonly int $span,
         public readonly int $maxWait = 0,
         public readonly bool $isDry = false,
     ) {}
@@ -23,18 +23,18 @@ final class Step
     /** Returns the same step, which changes nothing. */
     public function dry(): self
     {
-        return new self($this->cost, $this->burst, $this->maxWait, true);
+        return new self($this->cost, $this->span, $this->maxWait, true);
     }
 
     /** Returns the same step, which may take tokens that are refilled within these ticks. */
     public function within(int $maxWait): self
     {
-        return new self($this->cost, $this->burst, $maxWait, $this->isDry);
+        return new self($this->cost, $this->span, $maxWait, $this->isDry);
     }
 
     public function exceedsCapacity(): bool
     {
-        return $this->cost > $this->burst + $this->maxWait;
+        return $this->cost > $this->span + $this->maxWait;
     }
 
     /** Decides for a bucket in this state. A bucket without a record has the state 0. */
@@ -62,14 +62,14 @@ final class Step
     private function next(int $emptyAt, int $now): int
     {
         // A step that costs nothing must not change the state, because the bucket may hold more
-        // tokens for a caller with a larger burst.
-        return $this->cost === 0 ? $emptyAt : max($emptyAt, $now - $this->burst, 0) + $this->cost;
+        // tokens for a caller with a larger span.
+        return $this->cost === 0 ? $emptyAt : max($emptyAt, $now - $this->span, 0) + $this->cost;
     }
 
     /** Returns the tokens that the bucket holds, as the ticks in which they are refilled. */
     public function available(Outcome $outcome): int
     {
-        return min(max(0, $outcome->now - $outcome->emptyAt), $this->burst);
+        return min(max(0, $outcome->now - $outcome->emptyAt), $this->span);
     }
 
     /** Returns the ticks until the debt is repaid, or 0. */
@@ -91,6 +91,6 @@ final class Step
     /** Returns the ticks until the bucket is full. */
     public function resetAfter(Outcome $outcome): int
     {
-        return max(0, $outcome->emptyAt + $this->burst - $outcome->now);
+        return max(0, $outcome->emptyAt + $this->span - $outcome->now);
     }
 }

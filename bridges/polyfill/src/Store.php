@@ -30,6 +30,9 @@ interface Store
     /** Returns the current instant in ticks, at least Quota::MOST. */
     public function now(): int;
 
+    /** Returns the permits that are kept beside the records. */
+    public function permits(): Permits;
+
     /** Sleeps until an instant. Returns false if a signal ended the sleep. */
     public function sleepUntil(int $due): bool;
 }

@@ -40,7 +40,7 @@ final class Waiting
         }
         $home->giveBack($question->identifier, $cancel);
         // Other calls may have taken tokens during the sleep.
-        $seen = $home->take($question->identifier, new Step(0, $question->step->burst, 0, true));
+        $seen = $home->take($question->identifier, new Step(0, $question->step->span, 0, true));
         return $question->decision(new Outcome(Outcome::INTERRUPTED, $seen->now, $seen->emptyAt));
     }
 

@@ -31,7 +31,7 @@ function describe(ReflectionClass $class): array
         'interfaces' => $class->getInterfaceNames(),
     ];
     sort($declared['class']['interfaces']);
-    foreach ($class->getReflectionConstants() as $constant) {
+    foreach ($class->getReflectionConstants(ReflectionClassConstant::IS_PUBLIC | ReflectionClassConstant::IS_PROTECTED) as $constant) {
         $declared["const $constant->name"] = [$constant->isPublic(), $constant->isEnumCase() ? 'case' : $constant->getValue()];
     }
     foreach ($class->getProperties(ReflectionProperty::IS_PUBLIC | ReflectionProperty::IS_PROTECTED) as $property) {

@@ -9,15 +9,32 @@
 
 return [
     'without' => [
-        'reservation_time_limit' => 'PHP code does not run after the time limit, so tokens that were reserved for a wait stay taken.',
-        'wait_profiler' => 'The test builds a profiler and starts a PHP without this package.',
-        'wait_system_calls' => 'The test counts the system calls of a PHP without this package, and PHP code makes others.',
+        '01_token_bucket/reservation_time_limit' => 'PHP code does not run after the time limit, so tokens that were reserved for a wait stay taken.',
+        '01_token_bucket/wait_profiler' => 'The test builds a profiler and starts a PHP without this package.',
+        '10_concurrency/named_segment' => 'There is no segment.',
+        '10_concurrency/wait_interrupted' => 'PHP code cannot tell that a handler has run between two sleeps, so acquire() may go on. The test of wait() has one sleep.',
+        '10_concurrency/unavailable' => 'The test starts a PHP without this package, whose kernel refuses calls of the extension.',
+        '10_concurrency/killed' => 'The test starts a php-fpm without this package.',
+        '10_concurrency/killed_in_traffic' => 'The test starts a php-fpm without this package.',
+        '10_concurrency/reload' => 'The test starts a php-fpm without this package.',
+        '10_concurrency/requests' => 'The test starts a php-fpm without this package.',
+        '01_token_bucket/wait_system_calls' => 'The test counts the system calls of a PHP without this package, and PHP code makes others.',
     ],
     'cut' => [
         'PHP functions accept more arguments than they declare.' => [
             'attempt_all_error' => ['    fn() => TokenBucket::attemptAll([$bucket], 1, 2),', 'ArgumentCountError: TokenBucket::attemptAll() expects at most 2 arguments, 3 given'],
             'attempt_each_error' => ['    fn() => TokenBucket::attemptEach([$bucket], 1),', 'ArgumentCountError: TokenBucket::attemptEach() expects exactly 1 argument, 2 given'],
             'construct_error' => ["    fn() => new TokenBucket(\$storage, 'x', 1, 1, 1),", 'ArgumentCountError: TokenBucket::__construct() expects exactly 4 arguments, 5 given'],
+            'arguments_error' => [
+                'echo thrown(fn () => $limit->acquire(1, 2)), "\n";',
+                'echo thrown(fn () => $limit->held(1)), "\n";',
+                'echo thrown(fn () => $seven->release(1)), "\n";',
+                'echo thrown(fn () => $seven->renew(1)), "\n";',
+                'ArgumentCountError: TokenBucket\ConcurrencyLimit::acquire() expects at most 1 argument, 2 given',
+                'ArgumentCountError: TokenBucket\ConcurrencyLimit::held() expects exactly 0 arguments, 1 given',
+                'ArgumentCountError: TokenBucket\Permit::release() expects exactly 0 arguments, 1 given',
+                'ArgumentCountError: TokenBucket\Permit::renew() expects exactly 0 arguments, 1 given',
+            ],
             'fake_clock' => ['echo thrown(fn() => $storage->now(1)), "\n";', 'ArgumentCountError: TokenBucketStorageMemory::now() expects exactly 0 arguments, 1 given'],
             'methods_error' => [
                 '    echo thrown(fn() => $bucket->$method(1, 2)), "\n";',
@@ -40,6 +57,10 @@ return [
             ],
         ],
         'Reflection makes objects of PHP classes without their constructors.' => [
+            'arguments_error' => [
+                "echo thrown(fn () => (new ReflectionClass('TokenBucket\Permit'))->newInstanceWithoutConstructor()), \"\\n\";",
+                'ReflectionException: Class TokenBucket\Permit is an internal class marked as final that cannot be instantiated without invoking its constructor',
+            ],
             'decision_object' => ["print_values(thrown(fn() => (new ReflectionClass('TokenBucket\Decision'))->newInstanceWithoutConstructor()) !== 'nothing thrown');", "true\nException: Serialization"],
             'objects' => [
                 'echo thrown(fn() => (new ReflectionClass($memory))->newInstanceWithoutConstructor()), "\n";',
@@ -60,6 +81,10 @@ return [
             ],
         ],
         'There are no storages of servers.' => [
+            'arguments_error' => [
+                "new TokenBucketStorageRedis('redis://127.0.0.1:1'), new TokenBucketStorageMemcached('127.0.0.1:1'), " => '',
+                'keep permits (3 times)' => 'keep permits',
+            ],
             'garbage_weak_map' => ["    new TokenBucketStorageRedis('redis://127.0.0.1:1', onFailure: TokenBucket\OnFailure::Allow),\n" => '', "--\n3\n0\n" => "--\n2\n0\n"],
         ],
         "PHP's own errors name the caller's file, which differs between the modes." => [

@@ -49,8 +49,8 @@ $memory = new Home(new MemoryStore);
 $numbers = fn (Step $step, $it) => [$it->reason, $step->available($it), $step->debt($it), $step->retryAfter($it), $step->resetAfter($it)];
 for ($i = 0; $i < 20000; $i++) {
     $identifier = 'same ' . mt_rand(0, 300);
-    $burst = mt_rand(1, 1000) * 7_654_321;
-    $step = new Step(mt_rand(0, $burst), $burst, mt_rand(0, 3) > 0 ? 0 : mt_rand(0, $burst), mt_rand(0, 4) === 0);
+    $span = mt_rand(1, 1000) * 7_654_321;
+    $step = new Step(mt_rand(0, $span), $span, mt_rand(0, 3) > 0 ? 0 : mt_rand(0, $span), mt_rand(0, 4) === 0);
     [$a, $b] = [$home->take($identifier, $step), $memory->take($identifier, $step)];
     check($numbers($step, $a) === $numbers($step, $b), "step $i");
     if (mt_rand(0, 9) === 0) {

@@ -70,7 +70,7 @@ function history(int $seed, int $calls): void
         });
     }
     for ($i = 0; $i < $calls; $i++) {
-        [$bucket, $number, $method] = [any($made), any($tokens), mt_rand(0, 15)];
+        [$bucket, $number, $method] = [any($made), any($tokens), mt_rand(0, 17)];
         $seconds = any([0.0, 1e-9, 0.001, 0.3, 1.0, 7.5, 60.0, 3600.0, 1e6]);
         match ($method) {
             0, 1 => tell('attempt', fn () => $bucket->attempt($number)),
@@ -88,7 +88,9 @@ function history(int $seed, int $calls): void
             12 => tell('attemptAll', fn () => TokenBucket::attemptAll([$bucket, 'b' => any($made), [any($made), any($tokens)]], $number)),
             13 => tell('attemptEach', fn () => TokenBucket::attemptEach([$bucket, [any($made), $number]])),
             14 => tell('storage', fn () => $storages[0]->consume('bucket 1', $seconds, any([1.0, 10 / 3, 60.0]), fn () => true)),
-            15 => tell('reset', fn () => mt_rand(0, 3) > 0 ? null : $bucket->reset()),
+            15 => tell('block', fn () => $bucket->block($seconds)),
+            16 => tell('drain', fn () => $bucket->drain($number)),
+            17 => tell('reset', fn () => mt_rand(0, 3) > 0 ? null : $bucket->reset()),
         };
     }
 }

@@ -20,7 +20,7 @@ $take = function (Closure $inside) use ($home, $step): string {
         $call = $inside;
         $inside = static fn () => null;
         $call();
-        return [new Record($outcome->emptyAt, $step->burst), $outcome->reason];
+        return [new Record($outcome->emptyAt, $step->span), $outcome->reason];
     });
 };
 echo "-- the same bucket --\n";

@@ -1,8 +1,8 @@
 <?php
 
 /**
- * Runs .phpt without the extension: those of the classes in shared memory, with the changes that
- * differences.php lists, and those of this package.
+ * Runs .phpt without the extension: those of the classes in shared memory and of permits, with the
+ * changes that differences.php lists, and those of this package.
  *
  *   php tests/phpt.php RUN-TESTS [NAME]    RUN-TESTS is PHP's run-tests.php. NAME selects one test
  *
@@ -38,11 +38,12 @@ function changed(string $name, string $text, array $differences): string
 $root = dirname(__DIR__, 3);
 $work = sys_get_temp_dir() . '/tokenbucket-phpt-' . bin2hex(random_bytes(8));
 $differences = require __DIR__ . '/differences.php';
-foreach (['php-tests/01_token_bucket', 'bridges/polyfill/tests'] as $folder) {
+$folders = ['php-tests/01_token_bucket', 'php-tests/10_concurrency', 'bridges/polyfill/tests'];
+foreach ($folders as $folder) {
     mkdir("$work/$folder", recursive: true);
     foreach (glob("$root/$folder/*.php{,t}", GLOB_BRACE) as $file) {
         $name = basename($file, '.phpt');
-        $isSelected = !str_ends_with($file, '.phpt') || !isset($differences['without'][$name]) && fnmatch($only, $name);
+        $isSelected = !str_ends_with($file, '.phpt') || !isset($differences['without'][basename($folder) . "/$name"]) && fnmatch($only, $name);
         $isSelected && file_put_contents("$work/$folder/" . basename($file), changed($name, file_get_contents($file), $differences));
     }
 }
@@ -57,7 +58,7 @@ chdir($work);
 $command = [
     PHP_BINARY, '-n', 'run-tests.php', '-p', PHP_BINARY, '-n', '-q', '--no-color', '--show-diff', '--set-timeout', '300', '-j3',
     '-d', 'extension_dir=' . ini_get('extension_dir'), '-d', "auto_prepend_file=$work/bridges/polyfill/tests/prepend.php",
-    'php-tests/01_token_bucket', 'bridges/polyfill/tests',
+    ...$folders,
 ];
 passthru(implode(' ', array_map(escapeshellarg(...), $command)), $code);
 $code === 0 ? exec('rm -rf ' . escapeshellarg($work)) : print("The files of failed tests are in $work.\n");

@@ -11,7 +11,7 @@ TokenBucket\Polyfill\Settings::$folder = new_folder();
 
 // A buffer of one byte keeps nothing that a forked child could print again.
 ob_start(static function (string $text): string {
-    $text = preg_replace('/, called in \S+ on line \d+/', '', $text);
+    $text = preg_replace('/, called in \S+(?: : eval\(\)\'d code)? on line \d+/', '', $text);
     return preg_replace_callback(
         '/Too few arguments to function ([^ ]+), (\d+) passed(?: in \S+ on line \d+)? and (exactly|at least) (\d+) expected/',
         static fn (array $m) => "$m[1] expects $m[3] $m[4] argument" . ($m[4] === '1' ? '' : 's') . ", $m[2] given",

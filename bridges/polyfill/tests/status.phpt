@@ -13,11 +13,16 @@ print_values($status['polyfill'], $memory['backing'], $memory['live'], $memory['
 print_values($memory['path'] === TokenBucket\Polyfill\Settings::folder() . '/' . TokenBucket\Polyfill\Settings::file());
 print_values(filesize($memory['path']) === $memory['size'], $memory['age'] >= 0 && $memory['age'] < 300);
 
+$permit = (new TokenBucket\ConcurrencyLimit(new TokenBucketStorageSharedMemory, 'x', 2))->acquire();
+print_values(TokenBucket\status()['permits']['held']);
+$permit->release();
+print_values(TokenBucket\status()['permits']['held']);
+
 echo "-- the fields that the stub declares --\n";
 $stub = file_get_contents(dirname(__DIR__, 3) . '/stubs/tokenbucket.stub.php');
 preg_match('/@return array\{(\s.*?)\n     \* \}\n.*?\n    function status/s', $stub, $found);
 preg_match_all('/(\w+): /', $found[1], $fields);
-$known = [...array_keys($status), ...array_keys($memory), ...array_keys($status['remote'])];
+$known = [...array_keys($status), ...array_keys($memory), ...array_keys($status['remote']), ...array_keys($status['permits'])];
 // These fields are in lists, which are empty.
 $listed = ['store', 'namespace', 'granted_by_store', 'denied_by_store', 'denied_by_denial_cache', 'granted_by_fallback', 'denied_by_fallback',
     'identifier', 'name', 'timeout', 'breaker', 'failures', 'retry_after', 'last_cause', 'last_cause_age', 'causes', 'calls', 'seconds', 'p99'];
@@ -33,6 +38,8 @@ echo preg_replace('/\d+$/m', '%d', preg_replace('/version="[^"]+"/', 'version="â
 true 'file' 1 true
 true
 true true
+1
+0
 -- the fields that the stub declares --
 [] ['polyfill']
 -- versions --

@@ -19,6 +19,7 @@ final readonly class Decision implements \JsonSerializable
     public string $reason;
     public bool $fallback;
     public int|string|null $refusedBy;
+    public ?string $unit;
 
     public function __construct(
         bool $allowed,
@@ -28,7 +29,8 @@ final readonly class Decision implements \JsonSerializable
         float $resetAfter = 0.0,
         string $reason = '',
         bool $fallback = false,
-        int|string|null $refusedBy = null
+        int|string|null $refusedBy = null,
+        ?string $unit = null
     ) {
         if (!is_finite($remaining)) {
             throw self::argument(2, 'remaining')->invalid('must be finite');
@@ -46,6 +48,7 @@ final readonly class Decision implements \JsonSerializable
         if ($remaining > $capacity) {
             throw self::argument(2, 'remaining')->invalid('must be less than or equal to argument #3 ($capacity)');
         }
+        self::quoted($unit ?? '', self::argument(9, 'unit'));
         $this->allowed = $allowed;
         // Adding 0.0 turns -0.0 into 0.0.
         $this->remaining = $remaining + 0.0;
@@ -55,6 +58,7 @@ final readonly class Decision implements \JsonSerializable
         $this->reason = $reason !== '' ? $reason : ($allowed ? 'granted' : 'insufficient_tokens');
         $this->fallback = $fallback;
         $this->refusedBy = $refusedBy;
+        $this->unit = $unit;
     }
 
     public function jsonSerialize(): array
@@ -65,10 +69,17 @@ final readonly class Decision implements \JsonSerializable
 
     public function headers(string $policy = 'default', bool $legacy = false): array
     {
-        if (preg_match('/[^\x20-\x7e]/', $policy) === 1) {
-            throw (new Argument(self::class . '::headers', 1, 'policy'))->invalid('must contain only printable ASCII characters');
+        $policy = self::quoted($policy, new Argument(self::class . '::headers', 1, 'policy'));
+        return Fields::of($this)->lines($policy, $legacy);
+    }
+
+    /** Returns a text as a string of a structured field (RFC 9651), in quotes. */
+    private static function quoted(string $text, Argument $argument): string
+    {
+        if (preg_match('/[^\x20-\x7e]/', $text) === 1) {
+            throw $argument->invalid('must contain only printable ASCII characters');
         }
-        return Fields::of($this)->lines('"' . addcslashes($policy, '"\\') . '"', $legacy);
+        return '"' . addcslashes($text, '"\\') . '"';
     }
 
     private static function argument(int $position, string $name): Argument
