@@ -7,12 +7,12 @@
 steps=(
     'quick-engine|quick|20|arithmetic, slots, guard and records, without servers'
     'quick-php|quick|30|.phpt of the classes in shared memory, on the build for tests'
+    'bridges|all|250|the bridges, on the frameworks of Debian, and the polyfill'
     'php|all|200|every .phpt on PHP 8.2, on the release build'
     'core|all|200|the engine, the other limiters and the judge, with real servers'
     'php8.5|all|120|the .phpt that depend on the version of PHP, on PHP 8.5'
     'php8.4|all|120|the same on PHP 8.4'
     'valgrind|all|120|.phpt of lifetimes, reentrancy and errors, with a planted leak as control'
-    'bridges|all|150|the bridges, on the frameworks of Debian, and the polyfill'
     'fleets|all|60|fleets on Valkey and Redis 8'
     'jit|all|30|.phpt of the classes with the tracing JIT'
     'instructions|all|10|instructions of calls, compared with tools/bench/instructions.json'
