@@ -4,7 +4,7 @@ use super::permits::Permits;
 use super::proposals::Proposals;
 use crate::attached;
 use gcra::batch::{Batched, Grouped, Taken, sum};
-use gcra::clock::wall_clock;
+use gcra::clock::{unix_time, wall_clock};
 use gcra::{
     Grain, Key, KeyHasher, Outcome, Put, Sourced, Step, Ticket, Ticks, Timestamp, boot_clock,
 };
@@ -190,6 +190,11 @@ pub trait Storage: Any + Debug {
     /// Returns the current instant in ticks, on the clock that first states refer to.
     fn now(&self) -> Timestamp {
         boot_clock()
+    }
+
+    /// Returns the current time since the Unix epoch, which chooses the window of a call.
+    fn unix_time(&self) -> Timestamp {
+        unix_time()
     }
 
     /// Returns the seconds since an instant of the clock that PHP code reads, which is the wall

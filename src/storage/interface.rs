@@ -95,7 +95,7 @@ pub fn consume<S: StorageState>(call: &mut Call<'_>, result: &mut Zval) -> Resul
     let key = storage.key(value::bytes(&identifier));
     let mut agreed = true;
     let first = first_state(storage, key, &step, || {
-        let answer = invoke::callable(closure)?;
+        let answer = invoke::callable(closure, &mut [])?;
         agreed = value::is_truthy(&answer);
         Ok(())
     })?;

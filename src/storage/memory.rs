@@ -6,7 +6,8 @@ use super::permits::{Cells, Permits};
 use super::proposals::Proposals;
 use crate::{classes, exceptions};
 use gcra::batch::{Batched, Grouped};
-use gcra::clock::{EPOCH, wall_clock};
+use gcra::clock::wall_clock;
+use gcra::memory_store::START;
 use gcra::quota::MAX_SPAN;
 use gcra::{
     Grain, Key, KeyHasher, MemoryStore, Outcome, Put, Sourced, Step, Ticks, Timestamp, seconds,
@@ -84,6 +85,10 @@ impl Storage for Object<MemoryStorage> {
         self.store.now()
     }
 
+    fn unix_time(&self) -> Timestamp {
+        self.store.now()
+    }
+
     fn grain(&self) -> Grain {
         Grain::FakeNanosecond
     }
@@ -121,7 +126,7 @@ impl Storage for Object<MemoryStorage> {
 impl MemoryStorage {
     /// Returns the seconds by which the clock was advanced.
     fn seconds(&self) -> f64 {
-        seconds::from_ticks(self.store.now() - EPOCH)
+        seconds::from_ticks(self.store.now() - START)
     }
 }
 

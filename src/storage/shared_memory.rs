@@ -47,7 +47,11 @@ impl Storage for Object<SharedMemoryStorage> {
         step: &Step,
         first: Option<Timestamp>,
     ) -> Result<Sourced<Outcome>, Thrown> {
-        Ok(Sourced::by_store(take(key, step, first)))
+        let outcome = match attached::store() {
+            Some(store) => store.run(key, step, first),
+            None => take(key, step, first),
+        };
+        Ok(Sourced::by_store(outcome))
     }
 
     fn put(&self, key: Key<'_>, put: &Put) -> Result<Sourced<()>, Thrown> {

@@ -134,8 +134,8 @@ impl Taken {
 
     /// Returns the change that undoes the take. The change must run on the store that ran the step.
     #[must_use]
-    pub const fn give_back(&self) -> Put {
-        Put::give_back(self.step.cost, self.step.span, self.outcome.empty_at)
+    pub fn give_back(&self) -> Put {
+        Put::undo(&self.step, self.outcome.empty_at)
     }
 }
 
@@ -195,7 +195,7 @@ fn denied<'a, 'k>(tickets: &'a [Ticket<'k>], mut outcome: Outcome) -> Option<&'a
     tickets.iter().find(|ticket| {
         let step = Step {
             max_wait,
-            ..ticket.step
+            ..ticket.step.at(outcome.now)
         };
         outcome = step.decide(outcome.empty_at, outcome.now);
         !outcome.granted()

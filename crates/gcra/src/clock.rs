@@ -146,3 +146,11 @@ pub fn wall_clock() -> Duration {
     // A clock that is set to a time before the Unix epoch yields zero.
     now.unwrap_or_default()
 }
+
+/// Returns the time since the Unix epoch on this host's wall clock, as an instant. It is at most
+/// 2^62, which is in the year 2116.
+#[must_use]
+pub fn unix_time() -> Timestamp {
+    let ticks = u64::try_from(wall_clock().as_nanos());
+    Timestamp(ticks.unwrap_or(u64::MAX).min(1 << 62))
+}

@@ -77,6 +77,8 @@ impl Decision {
     /// floor needs [`Step::reason`], too.
     #[must_use]
     pub fn new(quota: &Quota, step: &Step, outcome: &Outcome) -> Self {
+        // The store may have decided in another window than that of this host's clock.
+        let step = &step.at(outcome.now);
         Self {
             verdict: outcome.verdict,
             remaining: remaining(quota, step, outcome),

@@ -4,15 +4,19 @@
 //! simple store.
 
 use crate::batch::{Batched, Grouped, Taken, sum};
-use crate::clock::{EPOCH, Ticks, Timestamp};
+use crate::clock::{TICKS_PER_SECOND, Ticks, Timestamp};
 use crate::key::Key;
 use crate::step::{Outcome, Step};
 use crate::store::{Put, UNKNOWN_SPAN};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
-/// The latest instant of the clock: 109 years after the epoch.
-const LATEST: Timestamp = Timestamp(1 << 62);
+/// The start of the clock: 2024-01-01T00:00:00Z, as a Unix time. It was a Monday.
+pub const START: Timestamp = Timestamp(1_704_067_200 * TICKS_PER_SECOND);
+
+/// The latest instant of the clock: 109 years after its start. An instant that is a wait later is
+/// below 2^63.
+const LATEST: Timestamp = Timestamp(START.0 + (1 << 62) - (1 << 60));
 
 /// A store in the memory of one owner.
 #[derive(Debug)]
@@ -37,10 +41,10 @@ impl MemoryRecord {
 }
 
 impl Default for MemoryStore {
-    /// Creates a store without buckets, at the epoch.
+    /// Creates a store without buckets, at the start of its clock.
     fn default() -> Self {
         Self {
-            now: Cell::new(EPOCH),
+            now: Cell::new(START),
             records: RefCell::default(),
         }
     }

@@ -86,6 +86,8 @@ pub struct Quota {
     grain: Grain,
     /// True if `unit` was rounded up.
     is_rounded: bool,
+    /// The seconds of the window at whose start the bucket becomes full, or 0.
+    window: u32,
     span: Ticks,
     capacity: Tokens,
     whole_capacity: u64,
@@ -116,6 +118,7 @@ impl Quota {
         group: 1,
         grain: Grain::Nanosecond,
         is_rounded: false,
+        window: 0,
         span: TICKS_PER_SECOND,
         capacity: Tokens::ONE,
         whole_capacity: 1,
@@ -193,6 +196,40 @@ impl Quota {
         Err(QuotaError::RateTooHigh)
     }
 
+    /// Returns the quota of `limit` tokens in each window. A token costs a microsecond in every
+    /// store, so the state counts the tokens that were taken in a window. A part of a token costs
+    /// as much as a whole one.
+    ///
+    /// # Errors
+    /// Returns [`QuotaError::NoCapacity`] if the limit is 0. Returns [`QuotaError::SpanTooLong`] if
+    /// it is more than the microseconds of `shortest`, the length of the shortest window in
+    /// seconds.
+    pub fn counting(limit: u64, shortest: u32) -> Result<Self, QuotaError> {
+        let capacity = i64::try_from(limit).ok().map(Tokens::from_int);
+        let capacity = capacity.and_then(Result::ok).filter(|it| !it.is_zero());
+        let capacity = capacity.ok_or(QuotaError::NoCapacity)?;
+        let quota = Self::of_unit(capacity, 1, 1, Grain::Microsecond);
+        quota
+            .filter(|it| it.span <= Ticks::from(shortest) * TICKS_PER_SECOND)
+            .map(|it| it.in_window(shortest))
+            .ok_or(QuotaError::SpanTooLong)
+    }
+
+    /// Returns the same quota in a window of this many seconds.
+    #[must_use]
+    pub const fn in_window(self, seconds: u32) -> Self {
+        Self {
+            window: seconds,
+            ..self
+        }
+    }
+
+    /// Returns the length of the window in seconds, or `None` if the bucket is refilled with time.
+    #[must_use]
+    pub fn window(&self) -> Option<u32> {
+        Some(self.window).filter(|&seconds| seconds > 0)
+    }
+
     /// Returns the quota that adds `group` tokens in `unit` grains, or `None` if the span is too
     /// long.
     fn of_unit(capacity: Tokens, unit: u64, group: u64, grain: Grain) -> Option<Self> {
@@ -204,6 +241,7 @@ impl Quota {
             group,
             grain,
             is_rounded: false,
+            window: 0,
             span,
             capacity,
             whole_capacity: capacity.floor(),

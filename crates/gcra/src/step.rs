@@ -23,19 +23,23 @@
 //! A negative `max_wait` is a floor: a grant must leave the tokens of that many ticks in the
 //! bucket. Less important callers have a floor, so that they leave tokens to more important ones.
 //!
+//! A bucket may also be refilled at certain instants only ([`Refill`]). Then the last of these
+//! instants takes the place of `now`. In a window, the bucket is full at the start, so the instant
+//! is the start and the span.
+//!
 //! Worked example: capacity 10, one token a second, empty at second 100. At second 103.5 the bucket
 //! holds 3.5 tokens. Taking 3 moves `empty_at` to 103. Taking 4 is denied, and succeeds at 104.
 
 use crate::clock::{EPOCH, Ticks, Timestamp};
-use std::num::NonZero;
+use crate::refill::Refill;
 
 /// The greatest wait and the greatest debt: 2^60 ticks (36 years).
 pub const MAX_WAIT: Ticks = EPOCH.0;
 
 /// A request for tokens of one bucket.
 ///
-/// The layout is fixed. Otherwise the compiler would put `tick` first, because it is never 0. Every
-/// grant would then take longer.
+/// The layout is fixed. Otherwise the compiler would put `refill` first, and every grant would take
+/// longer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Step {
@@ -44,9 +48,8 @@ pub struct Step {
     pub cost: Ticks,
     /// The span: the time in which an empty bucket becomes full. At most 2^60 ticks.
     pub span: Ticks,
-    /// The drain tick, in ticks: a leaky bucket leaks only at multiples of this number. 1 for a
-    /// bucket that is refilled all the time.
-    pub tick: NonZero<Ticks>,
+    /// The kind of refill.
+    pub refill: Refill,
     /// The most ticks by which denied calls may push `empty_at` into the future. 0 if denials are
     /// free. At most 2^60 ticks.
     pub max_debt: Ticks,
@@ -151,7 +154,7 @@ impl Step {
         Self {
             cost,
             span,
-            tick: NonZero::<Ticks>::MIN,
+            refill: Refill::Continuous,
             max_debt: 0,
             max_wait: 0,
             dry: false,
@@ -162,7 +165,7 @@ impl Step {
     /// step can be derived from a lower bound of `empty_at`.
     #[must_use]
     pub const fn is_plain(&self) -> bool {
-        self.tick.get() == 1 && self.max_debt == 0
+        matches!(self.refill, Refill::Continuous) && self.max_debt == 0
     }
 
     /// Reports whether even a full bucket would deny the step.
@@ -181,9 +184,14 @@ impl Step {
 
     /// Returns the ticks after which an empty bucket is certainly full if no call takes tokens.
     #[must_use]
-    pub const fn lifetime(&self) -> Ticks {
-        // The span and the drain tick are at most 2^60 ticks each. A drain tick of 1 adds no delay.
-        self.span + (self.tick.get() - 1)
+    pub fn lifetime(&self) -> Ticks {
+        match self.refill {
+            Refill::Continuous => self.span,
+            // The span and the drain tick are at most 2^60 ticks each.
+            Refill::Ticks(tick) => self.span + (tick.get() - 1),
+            // The state is in the window, so it is the length of a window later in the next one.
+            Refill::Windows(windows) => windows.end() - windows.start,
+        }
     }
 
     /// Decides at `now` whether a bucket in the state `empty_at` grants the tokens. A bucket
@@ -259,24 +267,43 @@ impl Step {
         empty_at.max(self.drained(now).saturating_sub(self.span)) + self.cost
     }
 
-    /// Returns the last drain tick that is not after `now`.
+    /// Returns the instant up to which the bucket has been refilled at `now`.
     #[inline]
     fn drained(&self, now: Timestamp) -> Timestamp {
-        if self.tick.get() == 1 {
-            now
-        } else {
-            now.floor(self.tick.get())
+        match self.refill {
+            Refill::Continuous => now,
+            Refill::Ticks(tick) => now.floor(tick.get()),
+            Refill::Windows(windows) => windows.start + self.span,
         }
     }
 
-    /// Returns the first drain tick that is not before `instant`.
+    /// Returns the first instant at which the bucket has been refilled up to `instant`.
     #[inline]
     fn drains(&self, instant: Timestamp) -> Timestamp {
-        if self.tick.get() == 1 {
-            instant
-        } else {
-            instant.ceil(self.tick.get())
+        match self.refill {
+            Refill::Continuous => instant,
+            Refill::Ticks(tick) => instant.ceil(tick.get()),
+            Refill::Windows(windows) => windows.first_from(instant.saturating_sub(self.span)),
         }
+    }
+
+    /// Returns the step of a call at `now` on another clock, which may be in another window.
+    #[must_use]
+    pub fn at(self, now: Timestamp) -> Self {
+        match self.refill {
+            Refill::Windows(windows) => Self {
+                refill: Refill::Windows(windows.at(now)),
+                ..self
+            },
+            _ => self,
+        }
+    }
+
+    /// Reports whether the state `empty_at` is of a later window than the step. Such a denial says
+    /// nothing about the tokens of the later window.
+    #[must_use]
+    pub fn is_overtaken(&self, empty_at: Timestamp) -> bool {
+        matches!(self.refill, Refill::Windows(windows) if windows.are_before(empty_at))
     }
 
     /// Returns the tokens that the bucket holds at `now`, as the ticks in which they refill.
@@ -320,13 +347,21 @@ impl Step {
     /// is not in debt.
     #[must_use]
     pub fn debt(&self, empty_at: Timestamp, now: Timestamp) -> Ticks {
+        if self.is_overtaken(empty_at) {
+            return 0;
+        }
         empty_at.saturating_since(self.drained(now))
     }
 
-    /// Returns the ticks until the bucket is full, if no call took tokens.
+    /// Returns the ticks until the bucket is full, if no call took tokens. For windows, returns the
+    /// ticks until the window ends, even if its bucket is full.
     #[must_use]
     pub fn reset_after(&self, empty_at: Timestamp, now: Timestamp) -> Ticks {
-        self.drains(empty_at + self.span).saturating_since(now)
+        let full_at = match self.refill {
+            Refill::Windows(windows) => windows.first_from(empty_at.max(windows.start + 1)),
+            _ => self.drains(empty_at + self.span),
+        };
+        full_at.saturating_since(now)
     }
 }
 
@@ -354,6 +389,7 @@ impl Outcome {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use std::num::NonZero;
     const S: Ticks = crate::TICKS_PER_SECOND;
     const NOW: Timestamp = Timestamp(100);
 
@@ -387,7 +423,7 @@ mod tests {
     #[test]
     fn a_drain_tick_holds_tokens_back_until_it_comes() {
         let step = Step {
-            tick: NonZero::new(30 * S).unwrap(),
+            refill: Refill::Ticks(NonZero::new(30 * S).unwrap()),
             ..Step::new(S, 6 * S)
         };
         assert!(!step.decide(at(60), at(89)).granted());

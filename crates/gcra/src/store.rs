@@ -4,6 +4,8 @@
 //! Each operation is atomic over all processes that share the store.
 
 use crate::clock::{Ticks, Timestamp};
+use crate::refill::{Refill, Windows};
+use crate::step::Step;
 
 /// A change of a bucket that takes no tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +22,16 @@ pub enum Put {
         /// The most ticks that are given back while the bucket is in debt, if other calls took
         /// tokens after the take that is undone.
         in_debt: Ticks,
+    },
+    /// Gives tokens back to one window, up to a full bucket. Changes nothing of other windows.
+    Uncount {
+        /// The ticks that the returned tokens cost.
+        cost: Ticks,
+        /// The window, and its neighbours.
+        windows: Windows,
+        /// True if the change undoes a take in this window. Otherwise a store that has a clock
+        /// chooses the window by its clock.
+        is_undo: bool,
     },
     /// Fills the bucket.
     Reset {
@@ -74,6 +86,20 @@ impl Put {
         }
     }
 
+    /// Returns the change that undoes a granted step, which left the state `taken`.
+    #[must_use]
+    pub fn undo(step: &Step, taken: Timestamp) -> Self {
+        match step.refill {
+            Refill::Windows(windows) => Self::Uncount {
+                cost: step.cost,
+                // A take that moved the state to the end of a window was in that window.
+                windows: windows.at(taken.saturating_sub(1)),
+                is_undo: true,
+            },
+            _ => Self::give_back(step.cost, step.span, taken),
+        }
+    }
+
     /// Returns the change that undoes a reservation that left the state `taken`.
     #[must_use]
     pub const fn cancel(cost: Ticks, span: Ticks, taken: Timestamp) -> Self {
@@ -102,6 +128,17 @@ impl Put {
             }),
             Self::Bootstrap { age } => found.or(Some(empty_at(now, age))),
             Self::Raise { age, .. } => found.max(Some(empty_at(now, age))),
+            Self::Uncount { cost, windows, .. } => found.map(|state| windows.refunded(state, cost)),
+        }
+    }
+
+    /// Reports whether the change undoes a take. Only the store that granted the take can undo it.
+    #[must_use]
+    pub fn is_undo(&self) -> bool {
+        match *self {
+            Self::Refund { taken, .. } => taken != Self::VOUCHED,
+            Self::Uncount { is_undo, .. } => is_undo,
+            _ => false,
         }
     }
 

@@ -31,6 +31,8 @@ mod quotas;
 mod seconds;
 #[path = "laws/steps.rs"]
 mod steps;
+#[path = "laws/windows.rs"]
+mod windows;
 
 use proptest::test_runner::{Config, RngSeed};
 

@@ -206,6 +206,7 @@ impl<V: Variant> Host<V> {
                 diagnostics: segment.region(&places.diagnostics),
                 hasher: KeyHasher::new(segment.secret()),
                 evict: settings.evict,
+                difference: segment.wall_difference(),
                 variant: PhantomData,
             },
             breakers: segment.region(&places.breakers),

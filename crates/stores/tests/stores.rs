@@ -17,7 +17,9 @@ mod remotes;
 #[path = "stores/rivals.rs"]
 mod rivals;
 
-use gcra::{Denial, Grain, Key, Outcome, Put, Step, TICKS_PER_SECOND, Ticks, Timestamp, Verdict};
+use gcra::{
+    Denial, Grain, Key, Outcome, Put, Refill, Step, TICKS_PER_SECOND, Ticks, Timestamp, Verdict,
+};
 use homes::Home;
 use std::num::NonZero;
 
@@ -417,12 +419,11 @@ fn every_answer_is_the_steps_own() {
                     _ => below(span / MICROSECOND) * MICROSECOND,
                 },
                 span,
-                tick: NonZero::new(match below(3) {
-                    0 => 1,
-                    1 => HOUR / 7 / MICROSECOND * MICROSECOND,
-                    _ => 3 * HOUR,
-                })
-                .unwrap(),
+                refill: Refill::every(match below(3) {
+                    0 => NonZero::<Ticks>::MIN,
+                    1 => NonZero::new(HOUR / 7 / MICROSECOND * MICROSECOND).unwrap(),
+                    _ => NonZero::new(3 * HOUR).unwrap(),
+                }),
                 max_debt: u64::from(max_wait == 0) * below(3) * below(25) * HOUR,
                 max_wait,
                 dry: below(4) == 0,

@@ -108,17 +108,30 @@ pub fn is_callable(callable: &Zval) -> bool {
     bailout::door(|| unsafe { zend_is_callable(callable, 0, ptr::null_mut()) })
 }
 
-/// Calls `callable` without arguments.
+/// Calls the static method or function of this name, such as `Class::method`.
 ///
 /// # Errors
 /// Fails with the exception of the called code.
-pub fn callable(callable: &Zval) -> Result<Kept, Thrown> {
+pub fn named(name: &str, arguments: &mut [Zval]) -> Result<Kept, Thrown> {
+    callable(&value::of_bytes(name.as_bytes()), arguments)
+}
+
+/// Calls `callable`.
+///
+/// # Errors
+/// Fails with the exception of the called code.
+pub fn callable(callable: &Zval, arguments: &mut [Zval]) -> Result<Kept, Thrown> {
     let mut result = Zval::new();
     let (callable, none) = (ptr::from_ref(callable).cast_mut(), ptr::null_mut());
     let place = &raw mut result;
-    // SAFETY: the value is not changed, and the caller keeps it alive.
+    // The count fits because the extension passes only a handful of arguments.
+    #[allow(clippy::cast_possible_truncation)]
+    let count = arguments.len() as u32;
+    let arguments = arguments.as_mut_ptr();
+    // SAFETY: the value is not changed, and the caller keeps it alive. The callee copies the
+    // arguments that it keeps.
     let status = bailout::door(|| unsafe {
-        _call_user_function_impl(none, callable, place, 0, none, ptr::null_mut())
+        _call_user_function_impl(none, callable, place, count, arguments, ptr::null_mut())
     });
     if status != 0 {
         return Err(Thrown);

@@ -71,7 +71,7 @@ impl Request {
             let function = value::of_bytes(b"apache_request_headers");
             let is_apache = system::interface_name() == "apache2handler";
             (is_apache && invoke::is_callable(&function))
-                .then(|| invoke::callable(&function).ok())
+                .then(|| invoke::callable(&function, &mut []).ok())
                 .flatten()
         });
         let fields = fields.as_ref()?.array()?;

@@ -13,7 +13,7 @@ use crate::storage;
 use compat::Wait;
 use compat::leaky_bucket::{self, Family, Limits, Requested, SETS, member, set_of};
 use gcra::quota::MAX_SPAN;
-use gcra::{Outcome, Step, TICKS_PER_SECOND, Ticks};
+use gcra::{Outcome, Refill, Step, TICKS_PER_SECOND, Ticks};
 use segment::slots::counters::By;
 use std::cell::{Cell, RefCell};
 use std::num::NonZero;
@@ -183,7 +183,7 @@ fn decided(step: &Step, outcome: &Outcome) -> Requested {
     // A hit that has leaked in part does not occur, because the bucket leaks in whole periods.
     let held = step.span - step.available(outcome.empty_at, outcome.now);
     Requested {
-        hits: held.div_ceil(step.tick.get()).cast_signed(),
+        hits: held.div_ceil(step.refill.tick()).cast_signed(),
         wait: Wait::after(step, outcome),
     }
 }
@@ -194,7 +194,7 @@ fn step(limits: Limits) -> Step {
     // `limits` has checked that the span is at most 2^60 ticks.
     let tick = NonZero::<Ticks>::from(limits.period).saturating_mul(SECOND);
     Step {
-        tick,
+        refill: Refill::every(tick),
         ..Step::new(tick.get(), tick.get() * Ticks::from(limits.limit))
     }
 }

@@ -60,6 +60,10 @@ pub struct Values<'a> {
     pub debt: i64,
     pub wait: i64,
     pub tag: i64,
+    /// The starts of four windows.
+    pub starts: [i64; 4],
+    /// The latest instant at which a window is chosen.
+    pub latest: i64,
     pub keys: &'a [Zval],
 }
 
@@ -97,6 +101,8 @@ impl<'a> Values<'a> {
             Bind::Wait => self.wait,
             Bind::Clock => clock,
             Bind::Tag => self.tag,
+            Bind::Start(place) => self.starts[place],
+            Bind::Latest => self.latest,
             Bind::Absent => reply::absent(self.tag),
             Bind::Least => reply::least(self.tag, self.cost),
             Bind::Name | Bind::Key => 0,

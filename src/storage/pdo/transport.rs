@@ -7,7 +7,7 @@ use crate::attached;
 use crate::storage::arguments;
 use crate::storage::remote::tell;
 use gcra::clock;
-use gcra::{Denial, Grain, Put, Sourced, Verdict};
+use gcra::{Denial, Grain, Put, Refill, Sourced, Ticks, Verdict, Windows};
 use std::sync::Arc;
 use stores::remote::{
     Answer, Ask, Cause, Failure, Remote, Reply, Server, Settings, StateKind, Transport, Visit,
@@ -21,6 +21,11 @@ const TRIES: u32 = 100;
 
 /// The most repeats of a step that was denied with a wait no longer than the call itself.
 const LATE: u32 = 8;
+
+/// Converts microseconds to ticks.
+fn ticks(micros: i64) -> Ticks {
+    micros.unsigned_abs() * Grain::Microsecond.ticks()
+}
 
 /// Returns this host's monotonic clock in microseconds.
 fn boot_clock() -> i64 {
@@ -86,7 +91,8 @@ impl Transport for Database<'_> {
             let began = clock::boot_clock();
             let reply = visit.store.decide(ask)?;
             let outcome = reply.outcome;
-            let wait = ask.step.retry_after(outcome.empty_at, outcome.now);
+            let step = ask.step.at(outcome.now);
+            let wait = step.retry_after(outcome.empty_at, outcome.now);
             let is_late = outcome.verdict == Verdict::Denied(Denial::Insufficient)
                 && ask.step.max_debt == 0
                 && wait <= clock::boot_clock() - began;
@@ -120,6 +126,16 @@ impl Transport for Database<'_> {
                     values.taken = visit.store.on_server_clock(name, micros(taken.0))?;
                     Query::GiveBack
                 }
+            }
+            Put::Uncount {
+                cost,
+                windows,
+                is_undo,
+            } => {
+                values.cost = micros(cost);
+                values.starts = windows.starts().map(|it| micros(it.0));
+                values.latest = if is_undo { values.starts[1] } else { i64::MAX };
+                Query::Uncount
             }
             Put::Reset { .. } => Query::Reset,
             Put::Bootstrap { age } => {
@@ -161,7 +177,9 @@ impl Database<'_> {
         if step.dry || (step.cost == 0 && ask.first.is_none()) {
             let (now, state) = self.look(&ask.name)?;
             return Ok(Reply {
-                outcome: step.decide(reply::instant(state), reply::instant(now)),
+                outcome: step
+                    .at(reply::instant(now))
+                    .decide(reply::instant(state), reply::instant(now)),
                 found: if state == 0 {
                     StateKind::Nothing
                 } else {
@@ -169,9 +187,17 @@ impl Database<'_> {
                 },
             });
         }
-        let tick = micros(step.tick.get().max(Grain::Microsecond.ticks()));
+        let tick = micros(step.refill.tick().max(Grain::Microsecond.ticks()));
         let is_plain = step.is_plain() && step.max_wait == 0 && ask.first.is_none();
-        let query = if is_plain { Query::Take } else { Query::Step };
+        let windows = match step.refill {
+            Refill::Windows(windows) => Some(windows),
+            _ => None,
+        };
+        let query = match windows {
+            Some(_) => Query::Count,
+            None if is_plain => Query::Take,
+            None => Query::Step,
+        };
         // Without a proposal the bucket starts full.
         let first = ask.first.map_or(LONG_AGO, micros_ago);
         // With a debt, the statement recognises a charged denial by a state in the future. So a
@@ -184,10 +210,12 @@ impl Database<'_> {
             tick,
             debt: micros(step.max_debt),
             wait: micros_ago(step.max_wait),
+            starts: windows.map_or([0; 4], |it| it.starts().map(|it| micros(it.0))),
+            latest: i64::MAX,
             ..Values::of(&ask.name)
         };
         match self.made.dialect {
-            Dialect::MySql => self.take_mysql(query, values),
+            Dialect::MySql => self.take_mysql(query, values, windows),
             Dialect::PgSql => self.take_pgsql(query, &values),
             Dialect::Sqlite => self.take_sqlite(query, &values),
         }
@@ -200,7 +228,12 @@ impl Database<'_> {
         Ok((now, known(state, now)?))
     }
 
-    fn take_mysql(&self, query: Query, values: Values<'_>) -> Result<Reply, Cause> {
+    fn take_mysql(
+        &self,
+        query: Query,
+        values: Values<'_>,
+        windows: Option<Windows>,
+    ) -> Result<Reply, Cause> {
         let call = self.object.calls.get();
         self.object.calls.set(call.wrapping_add(1));
         let tag = reply::tag(call);
@@ -215,11 +248,22 @@ impl Database<'_> {
                 .ok_or(Cause::Caller("the last insert id is not of this statement"))
         })?;
         let granted = answer.granted || (query == Query::Take && answer.age >= values.cost);
-        if values.tick != 1 {
-            // With drain ticks, a wait ends at a drain tick on the server's clock. The last insert
-            // id has no room for that clock, so the clock is read now.
+        if values.tick != 1 || windows.is_some() {
+            // With drain ticks or windows, a wait ends at an instant of the server's clock. The
+            // last insert id has no room for that clock, so the clock is read now.
             let found = self.look(values.name)?;
-            return Ok(answered(granted, found));
+            let mut reply = answered(granted, found);
+            if let Some(windows) = windows {
+                // The window may have ended since. Then the state may be of a later window, but an
+                // undo must not change that window.
+                let outcome = &mut reply.outcome;
+                let earliest = outcome.now.saturating_sub(ticks(boot_clock() - now));
+                if granted && windows.at(earliest) != windows.at(outcome.now) {
+                    let end = windows.at(earliest).end();
+                    outcome.empty_at = outcome.empty_at.min(end);
+                }
+            }
+            return Ok(reply);
         }
         let slack = values.slack();
         // A state of 0 means that the bucket was empty in 1970, which is longer ago than any span.

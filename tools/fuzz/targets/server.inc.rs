@@ -7,7 +7,7 @@ use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 use std::sync::{LazyLock, Mutex};
 use stores::remote::{Ask, Transport, Visit};
-use gcra::{Put, Step, TICKS_PER_SECOND, Ticks, boot_clock};
+use gcra::{Put, Refill, Step, TICKS_PER_SECOND, Ticks, boot_clock};
 
 static ANSWER: Mutex<Vec<u8>> = Mutex::new(Vec::new());
 
@@ -48,7 +48,7 @@ fn asks() -> [Ask; 3] {
         ask(
             Step {
                 max_debt: 5_000_000,
-                tick: NonZero::new(1_000_000).expect("not 0"),
+                refill: Refill::Ticks(NonZero::new(1_000_000).expect("not 0")),
                 ..step
             },
             Some(7_000),

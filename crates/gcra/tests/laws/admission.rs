@@ -58,7 +58,7 @@ fn run(
                 (false, _) => What::Denied,
             }
         };
-        let at = now.floor(step.tick.get());
+        let at = now.floor(step.refill.tick());
         let tokens = exact(call.amount.of(asked[who]));
         events.push(Event {
             who,
@@ -180,7 +180,7 @@ proptest! {
         calls in calls(true),
     ) {
         let stern = |call: &Call, asked: Asked| Step {
-            tick: calls[0].stern_step(&asked.quota(), asked).tick,
+            refill: calls[0].stern_step(&asked.quota(), asked).refill,
             ..call.stern_step(&asked.quota(), asked)
         };
         let events = run(&[asked], &calls, false, stern);

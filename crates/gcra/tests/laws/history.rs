@@ -193,12 +193,17 @@ impl Call {
         }
     }
 
+    /// Returns the call's drain tick.
+    pub fn drain_tick(&self, quota: &Quota) -> NonZero<Ticks> {
+        // `now - tick - span` must not be negative.
+        let tick = self.tick.of(quota, MAX_SPAN - quota.span());
+        NonZero::new(tick).unwrap_or(NonZero::<Ticks>::MIN)
+    }
+
     /// Returns the call's step, with its drain tick and its greatest debt.
     pub fn stern_step(&self, quota: &Quota, asked: Asked) -> Step {
         Step {
-            // `now - tick - span` must not be negative.
-            tick: NonZero::new(self.tick.of(quota, MAX_SPAN - quota.span()))
-                .unwrap_or(NonZero::<Ticks>::MIN),
+            refill: gcra::Refill::every(self.drain_tick(quota)),
             max_debt: self.max_debt.of(quota, MAX_SPAN),
             ..self.step(quota, asked)
         }

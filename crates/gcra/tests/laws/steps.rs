@@ -71,7 +71,8 @@ proptest! {
                 bucket.refund(refill, &wanted, now);
                 empty_at = Put::refunded(empty_at, now, step.cost, step.span);
             } else {
-                let Step { tick, max_debt, max_wait, dry, .. } = step;
+                let tick = call.drain_tick(&quota);
+                let Step { max_debt, max_wait, dry, .. } = step;
                 let draw = Draw { refill, tokens: wanted, tick, max_debt, max_wait, dry };
                 let outcome = step.decide(empty_at, now);
                 prop_assert_eq!(outcome.granted(), bucket.draw(&draw, now));
@@ -178,11 +179,11 @@ proptest! {
             let &Moment { quota, step, empty_at, now, .. } = moment;
             let outcome = step.dry().decide(empty_at, now);
             let remaining = Decision::new(&quota, &step, &outcome).remaining;
-            prop_assert!(remaining >= 0 || empty_at > now.floor(step.tick.get()));
+            prop_assert!(remaining >= 0 || empty_at > now.floor(step.refill.tick()));
             let remaining = remaining.max(0).unsigned_abs();
             let near = [remaining.saturating_sub(1), remaining, remaining.saturating_add(1)];
             for n in near.into_iter().chain([0, 1, 2, random >> (random % 64)]) {
-                let in_debt = empty_at > now.floor(step.tick.get());
+                let in_debt = empty_at > now.floor(step.refill.tick());
                 if n == 0 && in_debt {
                     // In debt, no token remains, and even a call for 0 tokens is denied.
                     prop_assert_eq!(remaining, 0);

@@ -4,7 +4,7 @@
 use super::SegmentError;
 use super::error::system;
 use super::layout::{Layout, PAGE};
-use gcra::clock::boot_clock;
+use gcra::clock::{boot_clock, unix_time};
 use rustix::io::Errno;
 use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -33,6 +33,8 @@ pub(super) struct Header {
     pub(super) nonce: AtomicU64,
     /// The instant at which the segment was created.
     pub(super) created: AtomicU64,
+    /// The ticks from the boot clock to the Unix time at that instant. May be negative.
+    pub(super) wall_difference: AtomicU64,
 }
 
 impl Header {
@@ -49,7 +51,12 @@ impl Header {
         for (field, value) in self.clock_domain.iter().zip(clock_domain()) {
             store(field, value);
         }
-        store(&self.created, boot_clock().0);
+        let created = boot_clock();
+        store(&self.created, created.0);
+        store(
+            &self.wall_difference,
+            unix_time().signed_since(created).cast_unsigned(),
+        );
         // Release: a process that reads the magic can then read the other fields.
         self.magic.store(MAGIC, Ordering::Release);
         Ok(())

@@ -138,6 +138,14 @@ impl Segment {
         load(&self.mapping.header().nonce)
     }
 
+    /// Returns the ticks from the boot clock to the Unix time when the segment was created. The
+    /// result is at most 2^61 in both directions, whatever the segment contains.
+    #[must_use]
+    pub fn wall_difference(&self) -> i64 {
+        let difference = load(&self.mapping.header().wall_difference).cast_signed();
+        difference.clamp(-(1 << 61), 1 << 61)
+    }
+
     /// Returns the time in ticks since the segment was created.
     #[must_use]
     pub fn age(&self) -> Ticks {

@@ -28,6 +28,7 @@ use super::table::Neighbourhood;
 use super::word::{Lifetime, Word};
 use gcra::batch::{Batched, Few, Grouped, Taken, Ticket, sum};
 use gcra::clock::Timestamp;
+use gcra::refill::{Refill, Windows};
 use gcra::step::{Denial, Outcome, Step};
 
 /// The number of checks before the first swap. A batch of many busy buckets would hardly ever find
@@ -46,12 +47,12 @@ struct SlotChange<'a, 'k, S> {
 }
 
 impl<'a, 'k, S: Slots> SlotChange<'a, 'k, S> {
-    /// Returns the change for the tickets on one bucket. It is not decided yet.
-    fn new(tickets: &'a [Ticket<'k>], slots: S) -> Self {
+    /// Returns the change for the tickets on one bucket. `step` is their sum. It is not decided yet.
+    fn new(tickets: &'a [Ticket<'k>], slots: S, step: Step) -> Self {
         Self {
             tickets,
             slots,
-            step: sum(tickets),
+            step,
             found: None,
             outcome: Outcome::denied(Denial::Contended, Timestamp::ZERO, Timestamp::ZERO),
         }
@@ -107,7 +108,14 @@ impl<'a, 'k, S: Slots> SlotChange<'a, 'k, S> {
 
     fn undo(&self) {
         let before = self.found.map(|(_, word)| word);
-        undo(&self.slots, &self.step, &self.outcome, before);
+        // The step's own window has the lifetime of the record as its length.
+        let windows = match (self.step.refill, self.tickets[0].step.refill) {
+            (Refill::Windows(Windows { start, .. }), Refill::Windows(windows)) => {
+                Some(Windows { start, ..windows })
+            }
+            _ => None,
+        };
+        undo(&self.slots, &self.step, &self.outcome, before, windows);
     }
 }
 
@@ -198,13 +206,17 @@ impl<V: Variant> SharedMemory<V> {
         &'a self,
         tickets: Grouped<'a, 'k>,
     ) -> Few<SlotChange<'a, 'k, Neighbourhood<'a, V>>> {
-        let change = |mine: &'a [Ticket<'k>]| SlotChange::new(mine, self.slots(mine[0].key.hash));
+        let change = |mine: &'a [Ticket<'k>]| {
+            let step = self.in_slots(sum(mine));
+            SlotChange::new(mine, self.slots(mine[0].key.hash), step)
+        };
         tickets.buckets().map(change).collect()
     }
 
     /// Returns the take of a bucket, and counts it.
     fn taken(&self, change: &SlotChange<'_, '_, Neighbourhood<'_, V>>) -> Taken {
-        let taken = Taken::of(change.tickets, change.outcome);
+        let outcome = self.outside(&change.step, change.outcome);
+        let taken = Taken::of(change.tickets, outcome);
         // All tickets on the bucket have one key.
         self.tally(change.tickets[0].key, &taken.outcome);
         taken

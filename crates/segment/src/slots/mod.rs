@@ -17,6 +17,7 @@ pub mod protocol;
 pub mod table;
 #[cfg(test)]
 mod tests;
+mod windows;
 pub mod word;
 
 pub use table::SharedMemory;
@@ -123,6 +124,10 @@ impl<V: Variant> SharedMemory<V> {
             } => {
                 self.count(Event::Refund);
                 protocol::refund(&slots, (cost, in_debt), span, taken);
+            }
+            Put::Uncount { cost, windows, .. } => {
+                self.count(Event::Refund);
+                self.uncount(key, cost, windows);
             }
             Put::Reset { .. } => {
                 self.count(Event::Reset);

@@ -44,6 +44,7 @@ use super::block::lifted;
 use super::counters::{Event, Shard};
 use super::word::{Fingerprint, Lifetime, Word};
 use gcra::clock::{Ticks, Timestamp};
+use gcra::refill::Windows;
 use gcra::step::{Denial, Outcome, Step, Verdict};
 use gcra::store::{Put, empty_at};
 use std::hint::black_box;
@@ -284,12 +285,19 @@ pub fn take_found<S: Slots>(slots: &S, step: &Step) -> (Outcome, Option<(usize, 
     )
 }
 
-/// Undoes a granted step. `outcome` and `before` are the results of [`take_found`].
+/// Undoes a granted step. `outcome` and `before` are the results of [`take_found`]. `windows` is the
+/// window from which the step took tokens, if its refill is windows.
 ///
 /// While no other process has changed the record, this restores the record as it was before. If
 /// that was no record, the slot is emptied. Otherwise this gives back the tokens as [`refund`]
 /// does, and ends a block that began since.
-pub fn undo<S: Slots>(slots: &S, step: &Step, outcome: &Outcome, before: Option<Word>) {
+pub fn undo<S: Slots>(
+    slots: &S,
+    step: &Step,
+    outcome: &Outcome,
+    before: Option<Word>,
+    windows: Option<Windows>,
+) {
     let lifetime = Lifetime::covering(step.lifetime());
     let after = match before {
         Some(before) => before.moved(outcome.empty_at, lifetime),
@@ -299,6 +307,9 @@ pub fn undo<S: Slots>(slots: &S, step: &Step, outcome: &Outcome, before: Option<
     let before = before.unwrap_or(Word::EMPTY);
     if untouched.is_some_and(|(index, _)| swap(slots, index, after, before)) {
         return;
+    }
+    if let Some(windows) = windows {
+        return uncount(slots, step.cost, windows);
     }
     change(slots, |word| {
         let now = slots.now();
@@ -483,6 +494,13 @@ fn refunded(
     let cost = Put::worth(costs, span, taken, word.empty_at(), now);
     let refunded = Put::refunded(word.empty_at(), now, cost, span);
     word.moved(refunded, Lifetime::LEAST)
+}
+
+/// Gives `cost` ticks back to a window, and changes nothing of other windows.
+pub(super) fn uncount<S: Slots>(slots: &S, cost: Ticks, windows: Windows) {
+    change(slots, |word| {
+        word.moved(windows.refunded(word.empty_at(), cost), Lifetime::LEAST)
+    });
 }
 
 /// Fills the bucket by deleting its record.

@@ -35,6 +35,8 @@ pub struct SharedMemory<V: Variant = Production> {
     pub(crate) diagnostics: Region<Diagnostics>,
     pub(crate) hasher: KeyHasher,
     pub(crate) evict: bool,
+    /// The ticks from a state of a window in a slot to the Unix time of that state.
+    pub(crate) difference: i64,
     pub(crate) variant: PhantomData<V>,
 }
 

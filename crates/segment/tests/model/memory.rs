@@ -259,7 +259,7 @@ impl<G: Guards> Caller<G> {
         let granted = self.alive(|slots| {
             let (outcome, found) = protocol::take_found(slots, &step);
             if outcome.granted() {
-                protocol::undo(slots, &step, &outcome, found.map(|(_, word)| word));
+                protocol::undo(slots, &step, &outcome, found.map(|(_, word)| word), None);
             }
             outcome.granted()
         });

@@ -54,7 +54,10 @@ impl<T: Transport> Remote<'_, T> {
                 if !granted {
                     // The batch took nothing. Decide each step on its own from the state that the
                     // store returned.
-                    reply.outcome = step.dry().decide(reply.outcome.empty_at, reply.outcome.now);
+                    reply.outcome = step
+                        .dry()
+                        .at(reply.outcome.now)
+                        .decide(reply.outcome.empty_at, reply.outcome.now);
                 }
                 store.learn(key, &step, reply, entries[index].as_ref(), now);
                 store.note_clock(reply);
@@ -135,7 +138,7 @@ fn by_record<'k, S>(
 /// Returns the denial of the tickets `mine`, which are on one record in the state `seen`, or `None`
 /// if they would be granted.
 fn refusal(mine: &[Ticket<'_>], seen: Outcome) -> Option<Taken> {
-    let outcome = sum(mine).dry().decide(seen.empty_at, seen.now);
+    let outcome = sum(mine).dry().at(seen.now).decide(seen.empty_at, seen.now);
     if !outcome.granted() {
         return Some(Taken::of(mine, outcome));
     }
@@ -145,7 +148,7 @@ fn refusal(mine: &[Ticket<'_>], seen: Outcome) -> Option<Taken> {
     mine.iter().find_map(|ticket| {
         let step = Step {
             max_wait,
-            ..ticket.step
+            ..ticket.step.at(seen.now)
         };
         let outcome = step.decide(empty_at, seen.now);
         empty_at = outcome.empty_at;

@@ -6,6 +6,7 @@
 
 use super::call::Failed;
 use super::denial_cache::CacheEntry;
+use super::settings::emptied;
 use super::{Ask, Remote, Reply, StateKind, Transport, Visit};
 use gcra::clock::{TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
 use gcra::key::Key;
@@ -105,7 +106,10 @@ impl<'h, T: Transport> Remote<'h, T> {
         let take = |visit: &Visit<'_, T>| T::take(visit, &ask);
         match self.visit(&ask.name, now, deadline, take) {
             Ok(reply) => Ok(exceeds(reply.outcome.empty_at, reply.outcome.now)),
-            Err(failed) => Err((exceeds(now, now), failed)),
+            Err(failed) => {
+                let (empty_at, now) = emptied(step);
+                Err((exceeds(empty_at, now), failed))
+            }
         }
     }
 

@@ -206,8 +206,7 @@ impl<'h, T: Transport> Remote<'h, T> {
         }
         let asked = |visit: &Visit<'_, T>| T::put(visit, &name, put, seen);
         let answer = self.ask_until(now + self.settings.timeout, &name, asked, |policy, _| {
-            let is_give_back = matches!(*put, Put::Refund { taken, .. } if taken != Put::VOUCHED);
-            if policy == OnFailure::Local && !is_give_back {
+            if policy == OnFailure::Local && !put.is_undo() {
                 self.inherit(key, entry);
                 self.host.slots().put(key, put);
             }

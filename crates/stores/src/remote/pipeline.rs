@@ -6,6 +6,7 @@ use super::cached::exceeds;
 use super::call::{Failed, Peer};
 use super::denial_cache::CacheEntry;
 use super::race::{Race, Task};
+use super::settings::emptied;
 use super::time_left::TimeLeft;
 use super::{
     Answer, Ask, Blame, Cause, Failure, Flown, OnFailure, Remote, Reply, Server, Transport, Visit,
@@ -380,8 +381,8 @@ impl<'h, T: Transport> Each<'_, 'h, T> {
     ) -> Result<Answer<Outcome>, Failure> {
         let (store, Ticket { key, step, .. }) = self.buckets[index];
         if step.exceeds_capacity() {
-            let now = boot_clock();
-            return Ok(sure(exceeds(now, now)));
+            let (empty_at, now) = emptied(&step);
+            return Ok(sure(exceeds(empty_at, now)));
         }
         let fallback = |policy| store.fallback(policy, key, &step, None);
         if let Some((peer, cause)) = failed {

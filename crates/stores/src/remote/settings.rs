@@ -1,7 +1,8 @@
 //! The settings of a remote store, and its failure policy.
 
-use gcra::clock::{Ticks, Timestamp, boot_clock};
+use gcra::clock::{Ticks, Timestamp, boot_clock, unix_time};
 use gcra::key::Key;
+use gcra::refill::Refill;
 use gcra::step::{Denial, Outcome, Step, Verdict};
 use segment::host::Host;
 use segment::slots::counters::{By, Event};
@@ -41,11 +42,11 @@ impl OnFailure {
         step: &Step,
         first: Option<Timestamp>,
     ) -> Outcome {
-        let now = boot_clock();
+        let (empty_at, now) = emptied(step);
         let (verdict, empty_at) = match self {
-            Self::Local => return host.slots().take(key, step, first),
+            Self::Local => return host.slots().run(key, step, first),
             Self::Allow => (Verdict::Granted, Timestamp::ZERO),
-            Self::Deny | Self::Throw => (Verdict::Denied(Denial::Unavailable), now),
+            Self::Deny | Self::Throw => (Verdict::Denied(Denial::Unavailable), empty_at),
         };
         if !step.dry {
             let granted = verdict == Verdict::Granted;
@@ -55,6 +56,17 @@ impl OnFailure {
             verdict,
             now,
             empty_at,
+        }
+    }
+}
+
+/// Returns the state of an empty bucket, and the current instant on the clock of the step.
+pub(super) fn emptied(step: &Step) -> (Timestamp, Timestamp) {
+    match step.refill {
+        Refill::Windows(windows) => (windows.start + step.span, unix_time()),
+        _ => {
+            let now = boot_clock();
+            (now, now)
         }
     }
 }

@@ -8,6 +8,7 @@ use crate::remote::time_left::TimeLeft;
 use gcra::batch::Ticket;
 use gcra::clock::{EPOCH, TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
 use gcra::key::Row;
+use gcra::refill::Refill;
 use gcra::step::{Denial, Verdict};
 use segment::host::Host;
 use segment::host::{self};
@@ -185,7 +186,13 @@ fn only_plain_steps_are_denied_from_fresh_entries() {
     assert!(is_cached(1024 * UNIT, &step));
     assert!(!is_cached(1025 * UNIT, &step));
     assert!(!is_cached(UNIT, &step.dry()));
-    assert!(!is_cached(UNIT, &Step { tick: TWO, ..step }));
+    assert!(!is_cached(
+        UNIT,
+        &Step {
+            refill: Refill::Ticks(TWO),
+            ..step
+        }
+    ));
     assert!(!is_cached(
         UNIT,
         &Step {
@@ -326,7 +333,10 @@ fn denials_and_debts_are_cached() {
         denial_cache_max_age: None,
         ..SETTINGS
     };
-    let ticking = Step { tick: TWO, ..step };
+    let ticking = Step {
+        refill: Refill::Ticks(TWO),
+        ..step
+    };
     for (verdict, empty, known, step, settings, is_cached) in [
         (denied(Denial::Insufficient), 5, None, step, SETTINGS, true),
         (denied(Denial::Insufficient), 5, None, step, off, false),

@@ -82,6 +82,10 @@ pub enum Query {
     Raise,
     /// Undoes a take. Refunds only the tokens that the bucket still lacks because of that take.
     GiveBack,
+    /// Runs a step on a bucket that becomes full at the start of each window.
+    Count,
+    /// Gives tokens back to one window.
+    Uncount,
     /// Returns 0 if the collation of the column `identifier` distinguishes all names that are
     /// stored unchanged. Otherwise returns another number.
     Folds,
@@ -110,6 +114,8 @@ impl Query {
         Self::Start,
         Self::Raise,
         Self::GiveBack,
+        Self::Count,
+        Self::Uncount,
         Self::Folds,
         Self::Find,
         Self::Create,
@@ -139,12 +145,14 @@ impl Query {
         let text = match (self, dialect) {
             (Self::Take, Dialect::MySql) => mysql::TAKE,
             (Self::Step, Dialect::MySql) => mysql::STEP,
-            (Self::Take | Self::Step, Dialect::PgSql) => pgsql::TAKE,
-            (Self::Take | Self::Step, Dialect::Sqlite) => sqlite::TAKE,
+            (Self::Count, Dialect::MySql) => mysql::COUNT,
+            (Self::Take | Self::Step | Self::Count, Dialect::PgSql) => pgsql::TAKE,
+            (Self::Take | Self::Step | Self::Count, Dialect::Sqlite) => sqlite::TAKE,
             (Self::Look, Dialect::MySql) => mysql::LOOK,
             (Self::Look, _) => LOOK,
             (Self::Refund, _) => REFUND,
             (Self::GiveBack, _) => GIVE_BACK,
+            (Self::Uncount, _) => UNCOUNT,
             (Self::Reset, _) => "UPDATE :table SET microtime = 0 WHERE identifier = :name",
             (Self::Start, Dialect::MySql) => mysql::START,
             (Self::Start, _) => START,
@@ -171,7 +179,11 @@ impl Query {
                 "relation" => table.name_literal(),
                 "keys" => [":key"; BATCH].join(", "),
                 "batch" => BATCH.to_string(),
-                _ => own(word, full).or_else(|| common(word, full))?.to_owned(),
+                _ => {
+                    let window = || window(word).filter(|_| self == Self::Count);
+                    let longer = window().or_else(|| own(word, full));
+                    longer.or_else(|| common(word, full))?.to_owned()
+                }
             })
         })
     }
@@ -184,6 +196,11 @@ fn common(word: &str, full: bool) -> Option<&'static str> {
         ("lesser", _) => "LEAST",
         ("greater", _) => "GREATEST",
         ("million", _) => "1e6",
+        ("moment", _) => ":lesser(:now, :latest)",
+        ("start", _) => {
+            "CASE WHEN :moment >= :wc THEN :wc WHEN :moment >= :wb THEN :wb ELSE :wa END"
+        }
+        ("end", _) => "CASE WHEN :moment >= :wc THEN :wd WHEN :moment >= :wb THEN :wc ELSE :wb END",
         ("drained", false) => ":now",
         ("drained", true) => "(:now - :now % :tick)",
         ("fits", false) => ":state <= :drained - :cost",
@@ -196,6 +213,17 @@ fn common(word: &str, full: bool) -> Option<&'static str> {
         }
         ("first", false) => ":now - :slack",
         ("first", true) => ":greater(:drained - :slack, :now - :age)",
+        _ => return None,
+    })
+}
+
+/// Returns the text of a template's word for [`Query::Count`], if it differs from that for
+/// [`Query::Take`].
+fn window(word: &str) -> Option<&'static str> {
+    Some(match word {
+        "fits" => ":state <= :start + :span + :wait - :cost",
+        "next" => ":greater(:start, :state) + :cost",
+        "first" => ":start + :cost",
         _ => return None,
     })
 }
@@ -216,6 +244,10 @@ const GIVE_BACK: &str = "UPDATE :table SET microtime = :lesser(microtime, :great
      ELSE :lesser(:cost - :greater(:bare - :taken, 0), :indebt) END, \
      :greater(:taken - (:late - :span), 0)), :late - :span) / :million) \
      WHERE identifier = :name AND :bare < 9000000000000000";
+
+/// Gives tokens back to a window. A row outside of the window stays.
+const UNCOUNT: &str = "UPDATE :table SET microtime = :lesser(microtime, :greater(:bare - :cost, :start) / :million) \
+     WHERE identifier = :name AND :bare <= :end";
 
 const START: &str = "INSERT INTO :table AS s (identifier, microtime) VALUES (:name, (:now - :age) / :million) \
      ON CONFLICT (identifier) DO UPDATE SET microtime = (:now - :age) / :million WHERE :state = 0";

@@ -37,6 +37,13 @@ pub const STEP: &str = "INSERT INTO :table (identifier, microtime) VALUES (:name
      GREATEST(:drained - :slack, IF(:state = 0, :now - :age, :state + :cost)) / 1e6, \
      IF(:debt = 0, microtime, GREATEST(:state, LEAST(:state + :cost, :now + :debt)) / 1e6))";
 
+/// Runs a step on windows, as [`STEP`] does.
+pub const COUNT: &str = "INSERT INTO :table (identifier, microtime) VALUES (:name, \
+     IF(LAST_INSERT_ID(:absent), :start + :cost, 0) / 1e6) \
+     ON DUPLICATE KEY UPDATE microtime = IF(LAST_INSERT_ID(\
+     :tag + 4 * (:now - :state) + (:state <= :start + :span + :wait - :cost)) & 1, \
+     (GREATEST(:start, :state) + :cost) / 1e6, microtime)";
+
 pub const START: &str = "INSERT INTO :table (identifier, microtime) VALUES (:name, (:now - :age) / 1e6) \
      ON DUPLICATE KEY UPDATE microtime = IF(:state = 0, (:now - :age) / 1e6, microtime)";
 

@@ -36,6 +36,10 @@ pub enum Bind {
     Absent,
     /// The least reply that is a grant.
     Least,
+    /// The starts of four windows.
+    Start(usize),
+    /// The latest instant at which a window is chosen.
+    Latest,
     /// The last name that was returned, or the next name to delete.
     Key,
 }
@@ -57,6 +61,11 @@ impl Bind {
             "tag" => Self::Tag,
             "absent" => Self::Absent,
             "least" => Self::Least,
+            "wa" => Self::Start(0),
+            "wb" => Self::Start(1),
+            "wc" => Self::Start(2),
+            "wd" => Self::Start(3),
+            "latest" => Self::Latest,
             "key" => Self::Key,
             _ => return None,
         })

@@ -3,7 +3,7 @@
 use crate::caller::{
     CACHED, CAPACITY, Caller, HANG, MILLISECOND, RESET, Server, cached, refund, take,
 };
-use gcra::{Put, Step, TICKS_PER_SECOND, Ticks, boot_clock};
+use gcra::{Put, Refill, Step, TICKS_PER_SECOND, Ticks, boot_clock};
 use segment::slots::counters::Event;
 use std::num::NonZero;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -171,7 +171,7 @@ fn limiters_that_charge_denials_or_drain_in_ticks_are_asked() {
                 ..one
             },
             Step {
-                tick: NonZero::new(1000).unwrap(),
+                refill: Refill::Ticks(NonZero::new(1000).unwrap()),
                 ..one
             },
             one.dry(),

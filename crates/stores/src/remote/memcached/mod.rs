@@ -357,6 +357,13 @@ fn change(put: &Put, record: ItemState, now: Timestamp) -> ItemUpdate<()> {
             let state = Put::refunded(record.empty_at, now, cost, span);
             (state.floor(TICKS_PER_MICROSECOND), state + span)
         }
+        Put::Uncount { cost, windows, .. } => {
+            let state = windows.refunded(record.empty_at, cost);
+            if state == record.empty_at {
+                return ItemUpdate::Keep(());
+            }
+            (state, windows.end())
+        }
         Put::Reset { span } => (Timestamp::ZERO, now + span),
         Put::Bootstrap { age } => {
             let state = empty_at(now, age).ceil(TICKS_PER_MICROSECOND);

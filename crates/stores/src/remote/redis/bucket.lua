@@ -11,8 +11,9 @@ local ABSENT, RESTORED, SET_BACK = 1, 2, 3
 
 -- Reads a bucket. Returns three values: its state, or false without a record; an error to reply;
 -- and the kind. If the record was written in the future, the clock was set back since. The state is
--- then moved back by the same time, and the caller must write it.
-local function read(key)
+-- then moved back by the same time, and the caller must write it. With windows, the state stays,
+-- because it belongs to its window.
+local function read(key, has_windows)
     local record = redis.pcall('GET', key)
     if type(record) == 'table' then
         -- Use pcall, because call hides the kind of the error before Redis 7. A key that holds a
@@ -28,7 +29,7 @@ local function read(key)
             return nil, refusal
         end
     end
-    if written and written > now then
+    if written and written > now and not has_windows then
         return state - (written - now), nil, SET_BACK
     end
     return state
@@ -40,3 +41,13 @@ local function write(key, state, full_at)
     keep(key, string.format(record, state, now), math.ceil((full_at - now) / 1000) + 1)
 end
 
+
+-- Returns the start and the end of the current window. The arguments from `first` to `last` are the
+-- starts of windows, and the last one ends the last window.
+local function window(first, last)
+    local at = first
+    while at < last - 1 and now >= ARGV[at + 1] + 0 do
+        at = at + 1
+    end
+    return ARGV[at] + 0, ARGV[at + 1] + 0
+end

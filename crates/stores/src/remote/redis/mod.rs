@@ -26,6 +26,7 @@ use super::{Ask, Cause, Flown, Reply, Server, StateKind, Transport, Visit, recor
 use dsn::Dsn;
 use flight::Flight;
 use gcra::clock::{TICKS_PER_MICROSECOND, Timestamp, boot_clock};
+use gcra::refill::Refill;
 use gcra::store::{Put, UNKNOWN_SPAN};
 pub use redis::Value;
 pub use script::{Argument, CLOCK, RECORD, Script};
@@ -155,17 +156,27 @@ fn arguments(ask: &Ask) -> Vec<Argument<'static>> {
         Argument::micros(step.span),
         lost_ago(ask.seen),
     ];
+    let starts = starts(step.refill);
     let only_takes = step.is_plain() && step.max_wait == 0 && step.cost > 0 && !step.dry;
     if !only_takes || ask.first.is_some() {
         arguments.extend([
-            Argument::micros(step.tick.get().max(TICKS_PER_MICROSECOND)),
+            Argument::micros(step.refill.tick().max(TICKS_PER_MICROSECOND)),
             Argument::micros(step.max_debt),
             floored(step.max_wait),
             Argument::Number(i64::from(step.dry)),
             micros_ago(ask.first),
         ]);
     }
+    arguments.extend(starts.into_iter().flatten());
     arguments
+}
+
+/// Returns the starts of four windows, if the refill has windows.
+fn starts(refill: Refill) -> Option<[Argument<'static>; 4]> {
+    match refill {
+        Refill::Windows(windows) => Some(windows.starts().map(|it| Argument::micros(it.0))),
+        _ => None,
+    }
 }
 
 /// Returns the arguments of `put.lua`.
@@ -186,6 +197,18 @@ fn changing(put: &Put, seen: Option<i64>) -> Vec<Argument<'static>> {
             Argument::micros(taken.0.min(record::GREATEST * TICKS_PER_MICROSECOND)),
             Argument::micros(in_debt),
         ],
+        Put::Uncount {
+            cost,
+            windows,
+            is_undo,
+        } => {
+            // With two starts, the script has one window to choose.
+            let starts = windows.starts();
+            let starts = if is_undo { &starts[1..3] } else { &starts[..] };
+            let words = [Argument::Word(b"uncount"), Argument::micros(cost)];
+            let starts = starts.iter().map(|start| Argument::micros(start.0));
+            words.into_iter().chain(starts).collect()
+        }
         Put::Reset { span } => vec![Argument::Word(b"reset"), Argument::micros(span)],
         Put::Bootstrap { age } => vec![
             Argument::Word(b"bootstrap"),
@@ -325,7 +348,12 @@ impl Transport for Redis {
                 floored(ask.step.max_wait),
             ]
         });
-        let arguments: Vec<_> = arguments.collect();
+        let mut arguments: Vec<_> = arguments.collect();
+        let starts = || asks.iter().map(|ask| starts(ask.step.refill));
+        if starts().any(|starts| starts.is_some()) {
+            let none = [Argument::Word(b""); 4];
+            arguments.extend(starts().flat_map(|starts| starts.unwrap_or(none)));
+        }
         let value = visit.run(&TAKE_ALL, &keys, &arguments)?;
         let numbers = value
             .as_sequence()

@@ -2,7 +2,7 @@
 -- Changes one bucket without taking tokens.
 --
 -- KEYS[1]  the bucket
--- ARGV     one of four forms:
+-- ARGV     one of five forms:
 --          "refund"
 --            the cost and the span in microseconds
 --            "" or an upper bound of the microseconds since the bucket was empty,
@@ -10,6 +10,9 @@
 --            the state after the take that is undone, or 2^52 to refund the whole cost
 --            the most microseconds that are refunded to a bucket in debt if other calls took tokens
 --              after the take
+--          "uncount"
+--            the cost in microseconds
+--            the start and the end of a window, or the starts of four windows
 --          "reset"
 --            the span in microseconds
 --          "bootstrap"
@@ -21,7 +24,7 @@
 --            "" or an upper bound as in "refund"
 -- Reply    1
 
-local record, refusal = read(KEYS[1])
+local record, refusal = read(KEYS[1], ARGV[1] == 'uncount')
 if refusal then
     return refusal
 end
@@ -43,6 +46,12 @@ if ARGV[1] == 'refund' then
     else
         -- Write a full record, so that no host restores a record that was lost before the refund.
         write(KEYS[1], 0, now + span)
+    end
+elseif ARGV[1] == 'uncount' then
+    -- `Windows::refunded` in `refill.rs` explains this.
+    local start, finish = window(3, #ARGV)
+    if record and record > start and record <= finish then
+        write(KEYS[1], math.max(record - ARGV[2], start), finish)
     end
 elseif ARGV[1] == 'reset' then
     -- Do not delete the record, because a host with a cached denial would restore a missing record.

@@ -12,13 +12,15 @@
 --            negative for a floor, which a grant leaves in the bucket
 --          1 for a dry step, which changes nothing
 --          "" or the microseconds since a bucket without a record was empty, as the caller proposes
+--          the following, if the bucket becomes full at the start of each window:
+--          the starts of four windows in microseconds
 -- Reply    twice the state after the step, plus 1 if the step is granted
 --          the server's time
 --          the kind of the state, if it has one
 
 local cost, span, tick = ARGV[1] + 0, ARGV[2] + 0, (ARGV[4] or 1) + 0
 local debt, wait = (ARGV[5] or 0) + 0, (ARGV[6] or 0) + 0
-local empty_at, refusal, kind = read(KEYS[1])
+local empty_at, refusal, kind = read(KEYS[1], ARGV[9])
 if refusal then
     return refusal
 end
@@ -28,7 +30,11 @@ elseif not empty_at or empty_at == 0 then
     empty_at, kind = 0, ABSENT
 end
 
-local drained = now - now % tick
+local drained, full_at = now - now % tick, nil
+if ARGV[9] then
+    drained, full_at = window(9, 12)
+    drained = drained + span
+end
 local state = empty_at
 if cost > 0 then
     state = math.max(empty_at, drained - span) + cost
@@ -48,6 +54,6 @@ if not granted then
     end
 end
 if state ~= empty_at or kind == SET_BACK then
-    write(KEYS[1], state, state + span + tick - 1)
+    write(KEYS[1], state, full_at or state + span + tick - 1)
 end
 return { 2 * state + (granted and 1 or 0), now, kind }

@@ -7,6 +7,8 @@
 --            "" or an upper bound of the microseconds since the bucket was empty,
 --              to restore a record that was lost
 --            0 or, negative, the microseconds of the floor that a grant leaves in the bucket
+--          the following, if a bucket becomes full at the start of each window:
+--          for each step four starts of windows in microseconds, or four times ""
 -- Reply    1 if all steps are granted
 --          the server's time
 --          for each step: the bucket's state, then the kind of the state, or 0
@@ -14,13 +16,20 @@
 -- If all steps are granted, each state is the state after its step. Otherwise no tokens are taken,
 -- and each state is the state before the call.
 
-local found, states, spans, kinds, waits = {}, {}, {}, {}, {}
-local granted, reply = 1, { 1, now }
+local found, states, spans, kinds, waits, ends = {}, {}, {}, {}, {}, {}
+local granted, reply, drained = 1, { 1, now }, {}
 
 for i, key in ipairs(KEYS) do
     local cost, span, lost = ARGV[4 * i - 3] + 0, ARGV[4 * i - 2] + 0, ARGV[4 * i - 1]
+    local first = 4 * #KEYS + 4 * i - 3
+    local has_windows = (ARGV[first] or '') ~= ''
+    drained[key] = now
+    if has_windows then
+        drained[key], ends[key] = window(first, first + 3)
+        drained[key] = drained[key] + span
+    end
     if not found[key] then
-        local empty_at, refusal, kind = read(key)
+        local empty_at, refusal, kind = read(key, has_windows)
         if refusal then
             return refusal
         end
@@ -31,14 +40,18 @@ for i, key in ipairs(KEYS) do
         states[key], spans[key], waits[key] = found[key], 0, 0
     end
     if cost > 0 then
-        states[key] = math.max(states[key], now - span) + cost
+        states[key] = math.max(states[key], drained[key] - span) + cost
+    end
+    -- Under several prefixes, the steps on a bucket may have different spans.
+    if states[key] > drained[key] then
+        granted = 0
     end
     spans[key] = math.max(spans[key], span)
     waits[key] = math.min(waits[key], ARGV[4 * i] + 0)
     reply[2 * i + 1], reply[2 * i + 2] = states[key], kinds[key]
 end
 for key, state in pairs(states) do
-    if state > now + waits[key] then
+    if state > drained[key] + waits[key] then
         granted = 0
     end
 end
@@ -52,7 +65,7 @@ if granted == 0 then
 end
 for key, state in pairs(states) do
     if state ~= found[key] or kinds[key] == SET_BACK then
-        write(key, state, state + spans[key])
+        write(key, state, ends[key] or state + spans[key])
     end
 end
 return reply

@@ -1,0 +1,115 @@
+//! The kinds of refill: all the time, at drain ticks, or at the start of each window.
+//!
+//! In a window, each token moves the state by a fixed time, and the state of a window begins at its
+//! start: a bucket of which `used` ticks were taken since the window started is in the state
+//! `start + used`. No window is shorter than the span of its bucket, so this state is at most the
+//! end of the window. The next window starts there, and its bucket is full again.
+//!
+//! Windows may have different lengths, such as months, or days on which the clocks change. The
+//! caller knows their starts. So the arithmetic needs no calendar.
+
+use crate::clock::{TICKS_PER_SECOND, Ticks, Timestamp};
+use std::num::NonZero;
+
+/// The kind of refill of a bucket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refill {
+    /// The bucket is refilled all the time.
+    Continuous,
+    /// A leaky bucket leaks only at multiples of this number of ticks.
+    Ticks(NonZero<Ticks>),
+    /// The bucket becomes full at the start of each window, and is not refilled between.
+    Windows(Windows),
+}
+
+impl Refill {
+    /// Returns the refill at multiples of `tick`. Every instant is a multiple of 1.
+    #[must_use]
+    pub const fn every(tick: NonZero<Ticks>) -> Self {
+        match tick.get() {
+            1 => Self::Continuous,
+            _ => Self::Ticks(tick),
+        }
+    }
+
+    /// Returns the drain tick in ticks, or 1 for another kind of refill.
+    #[must_use]
+    pub const fn tick(self) -> Ticks {
+        match self {
+            Self::Ticks(tick) => tick.get(),
+            _ => 1,
+        }
+    }
+}
+
+/// The window in which a call is made, and its neighbours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Windows {
+    /// The start of the window.
+    pub start: Timestamp,
+    /// The lengths in seconds of the window before it, of the window, and of the window after it.
+    pub lengths: [u32; 3],
+}
+
+impl Windows {
+    /// Returns the end of the window, which is the start of the next one.
+    #[must_use]
+    pub fn end(&self) -> Timestamp {
+        self.start + ticks(self.lengths[1])
+    }
+
+    /// Returns the starts of the window before, of the window, and of the two windows after it.
+    #[must_use]
+    pub fn starts(&self) -> [Timestamp; 4] {
+        let before = self.start.saturating_sub(ticks(self.lengths[0]));
+        let next = self.end();
+        [before, self.start, next, next + ticks(self.lengths[2])]
+    }
+
+    /// Returns the windows of a call at `now` on another clock. That clock may differ by the length
+    /// of a window.
+    #[must_use]
+    pub fn at(&self, now: Timestamp) -> Self {
+        let [before, start, next, _] = self.starts();
+        let [earlier, length, later] = self.lengths;
+        let (start, lengths) = if now < start {
+            (before, [earlier, earlier, length])
+        } else if now < next {
+            return *self;
+        } else {
+            (next, [length, later, later])
+        };
+        Self { start, lengths }
+    }
+
+    /// Returns the first start from this window on that is not before `instant`. Returns `instant`
+    /// if the starts that are known are all before it.
+    #[must_use]
+    pub fn first_from(&self, instant: Timestamp) -> Timestamp {
+        let starts = self.starts().into_iter().skip(1);
+        let mut later = starts.filter(|&start| start >= instant);
+        later.next().unwrap_or(instant)
+    }
+
+    /// Reports whether the state `empty_at` is of a later window, because the clock of another call
+    /// was ahead.
+    #[must_use]
+    pub fn are_before(&self, empty_at: Timestamp) -> bool {
+        empty_at > self.end()
+    }
+
+    /// Returns the state after `cost` ticks were given back to this window. Changes nothing of
+    /// other windows. So a late give-back adds no tokens to a window that is full.
+    #[must_use]
+    pub fn refunded(&self, empty_at: Timestamp, cost: Ticks) -> Timestamp {
+        if self.are_before(empty_at) {
+            return empty_at;
+        }
+        empty_at.min(empty_at.saturating_sub(cost).max(self.start))
+    }
+}
+
+/// Converts seconds to ticks.
+const fn ticks(seconds: u32) -> Ticks {
+    seconds as Ticks * TICKS_PER_SECOND
+}
