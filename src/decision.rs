@@ -393,7 +393,9 @@ struct Fields {
 impl Fields {
     fn of_decision(quota: &Quota, decision: &Decision) -> Self {
         let remaining = u64::try_from(decision.remaining).map_or(0, |it| it.min(GREATEST_FIELD));
-        let reset = if remaining > 0 {
+        let reset = if quota.window().is_some() {
+            decision.reset_after
+        } else if remaining > 0 {
             quota.refill(remaining)
         } else {
             // The bucket is full after `reset_after`. It holds one token when only the refill of
@@ -406,7 +408,10 @@ impl Fields {
         Self {
             capacity: quota.capacity().floor().min(GREATEST_FIELD),
             remaining,
-            window: Some(quota.whole_seconds(quota.span())),
+            window: Some(match quota.window() {
+                Some(seconds) => u64::from(seconds),
+                None => quota.whole_seconds(quota.span()),
+            }),
             unit: None,
             reset: Some(quota.whole_seconds(reset)),
             retry_after,

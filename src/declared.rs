@@ -15,12 +15,11 @@ use crate::{
     classes, compat::client_throttle, compat::leaky_bucket, compat::minute_window,
     compat::rate_limiter, concurrency::limit, concurrency::permit, decision, metrics, status,
     storage::interface, storage::memcached, storage::memory, storage::pdo, storage::redis,
-    storage::shared_memory, token_bucket, token_bucket::reservation,
+    storage::shared_memory, token_bucket, token_bucket::quota, token_bucket::reservation,
 };
 
 // Parameters that several methods share.
 const MICROTIME: Info = untyped(c"microtime");
-const IDENTIFIER: Info = untyped(c"identifier");
 const TOKENS: Info = optional(c"tokens", Type::INT.or(Type::FLOAT), c"1");
 const BUCKETS: Info = required(c"buckets", Type::ARRAY);
 const PREFIX: Info = optional(c"prefix", Type::STRING, c"'tokenbucket:'");
@@ -29,6 +28,7 @@ const ON_FAILURE: Info = optional(c"onFailure", Type::class(c"TokenBucket\\OnFai
 const DENIAL_CACHE: Info = optional(c"denialCache", Type::BOOL, c"true");
 const DENIAL_CACHE_MAX_AGE: Info = optional(c"denialCacheMaxAge", Type::FLOAT, c"1.0");
 const SECONDS: Info = required(c"seconds", Type::FLOAT);
+const IDENTIFIER: Info = untyped(c"identifier");
 const STORAGE: Info = required(c"storage", Type::class(c"TokenBucketStorage"));
 const ID: Info = untyped(c"id");
 const LIMIT: Info = required(c"limit", Type::INT);
@@ -56,7 +56,7 @@ pub static FUNCTIONS: Entries = Entries(&[
 ]);
 
 /// The classes, each after the classes and interfaces that it extends or implements.
-pub static CLASSES: [(&Class, Declaration); 20] = [
+pub static CLASSES: [(&Class, Declaration); 22] = [
     (&classes::TOKEN_BUCKET_STORAGE, Declaration {
         kind: Kind::Interface,
         methods: Entries(&[
@@ -246,6 +246,27 @@ pub static CLASSES: [(&Class, Declaration); 20] = [
     }),
     (&classes::EXCEPTION, Declaration {
         kind: Kind::Interface, interfaces: &["Throwable"], ..Declaration::EMPTY
+    }),
+    (&classes::PERIOD, Declaration {
+        kind: Kind::Enum(&[c"Minute", c"Hour", c"Day", c"Week", c"Month", c"Year"]), flags: FINAL,
+        ..Declaration::EMPTY
+    }),
+    (&classes::QUOTA, Declaration {
+        kind: Kind::Extends("TokenBucket"), flags: FINAL | NOT_SERIALIZABLE,
+        properties: &[Untyped(c"_period", PRIVATE), Untyped(c"_anchor", PRIVATE)],
+        methods: Entries(&[
+            entry(c"__construct", PUBLIC, method!(quota::construct), &[
+                returns(4, Type::NONE), STORAGE, IDENTIFIER, LIMIT,
+                required(c"period", Type::class(c"TokenBucket\\Period")),
+                optional(c"anchor", Type::class(c"DateTimeInterface").or(Type::NULL), c"NULL"),
+            ]),
+            entry(c"window", PUBLIC, method!(quota::window), &[
+                returns(0, Type::ARRAY),
+                optional(c"at", Type::class(c"DateTimeInterface").or(Type::NULL), c"NULL"),
+            ]),
+            END,
+        ]),
+        ..Declaration::EMPTY
     }),
     (&classes::ON_FAILURE, Declaration {
         kind: Kind::Enum(&[c"Local", c"Allow", c"Deny", c"Throw"]), flags: FINAL,

@@ -73,6 +73,8 @@ pub enum Origin {
     Constructor,
     /// The properties of an object, which a subclass has changed.
     Properties,
+    /// `TokenBucket\Quota::__construct()`.
+    Quota,
 }
 
 /// Throws `ValueError` for a capacity and a rate that do not form a valid quota.
@@ -91,6 +93,10 @@ pub fn bad_quota(origin: Origin, error: QuotaError) -> Thrown {
         }
     };
     match origin {
+        Origin::Quota => {
+            let message = "must be between 1 and the microseconds of the period's shortest window";
+            throw::argument_value(3, message)
+        }
         Origin::Constructor => throw::argument_value(argument, message),
         Origin::Properties => throw::value_error(&format!("TokenBucket::$_{property} {message}")),
     }

@@ -670,6 +670,80 @@ namespace TokenBucket {
     {
     }
 
+    /** The length of a quota's window. */
+    enum Period
+    {
+        /** 60 seconds. */
+        case Minute;
+        /** 3600 seconds. */
+        case Hour;
+        /** A day of the calendar, of 23 or 25 hours if the clocks change. */
+        case Day;
+        /** Seven days. */
+        case Week;
+        /** A month of the calendar. */
+        case Month;
+        /** A year of the calendar. */
+        case Year;
+    }
+
+    /**
+     * A number of tokens in each minute, hour, day, week, month or year.
+     *
+     * A quota is a bucket that becomes full at the start of each window, and is not refilled
+     * between. Use it for limits of a contract, such as 10,000 calls a month. It grants at most
+     * $limit tokens in a window, so at most twice as many in a time as long as a window that begins
+     * in one window and ends in the next one. Add a bucket with attemptAll() if the calls must also
+     * be spread over time.
+     *
+     * The methods are those of TokenBucket. resetAfter is the time until the window ends. A part of
+     * a token costs as much as a whole one. charge() may exceed the limit within a window, and the
+     * next window is whole again. refund() and settle() change only the current window, and
+     * attemptAll() gives tokens back only to the window from which they were taken. reserve() and
+     * wait() throw a LogicException.
+     *
+     * @not-serializable
+     */
+    final class Quota extends \TokenBucket
+    {
+        private $_period;
+
+        private $_anchor;
+
+        /**
+         * Creates the object. Contacts no storage.
+         *
+         * The anchor is the start of a window. Its time zone and its time of day apply to all
+         * windows, before it and after it. A monthly window begins on the anchor's day, or on the
+         * last day of a shorter month. Without an anchor, windows begin at midnight UTC, on Monday,
+         * on the first day of the month and of the year. Change the identifier if you change the
+         * period or the anchor.
+         *
+         * @param \TokenBucketStorage $storage keeps the count; a storage of the extension
+         * @param string $identifier the quota's name: any bytes, any length
+         * @param int $limit the tokens in each window; at least 1, and at most the microseconds of
+         *     the shortest window of the period, such as 60,000,000 a minute
+         * @param Period $period the length of a window
+         * @param \DateTimeInterface|null $anchor the start of a window, in whole seconds. It is
+         *     copied
+         * @throws \ValueError if the limit is out of range
+         * @throws \LogicException over a storage that is written in PHP
+         * @implementation-alias token_bucket::quota::construct
+         */
+        public function __construct(\TokenBucketStorage $storage, $identifier, int $limit, Period $period, ?\DateTimeInterface $anchor = null) {}
+
+        /**
+         * Returns the start and the end of the window that contains an instant.
+         *
+         * @param \DateTimeInterface|null $at the instant; by default now, on the storage's clock on
+         *     this host
+         * @return array{\DateTimeImmutable, \DateTimeImmutable} the start and the end, in the time
+         *     zone of the anchor
+         * @implementation-alias token_bucket::quota::window
+         */
+        public function window(?\DateTimeInterface $at = null): array {}
+    }
+
     /**
      * Selects the rule that decides calls while a store fails.
      *

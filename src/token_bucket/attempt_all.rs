@@ -1,7 +1,7 @@
 //! `attemptAll()`: takes tokens from every bucket, or from none.
 
 use super::groups::{Group, checks, groups};
-use super::list::{elements, questions};
+use super::list::{Element, elements, questions};
 use super::question::Question;
 use super::undo::Undo;
 use crate::storage::Storage;
@@ -25,13 +25,22 @@ pub fn attempt_all(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown>
 /// bucket.
 fn decide(list: &ZendHashTable, number: Number) -> Result<Zval, Thrown> {
     let elements = elements(list)?;
-    let questions = questions(&elements, number, "attemptAll")?;
-    let (index, decision, floor) = match &questions[..] {
+    match decide_elements(&elements, number)? {
+        (_, true) => Ok(decide_elements(&elements, number)?.0),
+        (decision, false) => Ok(decision),
+    }
+}
+
+/// Does the same for the elements of the array. Returns true in the second part if the call must be
+/// repeated; see [`Question::is_late`].
+fn decide_elements(elements: &[Element], number: Number) -> Result<(Zval, bool), Thrown> {
+    let questions = questions(elements, number, "attemptAll")?;
+    let (index, decision, floor, is_late) = match &questions[..] {
         // One bucket needs no batch, which takes longer.
         [question] => {
             let storage = storages(&questions)?[0];
             let decision = question.decision(&question.take(storage)?);
-            (0, decision, question.step.floor())
+            (0, decision, question.step.floor(), false)
         }
         _ => decide_batch(&questions)?,
     };
@@ -41,12 +50,15 @@ fn decide(list: &ZendHashTable, number: Number) -> Result<Zval, Thrown> {
         elements[index].key.shallow_clone()
     };
     let quota = &questions[index].plan.quota;
-    Ok(decision::above(quota, &decision, floor, refused_by))
+    Ok((
+        decision::above(quota, &decision, floor, refused_by),
+        is_late,
+    ))
 }
 
-/// Takes the tokens of all buckets or of none. Returns the index of one bucket, its decision and
-/// the ticks of its floor.
-fn decide_batch(questions: &[Question<'_>]) -> Result<(usize, Decision, Ticks), Thrown> {
+/// Takes the tokens of all buckets or of none. Returns the index of one bucket, its decision, the
+/// ticks of its floor, and whether that bucket was late.
+fn decide_batch(questions: &[Question<'_>]) -> Result<(usize, Decision, Ticks, bool), Thrown> {
     let storages = storages(questions)?;
     let tickets = questions.iter().enumerate();
     let mut tickets: Few<_> = tickets.map(|(index, it)| it.ticket(index)).collect();
@@ -66,13 +78,15 @@ fn decide_batch(questions: &[Question<'_>]) -> Result<(usize, Decision, Ticks), 
             Err(refused) => refused,
         },
     };
-    let quota = &questions[taken.index].plan.quota;
+    let question = &questions[taken.index];
+    let quota = &question.plan.quota;
     let decision = Decision {
         verdict: taken.step.reason(&taken.outcome),
         fallback: calls.fallback[taken.index],
         ..Decision::new(quota, &taken.step, &taken.outcome)
     };
-    Ok((taken.index, decision, taken.step.floor()))
+    let is_late = question.is_late(&taken.outcome);
+    Ok((taken.index, decision, taken.step.floor(), is_late))
 }
 
 /// Returns the storage of each bucket.
@@ -110,7 +124,8 @@ impl<'k> Calls<'_, 'k> {
     /// # Errors
     /// Throws `ValueError` if they have not.
     fn check_quotas(&self) -> Result<(), Thrown> {
-        let quota = |ticket: &Ticket<'_>| self.questions[ticket.index].plan.quota;
+        // Two calls on one quota may have different windows if one has just ended.
+        let quota = |ticket: &Ticket<'_>| self.questions[ticket.index].plan.quota.in_window(0);
         let differs = |mine: &[Ticket<'_>]| match mine {
             [first, others @ ..] => others.iter().any(|other| quota(other) != quota(first)),
             [] => false,

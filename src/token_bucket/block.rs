@@ -22,6 +22,7 @@ pub fn block(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     }
     let mut question = Question::of(call.this::<Bucket>(), Number::Int(1), 1)?;
     question.native("block")?;
+    question.refuse_windows("block")?;
     let step = question.measured_step()?;
     // A bucket that never holds a token is full at the end of the block.
     let cost = step.cost.min(step.span);
@@ -35,6 +36,7 @@ pub fn drain(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let number = tokens::or(call, 0, 0)?;
     let mut question = Question::of(call.this::<Bucket>(), number, 1)?;
     question.native("drain")?;
+    question.refuse_windows("drain")?;
     let step = question.measured_step()?;
     let decision = raise(&mut question, step, 0, "drain")?;
     *result = decision::to_object(&question.plan.quota, &decision);

@@ -1,10 +1,12 @@
 //! The state of a `TokenBucket` object: its four properties, and the plan derived from them.
 
+use super::calendar::{Calendar, Place};
 use super::plan::{
-    CAPACITY, IDENTIFIER, Memo, NAMES, Overrides, Plan, RATE, STORAGE, Source, storage_of,
+    CAPACITY, IDENTIFIER, Memo, NAMES, Overrides, Plan, RATE, STORAGE, Source, counting, quota,
+    storage_of,
 };
 use crate::classes::TOKEN_BUCKET;
-use crate::exceptions::{Origin, bad_property};
+use crate::exceptions::{Origin, bad_property, bad_quota};
 use ext_php_rs::ffi::{IS_LONG, IS_STRING};
 use std::cell::RefCell;
 use std::mem;
@@ -14,6 +16,15 @@ use zend::{Class, Identity, Number, Object, State, Thrown, Zval, hooks, value};
 #[derive(Debug)]
 pub struct Bucket {
     memo: RefCell<Memo>,
+    /// The calendar of a `TokenBucket\Quota`.
+    calendar: Place,
+}
+
+impl Bucket {
+    /// Returns the cell of the calendar, which is empty if the object is not a quota.
+    pub const fn calendar(&self) -> &Place {
+        &self.calendar
+    }
 }
 
 impl State for Bucket {
@@ -26,11 +37,15 @@ impl State for Bucket {
     fn born() -> Self {
         Self {
             memo: RefCell::new(Memo::new()),
+            calendar: Place::default(),
         }
     }
 
     fn cloned(&self) -> Option<Self> {
-        Some(Self::born())
+        Some(Self {
+            calendar: self.calendar.clone(),
+            ..Self::born()
+        })
     }
 
     fn report(&self, mut report: impl FnMut(&Zval)) {
@@ -146,6 +161,12 @@ pub fn derive(
     numbers: [Number; 2],
     origin: Origin,
 ) -> Result<(), Thrown> {
+    let calendar = bucket.calendar.get();
+    let quota = |grain| match calendar {
+        Some(Calendar { period, .. }) => counting(numbers[0], period.shortest()),
+        None => quota(numbers, grain),
+    };
+    let quota = |grain| quota(grain).map_err(|error| bad_quota(origin, error));
     let overrides = Overrides::of(bucket.zend(), &TOKEN_BUCKET);
-    Memo::derive(&bucket.memo, overrides, source, identifier, numbers, origin).map(drop)
+    Memo::derive(&bucket.memo, overrides, source, identifier, quota).map(drop)
 }

@@ -5,7 +5,9 @@ use super::overrides;
 use super::question::Question;
 use crate::{decision, exceptions, tokens};
 use gcra::step::MAX_WAIT;
-use gcra::{Decision, Denial, Outcome, Put, Quota, Sourced, Step, Ticks, Verdict};
+use gcra::{
+    Decision, Denial, Outcome, Quota, Refill, Sourced, Step, TICKS_PER_SECOND, Ticks, Verdict,
+};
 use zend::{Call, Number, Thrown, Zval, arithmetic, throw, value};
 
 /// Implements `charge(int|float $tokens): TokenBucket\Decision`.
@@ -70,28 +72,53 @@ fn charged(
     method: &str,
     argument: u32,
 ) -> Result<Decision, Thrown> {
+    let (max_wait, message) = most_debt(&question.step);
     question.step = Step {
         cost,
-        max_wait: MAX_WAIT.cast_signed(),
+        max_wait: max_wait.cast_signed(),
         ..question.step
     };
-    let decision = question.decision(&question.take(question.native(method)?)?);
+    let answer = question.take(question.native(method)?)?;
+    let is_overtaken = question.step.is_overtaken(answer.value.empty_at);
+    let decision = question.decision(&answer);
     match decision.verdict {
+        // A clock that is ahead has begun the next window, so nothing can be taken from this one.
+        _ if is_overtaken => Ok(decision),
         Verdict::Denied(Denial::Insufficient | Denial::ExceedsCapacity) => {
-            let message = "must not leave a debt that takes more than 2^60 nanoseconds to repay";
             Err(throw::argument_value(argument, message))
         }
         _ => Ok(decision),
     }
 }
 
+/// Returns the most ticks by which a charge may exceed the capacity, and the message for a charge
+/// that exceeds them. The charges of a window stay in the window, so that the next one is whole.
+fn most_debt(step: &Step) -> (Ticks, &'static str) {
+    match step.refill {
+        Refill::Windows(windows) => {
+            let shortest = windows.lengths.into_iter().min().unwrap_or(0);
+            let most = Ticks::from(shortest) * TICKS_PER_SECOND;
+            let message = "must not charge a window more tokens than it has microseconds";
+            (most.saturating_sub(step.span), message)
+        }
+        _ => {
+            let message = "must not leave a debt that takes more than 2^60 nanoseconds to repay";
+            (MAX_WAIT, message)
+        }
+    }
+}
+
 /// Refunds `cost` ticks. Returns the decision on a call that takes nothing. It is a fallback if the
 /// failure policy decided the refund or that call.
 fn given_back(question: &Question<'_>, cost: Ticks) -> Result<Decision, Thrown> {
-    let (key, span) = (question.plan.key(), question.step.span);
+    let key = question.plan.key();
     let storage = question.native("settle")?;
-    let refunded = storage.put(key, &Put::refund(cost, span))?;
-    let look = Step::new(0, span).dry();
+    let refunded = storage.put(key, &question.refund(cost))?;
+    let look = Step {
+        cost: 0,
+        ..question.step
+    };
+    let look = look.dry();
     let mut seen = storage.take_or_fall_back(key, &look, None)?;
     seen.fallback |= refunded.fallback;
     Ok(changed(&question.plan.quota, &look, &seen))

@@ -5,7 +5,6 @@
 //! properties with those that the plan was made from. Four comparisons are cheaper than a division,
 //! a hash and a conversion.
 
-use crate::exceptions::{self, Origin};
 use crate::storage::{self, Storage};
 use crate::tokens;
 use ext_php_rs::ffi::{IS_DOUBLE, IS_LONG, IS_STRING};
@@ -132,8 +131,8 @@ impl Memo {
         }
     }
 
-    /// Derives a plan from `source`, whose identifier as a string is `identifier`. Its capacity and
-    /// rate are `numbers`. Puts the plan into `place`. Returns the values that the old plan held,
+    /// Derives a plan from `source`, whose identifier as a string is `identifier`. `quota` returns
+    /// its quota for a storage of a grain. Puts the plan into `place`. Returns the values that the old plan held,
     /// because their release may run PHP code. Runs no PHP code itself.
     ///
     /// # Errors
@@ -145,12 +144,11 @@ impl Memo {
         overrides: Overrides,
         source: &Source<'_>,
         identifier: &Zval,
-        numbers: [Number; 2],
-        origin: Origin,
+        quota: impl FnOnce(Grain) -> Result<Quota, Thrown>,
     ) -> Result<Option<[Zval; 2]>, Thrown> {
         let storage = storage::of(storage_of(source[STORAGE])?);
         let grain = storage.map_or(Grain::Nanosecond, Storage::grain);
-        let quota = quota(numbers, grain).map_err(|error| exceptions::bad_quota(origin, error))?;
+        let quota = quota(grain)?;
         let key = storage.map(|it| it.key(value::bytes(identifier)));
         let (hash, row) = key.map_or((0, Row(0)), |key| (key.hash, key.row));
         let can_be_held = storage.is_some_and(Storage::can_be_held);
@@ -176,7 +174,8 @@ impl Memo {
         plan.row = row;
         plan.quota = quota;
         plan.overrides = overrides;
-        plan.is_direct = storage.is_some_and(Storage::is_direct) && overrides == Overrides::NONE;
+        let can_be_direct = overrides == Overrides::NONE && quota.window().is_none();
+        plan.is_direct = storage.is_some_and(Storage::is_direct) && can_be_direct;
         Ok(old)
     }
 
@@ -243,8 +242,16 @@ thread_local! {
     };
 }
 
+/// Returns the quota of a limit in each window, of which the shortest has this length in seconds.
+pub fn counting(limit: Number, shortest: u32) -> Result<Quota, QuotaError> {
+    match limit {
+        Number::Int(limit) => Quota::counting(u64::try_from(limit).unwrap_or(0), shortest),
+        Number::Float(_) => Err(QuotaError::NoCapacity),
+    }
+}
+
 /// Returns the quota of a capacity and a rate.
-fn quota(numbers: [Number; 2], grain: Grain) -> Result<Quota, QuotaError> {
+pub fn quota(numbers: [Number; 2], grain: Grain) -> Result<Quota, QuotaError> {
     LATEST.with_borrow_mut(|latest| {
         if (latest.numbers, latest.grain) != (numbers, grain) {
             let capacity = tokens::amount(numbers[0]).map_err(QuotaError::Capacity)?;

@@ -1,13 +1,13 @@
 //! A question: the values of one call on a bucket, derived once when the call begins.
 
 use super::bucket::{Bucket, with_latest_plan, with_plan};
-use super::overrides;
 use super::plan::{Plan, STORAGE};
+use super::{calendar, overrides};
 use crate::storage::{self, Storage};
 use crate::{exceptions, tokens};
 use gcra::clock::TICKS_PER_MICROSECOND;
 use gcra::step::MAX_WAIT;
-use gcra::{Decision, Denial, Outcome, Sourced, Step, Ticket, Ticks, Timestamp};
+use gcra::{Decision, Denial, Outcome, Put, Refill, Sourced, Step, Ticket, Ticks, Timestamp};
 use zend::{Held, Kept, Number, Object, Thrown, Zval, throw};
 
 /// A call for a number of tokens from a bucket.
@@ -73,13 +73,63 @@ impl<'a> Question<'a> {
         {
             step = overrides::step(bucket, plan.overrides, number, storage.grain())?;
         }
-        Ok(Self {
+        let mut question = Self {
             bucket,
             number,
             step,
             home,
             plan,
-        })
+        };
+        if question.plan.quota.window().is_some() {
+            question.enter_window()?;
+        }
+        Ok(question)
+    }
+
+    /// Gives the call the current window of its quota.
+    fn enter_window(&mut self) -> Result<(), Thrown> {
+        let now = self.native("attempt")?.unix_time();
+        let windows = calendar::windows(self.bucket, now)?;
+        self.step.refill = Refill::Windows(windows);
+        self.plan.quota = self.plan.quota.in_window(windows.lengths[1]);
+        Ok(())
+    }
+
+    /// Reports whether the call must be repeated in the next window: its window ended, and another
+    /// call took tokens of the next one before. Then this denial says nothing about the tokens.
+    pub fn is_late(&self, outcome: &Outcome) -> bool {
+        let Refill::Windows(windows) = self.step.refill else {
+            return false;
+        };
+        let is_over = |storage: &dyn Storage| storage.unix_time() >= windows.end();
+        !outcome.granted()
+            && windows.are_before(outcome.empty_at)
+            && self.native("attempt").is_ok_and(is_over)
+    }
+
+    /// Returns the change that gives `cost` ticks back.
+    pub fn refund(&self, cost: Ticks) -> Put {
+        match self.step.refill {
+            Refill::Windows(windows) => Put::Uncount {
+                cost,
+                windows,
+                is_undo: false,
+            },
+            _ => Put::refund(cost, self.step.span),
+        }
+    }
+
+    /// Refuses a method that waits for tokens, which quotas do not support.
+    ///
+    /// # Errors
+    /// Throws `LogicException` for a quota.
+    pub fn refuse_windows(&self, method: &str) -> Result<(), Thrown> {
+        match self.step.refill {
+            Refill::Windows(_) => Err(throw::logic(&format!(
+                "TokenBucket\\Quota does not support {method}()"
+            ))),
+            _ => Ok(()),
+        }
     }
 
     /// Returns the step, with the times of an overriding `_tokens_to_seconds()` also for a call for
@@ -192,7 +242,13 @@ impl<'a> Question<'a> {
         if let Some(denied) = first.and_then(|first| self.too_late(first, storage.now())) {
             return Ok(Sourced::by_store(denied));
         }
-        storage.take_or_fall_back(key, step, first)
+        let answer = storage.take_or_fall_back(key, step, first)?;
+        if self.is_late(&answer.value) {
+            let windows = calendar::windows(self.bucket, storage.unix_time())?;
+            let refill = Refill::Windows(windows);
+            return storage.take_or_fall_back(key, &Step { refill, ..*step }, first);
+        }
+        Ok(answer)
     }
 
     /// Returns the denial of a call that waits or has a floor, if its tokens would be there too

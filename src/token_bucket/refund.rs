@@ -20,7 +20,7 @@ pub fn refund(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     } else {
         let tokens = tokens::amount(number);
         let tokens = tokens.map_err(|error| exceptions::bad_amount(1, error))?;
-        Put::refund(plan.quota.refund(tokens), question.step.span)
+        question.refund(plan.quota.refund(tokens))
     };
     storage.put(plan.key(), &put).map(drop)
 }

@@ -153,6 +153,33 @@ impl<T: State> Object<T> {
         self.slot(index).copy()
     }
 
+    /// Returns property slot number `index` of a subclass that is declared by the extension. Returns
+    /// `None` if the object's class has fewer properties.
+    fn declared_slot(&self, index: usize) -> Option<Val<'_>> {
+        let object = self.zend();
+        // SAFETY: every object has a class, and slots for all properties that it declares. The slot
+        // is live as long as the object.
+        unsafe {
+            let declared = (*object.class()).default_properties_count.cast_unsigned() as usize;
+            let table = (&raw mut (*object.as_ptr()).properties_table).cast::<Zval>();
+            (index < declared).then(|| Val::new(table.add(index)))
+        }
+    }
+
+    /// Copies the value of property number `index`, which a subclass declares. Returns null if the
+    /// object's class has no such property.
+    pub fn copy_declared(&self, index: usize) -> Zval {
+        self.declared_slot(index).map_or_else(Zval::null, Val::copy)
+    }
+
+    /// Sets property number `index`, which a subclass declares. Does nothing if the object's class
+    /// has no such property.
+    pub fn set_declared(&self, index: usize, value: Zval) {
+        if let Some(slot) = self.declared_slot(index) {
+            slot.replace(value);
+        }
+    }
+
     /// Sets property number `index` without checking its type, visibility or read-only flag.
     pub fn set_property(&self, index: usize, value: Zval) {
         self.slot(index).replace(value);

@@ -230,7 +230,7 @@ fn run((lengths, from, calls): &(Vec<u32>, f64, Vec<Call>), way: Way, own_clock:
                 let max_wait = shortest - quota.span();
                 let step = Step {
                     cost,
-                    max_wait,
+                    max_wait: max_wait.cast_signed(),
                     ..step(&quota, 0, windows)
                 };
                 let outcome = step.decide(empty_at, now);

@@ -1,0 +1,80 @@
+//! The class `TokenBucket\Quota`: a number of tokens in each window of a calendar.
+//!
+//! It is a bucket that becomes full at the start of each window ([`gcra::refill`]). Its methods are
+//! those of `TokenBucket`, except the constructor and `window()`.
+
+use super::bucket::{Bucket, derive, set_property};
+use super::calendar::{self, ANCHOR, Calendar, PERIOD, Period, int, of_int};
+use super::plan::{IDENTIFIER, storage_of};
+use crate::exceptions::Origin;
+use crate::{classes, storage};
+use ext_php_rs::ffi::IS_NULL;
+use gcra::clock::TICKS_PER_SECOND;
+use zend::{Call, Kept, Number, Thrown, Zval, class, invoke, throw, value};
+
+/// The anchor of a quota without one: a Monday, the first day of a month and of a year.
+const DEFAULT_ANCHOR: &[u8] = b"2024-01-01 00:00:00 UTC";
+
+/// Implements `__construct(TokenBucketStorage $storage, $identifier, int $limit, Period $period,
+/// ?DateTimeInterface $anchor = null)`. Throws `ValueError` for a limit that is out of range, and
+/// `LogicException` for a userland storage.
+pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
+    let storage = call.object_of(1, &classes::TOKEN_BUCKET_STORAGE)?;
+    if value::object(storage).and_then(storage::of).is_none() {
+        let message = "TokenBucket\\Quota needs one of the extension's own storages";
+        return Err(throw::logic(message));
+    }
+    let identifier = call.untyped_string(2)?;
+    let limit = call.int(3)?;
+    let name = class::case_name(call.object_of(4, &classes::PERIOD)?);
+    let period = Period::of_case(value::bytes(&name)).ok_or(Thrown)?;
+    let anchor = anchor(call)?;
+    let bucket = call.this::<Bucket>();
+    let calendar = Calendar::new(period, &anchor)?;
+    let rate = value::of_float(limit as f64 / period.average());
+    let source = [call.arg(1), &identifier, call.arg(3), &rate];
+    // The plan is that of a quota as soon as the object has a calendar.
+    let before = bucket.calendar().replace(Some(calendar));
+    let numbers = [Number::Int(limit), Number::Int(1)];
+    let derived = derive(bucket, &source, source[IDENTIFIER], numbers, Origin::Quota);
+    derived.inspect_err(|_| bucket.calendar().set(before))?;
+    let period = call.arg(4).shallow_clone();
+    for (slot, value) in source.map(Zval::shallow_clone).into_iter().enumerate() {
+        set_property(bucket, slot, value)?;
+    }
+    bucket.set_declared(PERIOD, period);
+    bucket.set_declared(ANCHOR, anchor.into_zval());
+    Ok(())
+}
+
+/// Returns a copy of the anchor as a `DateTimeImmutable`. Later changes of the caller's object do
+/// not change the windows.
+fn anchor(call: &Call<'_>) -> Result<Kept, Thrown> {
+    if call.count() < 5 || value::kind(call.arg(5)) == IS_NULL {
+        let text = value::of_bytes(DEFAULT_ANCHOR);
+        return invoke::named("date_create_immutable", &mut [text]);
+    }
+    let anchor = call.object_of_foreign(5, "datetimeinterface")?;
+    invoke::named("DateTimeImmutable::createFromInterface", &mut [anchor])
+}
+
+/// Implements `window(?DateTimeInterface $at = null): array`. Returns the start and the end of the
+/// window that contains the instant, in the time zone of the anchor.
+pub fn window(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
+    let bucket = call.this::<Bucket>();
+    let home = bucket.copy_property(super::plan::STORAGE);
+    let storage = storage::of(storage_of(&home)?).ok_or(Thrown)?;
+    let now = if call.count() < 1 || value::kind(call.arg(1)) == IS_NULL {
+        (storage.unix_time().0 / TICKS_PER_SECOND).cast_signed()
+    } else {
+        let at = call.object_of_foreign(1, "datetimeinterface")?;
+        int(value::object(&at).ok_or(Thrown)?, "gettimestamp")?
+    };
+    let [_, start, end, _] = calendar::starts(bucket, now)?;
+    let anchor = bucket.copy_declared(ANCHOR);
+    let object = value::object(&anchor).ok_or(Thrown)?;
+    let instant = |seconds| invoke::method(object, "settimestamp", &mut [of_int(seconds)]);
+    let window = [instant(start)?.into_zval(), instant(end)?.into_zval()];
+    *result = value::of_list(window).ok_or(Thrown)?;
+    Ok(())
+}
