@@ -16,6 +16,8 @@ mod records;
 mod remotes;
 #[path = "stores/rivals.rs"]
 mod rivals;
+#[path = "stores/windows.rs"]
+mod windows;
 
 use gcra::{
     Denial, Grain, Key, Outcome, Put, Refill, Step, TICKS_PER_SECOND, Ticks, Timestamp, Verdict,

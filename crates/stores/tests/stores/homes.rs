@@ -15,6 +15,8 @@ pub struct Home {
     store: Box<dyn Store>,
     /// Makes the keys of this store, without a namespace.
     pub hasher: KeyHasher,
+    /// True if the store chooses windows by its own clock.
+    pub has_clock: bool,
 }
 
 /// Returns the constructors of all stores. This is the only list of the stores.
@@ -82,7 +84,7 @@ impl Store for MemoryStore {
 
 impl Store for Host {
     fn take(&self, key: Key<'_>, step: &Step, first: Option<Timestamp>) -> Outcome {
-        self.slots().take(key, step, first)
+        self.slots().run(key, step, first)
     }
 
     fn put(&self, key: Key<'_>, put: &Put) {
@@ -100,6 +102,7 @@ impl Home {
             name,
             store: Box::new(store),
             hasher,
+            has_clock: name.starts_with("redis") || name.starts_with("valkey"),
         }
     }
 
