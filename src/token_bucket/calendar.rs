@@ -1,13 +1,13 @@
 //! The windows of quotas: minutes, hours, days, weeks, months and years of a calendar.
 //!
-//! PHP's own date engine computes the starts, because it knows the time zones. An object keeps the
-//! starts around the current window, so the engine is called once in a window.
+//! PHP's own date engine knows the offsets of time zones. An object keeps the starts around the
+//! current window, so the engine is called once in a window.
 
 use super::bucket::Bucket;
 use gcra::clock::TICKS_PER_SECOND;
 use gcra::{Timestamp, Windows};
 use std::cell::Cell;
-use zend::{Number, Obj, Object, Thrown, Zval, invoke, value};
+use zend::{Kept, Number, Obj, Object, Thrown, Zval, invoke, value};
 
 /// The slots of the properties that `TokenBucket\Quota` declares after those of its parent.
 pub const PERIOD: usize = 4;
@@ -70,9 +70,14 @@ impl Period {
 #[derive(Clone, Copy, Debug)]
 pub struct Calendar {
     pub period: Period,
-    /// The anchor as a Unix time in seconds, and its local year, month and day.
+    /// The anchor as a Unix time in seconds.
     anchor: i64,
-    date: [i64; 3],
+    /// The local time of the anchor in seconds since midnight.
+    time: u32,
+    /// The local day of the week, from 0, the local month and the day of the month.
+    weekday: u8,
+    month: u8,
+    day: u8,
     /// The starts of the window before, of the window, and of the two windows after it, as Unix
     /// times in seconds.
     starts: [i64; 4],
@@ -88,10 +93,17 @@ impl Calendar {
     /// Fails if PHP's date engine fails.
     pub fn new(period: Period, anchor: &Zval) -> Result<Self, Thrown> {
         let object = value::object(anchor).ok_or(Thrown)?;
+        let [year, month, day, hour, minute, second] = numbers(object, b"Y,n,j,G,i,s")?;
+        let date = [year, month, day];
+        // The numbers of a date are small.
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         Ok(Self {
             period,
             anchor: int(object, "gettimestamp")?,
-            date: date(object)?,
+            time: (3600 * hour + 60 * minute + second) as u32,
+            weekday: days(date).rem_euclid(7) as u8,
+            month: month as u8,
+            day: day as u8,
             starts: [0; 4],
         })
     }
@@ -110,9 +122,10 @@ impl Calendar {
 
     /// Does the same for a period of whole days.
     fn dates_around(&self, anchor: Obj<'_>, now: i64) -> Result<[i64; 4], Thrown> {
-        let local = invoke::method(anchor, "settimestamp", &mut [of_int(now)])?;
-        let today = date(value::object(&local).ok_or(Thrown)?)?;
-        let start = |number| self.start(anchor, today, number);
+        let zone = Zone(invoke::method(anchor, "gettimezone", &mut [])?);
+        let local = utc(now + zone.offset_at(now)?)?;
+        let today = numbers(value::object(&local).ok_or(Thrown)?, b"Y,n,j")?;
+        let start = |number| zone.instant(self.start(today, number));
         // The window of today's date is the right one, unless it begins later today, or unless the
         // clocks were set back over its start.
         let mut number = 0;
@@ -131,24 +144,78 @@ impl Calendar {
     }
 
     /// Returns the start of the window `number` windows after the one that contains the date
-    /// `today`. If a month has fewer days than the anchor's day, its window starts on its last day.
-    fn start(&self, anchor: Obj<'_>, today: [i64; 3], number: i64) -> Result<i64, Thrown> {
-        let ([year, month, day], [_, its_month, its_day]) = (today, self.date);
+    /// `today`, as a local time in seconds as if it were UTC. If a month has fewer days than the
+    /// anchor's day, its window starts on its last day.
+    fn start(&self, today: [i64; 3], number: i64) -> i64 {
+        let [year, month, day] = today;
+        let its_day = i64::from(self.day);
         let date = match self.period {
             Period::Week => {
-                let days = days(today) - days(self.date);
+                let days = days(today) - i64::from(self.weekday);
                 [year, month, day - days.rem_euclid(7) + 7 * number]
             }
             Period::Month => {
                 let months = 12 * year + month - 1 + number;
                 clamped(months.div_euclid(12), months.rem_euclid(12) + 1, its_day)
             }
-            Period::Year => clamped(year + number, its_month, its_day),
+            Period::Year => clamped(year + number, self.month.into(), its_day),
             _ => [year, month, day + number],
         };
-        let local = invoke::method(anchor, "setdate", &mut date.map(of_int))?;
-        int(value::object(&local).ok_or(Thrown)?, "gettimestamp")
+        86_400 * (days(date) - days([1970, 1, 1])) + i64::from(self.time)
     }
+}
+
+/// A time zone.
+struct Zone(Kept);
+
+impl Zone {
+    /// Returns the Unix time of a local time, which is given as if it were UTC, in seconds. If the
+    /// time occurs twice because the clocks are set back, returns the first one. If the clocks skip
+    /// it, returns the time at which clocks that were not set would show it.
+    fn instant(&self, local: i64) -> Result<i64, Thrown> {
+        let earlier = self.offset_at(local - 86_400)?;
+        let later = self.offset_at(local + 86_400)?;
+        let [first, second] = [local - earlier, local - later];
+        if earlier == later || self.offset_at(first)? == earlier {
+            return Ok(first);
+        }
+        Ok(if self.offset_at(second)? == later {
+            second
+        } else {
+            first
+        })
+    }
+
+    /// Returns the offset of the zone from UTC at an instant, in seconds.
+    fn offset_at(&self, instant: i64) -> Result<i64, Thrown> {
+        let zone = value::object(&self.0).ok_or(Thrown)?;
+        integer(&invoke::method(
+            zone,
+            "getoffset",
+            &mut [utc(instant)?.into_zval()],
+        )?)
+    }
+}
+
+/// Returns the date object of an instant, in UTC. `setTimestamp()` of a date in another zone may
+/// set another instant if the clocks are set back.
+fn utc(instant: i64) -> Result<Kept, Thrown> {
+    let text = value::of_bytes(format!("@{instant}").as_bytes());
+    invoke::named("date_create_immutable", &mut [text])
+}
+
+/// Returns the date object of an instant, in the time zone of the anchor.
+///
+/// # Errors
+/// Fails if PHP's date engine fails.
+pub fn date(anchor: Obj<'_>, instant: i64) -> Result<Kept, Thrown> {
+    let zone = invoke::method(anchor, "gettimezone", &mut [])?.into_zval();
+    let date = utc(instant)?;
+    invoke::method(
+        value::object(&date).ok_or(Thrown)?,
+        "settimezone",
+        &mut [zone],
+    )
 }
 
 /// Returns the starts of the windows around the instant `now`, a Unix time in seconds, of a quota.
@@ -184,26 +251,27 @@ pub fn windows(bucket: &Object<Bucket>, now: Timestamp) -> Result<Windows, Throw
     })
 }
 
-pub fn of_int(int: i64) -> Zval {
-    Number::Int(int).to_zval()
-}
-
 /// Returns the integer that a method of a date object returns.
 pub fn int(object: Obj<'_>, method: &str) -> Result<i64, Thrown> {
-    let answer = invoke::method(object, method, &mut [])?;
-    match value::as_number(&answer) {
+    integer(&invoke::method(object, method, &mut [])?)
+}
+
+fn integer(value: &Kept) -> Result<i64, Thrown> {
+    match value::as_number(value) {
         Some(Number::Int(int)) => Ok(int),
         _ => Err(Thrown),
     }
 }
 
-/// Returns the local year, month and day of a date object.
-fn date(object: Obj<'_>) -> Result<[i64; 3], Thrown> {
-    let text = invoke::method(object, "format", &mut [value::of_bytes(b"Y,n,j")])?;
+/// Returns the local numbers of a date object in this format, in which commas separate them.
+fn numbers<const N: usize>(object: Obj<'_>, format: &[u8]) -> Result<[i64; N], Thrown> {
+    let text = invoke::method(object, "format", &mut [value::of_bytes(format)])?;
     let text = std::str::from_utf8(value::bytes(&text)).map_err(|_| Thrown)?;
-    let mut numbers = text.split(',').map(|number| number.parse().ok());
-    let mut next = || numbers.next().flatten().ok_or(Thrown);
-    Ok([next()?, next()?, next()?])
+    let mut numbers = [0; N];
+    for (into, number) in numbers.iter_mut().zip(text.split(',')) {
+        *into = number.parse().map_err(|_| Thrown)?;
+    }
+    Ok(numbers)
 }
 
 /// Returns the date, or the last day of the month if the month has fewer days.

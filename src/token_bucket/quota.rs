@@ -4,7 +4,7 @@
 //! those of `TokenBucket`, except the constructor and `window()`.
 
 use super::bucket::{Bucket, derive, set_property};
-use super::calendar::{self, ANCHOR, Calendar, PERIOD, Period, int, of_int};
+use super::calendar::{self, ANCHOR, Calendar, PERIOD, Period, int};
 use super::plan::{IDENTIFIER, storage_of};
 use crate::exceptions::Origin;
 use crate::{classes, storage};
@@ -54,7 +54,7 @@ fn anchor(call: &Call<'_>) -> Result<Kept, Thrown> {
         let text = value::of_bytes(DEFAULT_ANCHOR);
         return invoke::named("date_create_immutable", &mut [text]);
     }
-    let anchor = call.object_of_foreign(5, "datetimeinterface")?;
+    let anchor = call.object_of_foreign(5, "DateTimeInterface")?;
     invoke::named("DateTimeImmutable::createFromInterface", &mut [anchor])
 }
 
@@ -67,14 +67,14 @@ pub fn window(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let now = if call.count() < 1 || value::kind(call.arg(1)) == IS_NULL {
         (storage.unix_time().0 / TICKS_PER_SECOND).cast_signed()
     } else {
-        let at = call.object_of_foreign(1, "datetimeinterface")?;
+        let at = call.object_of_foreign(1, "DateTimeInterface")?;
         int(value::object(&at).ok_or(Thrown)?, "gettimestamp")?
     };
     let [_, start, end, _] = calendar::starts(bucket, now)?;
     let anchor = bucket.copy_declared(ANCHOR);
     let object = value::object(&anchor).ok_or(Thrown)?;
-    let instant = |seconds| invoke::method(object, "settimestamp", &mut [of_int(seconds)]);
-    let window = [instant(start)?.into_zval(), instant(end)?.into_zval()];
+    let instant = |seconds| calendar::date(object, seconds).map(Kept::into_zval);
+    let window = [instant(start)?, instant(end)?];
     *result = value::of_list(window).ok_or(Thrown)?;
     Ok(())
 }

@@ -146,6 +146,56 @@ final class Contract
         $this->is([true, 0.0], [$bucket->consume(0), $bucket->peek()->remaining], 'a refused charge takes nothing');
     }
 
+    private function quotas_count_in_windows(): void
+    {
+        // The window began yesterday and ends in a year.
+        $anchor = new DateTimeImmutable('-1 day');
+        $quota = fn (string $name, int $limit) => new TokenBucket\Quota($this->storage, $name, $limit, TokenBucket\Period::Year, $anchor);
+        $name = $this->name();
+        $used = $quota($name, 5);
+        $fresh = $used->peek();
+        $this->is([true, 5.0, 5.0, 0.0, 'granted'], [
+            $fresh->allowed, $fresh->remaining, $fresh->capacity, $fresh->retryAfter, $fresh->reason,
+        ], 'a fresh quota');
+        $granted = $used->attempt(2);
+        $this->is([true, 3.0], [$granted->allowed, $granted->remaining], '2 of 5');
+        $denied = $used->attempt(4);
+        $this->is([false, 3.0, 'insufficient_tokens'], [$denied->allowed, $denied->remaining, $denied->reason], '4 of 3');
+        $this->is($denied->retryAfter, $denied->resetAfter, 'the end of the window');
+        $this->is(true, $denied->retryAfter > 300 * 86400, "it is far: $denied->retryAfter");
+        $this->is([true, false], [$used->consume(3), $used->consume()], 'the rest');
+        $this->is([0.0, 15.0], [$used->peek()->remaining, $quota($name, 20)->peek()->remaining], 'another limit');
+        $used->refund(2);
+        $this->is([2.0, true, false], [$used->peek()->remaining, $used->consume(2), $used->consume()], 'refunded');
+        $used->reset();
+        $this->is(5.0, $used->peek()->remaining, 'reset');
+        $this->is(-3.0, $used->charge(8)->remaining, 'charged');
+        $this->is([1.0, 0.0], [$used->settle(8, 4)->remaining, $used->settle(0, 1)->remaining], 'settled');
+        $this->is(['exceeds_capacity', INF], [$used->attempt(6)->reason, $used->attempt(6)->retryAfter], 'too much');
+        $this->is(true, str_contains(thrown(fn () => $used->reserve()), 'LogicException'), 'reserve()');
+        $used->refund(1000);
+        $this->is(5.0, $used->peek()->remaining, 'a refund of all');
+    }
+
+    private function quotas_beside_buckets(): void
+    {
+        $anchor = new DateTimeImmutable('-1 day');
+        $month = new TokenBucket\Quota($this->storage, $this->name(), 3, TokenBucket\Period::Year, $anchor);
+        $bucket = $this->bucket($this->name());
+        $memory = new TokenBucket(new TokenBucketStorageMemory, 'last', 1, 0.001);
+        foreach ([['month' => $month, 'bucket' => $bucket], ['bucket' => $bucket, 'month' => $month]] as $both) {
+            $this->is(true, TokenBucket::attemptAll($both)->allowed, 'both');
+            $denied = TokenBucket::attemptAll($both, 3);
+            $this->is([false, 'month'], [$denied->allowed, $denied->refusedBy], 'neither');
+        }
+        $this->is([1.0, 8.0], [$month->peek()->remaining, $bucket->peek()->remaining], 'left');
+        $memory->consume();
+        $this->is(false, TokenBucket::attemptAll([$month, $bucket, $memory])->allowed, 'another storage denies');
+        $this->is([1.0, 8.0], [$month->peek()->remaining, $bucket->peek()->remaining], 'all was given back');
+        $each = TokenBucket::attemptEach(['a' => $month, 'b' => $month, 'c' => $bucket]);
+        $this->is([true, false, true], array_values(array_map(fn ($decision) => $decision->allowed, $each)), 'each');
+    }
+
     private function reservations(): void
     {
         $bucket = $this->bucket($this->name());
