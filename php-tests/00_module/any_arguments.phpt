@@ -33,4 +33,6 @@ TokenBucket\Compat\RateExceededException
 TokenBucket\Compat\RateLimiter
 TokenBucket\Decision
 TokenBucket\OnFailure
+TokenBucket\Period
+TokenBucket\Quota
 TokenBucket\StorageException

@@ -22,7 +22,9 @@ TokenBucket\ConcurrencyLimit
 TokenBucket\Decision
 TokenBucket\Exception
 TokenBucket\OnFailure
+TokenBucket\Period
 TokenBucket\Permit
+TokenBucket\Quota
 TokenBucket\Reservation
 TokenBucket\StorageException
 TokenBucket\metrics
