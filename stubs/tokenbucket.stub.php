@@ -278,7 +278,7 @@ namespace {
          * @throws LogicException over a storage that is written in PHP, and for a class that
          *     overrides _bootstrap()
          * @throws ValueError if two buckets have one storage and one identifier, but different
-         *     quotas
+         *     limits
          * @param non-empty-array<TokenBucket|array{0: TokenBucket, 1: int|float, 2?: int|float}> $buckets the buckets;
          *     the decision's refusedBy is a key of this array
          * @param int|float $tokens the tokens of each bucket that has no number of its own
@@ -600,7 +600,8 @@ namespace {
         /**
          * Deletes the rows of full buckets, a hundred at a time. A full bucket needs no row.
          *
-         * @param float $full_microtime seconds in which the largest bucket of the table is refilled
+         * @param float $full_microtime seconds in which the largest bucket of the table is
+         *     refilled. With quotas, at least the length of the longest window
          * @return int the number of deleted rows
          */
         public function purge(float $full_microtime): int {}
@@ -754,7 +755,7 @@ namespace TokenBucket {
     enum OnFailure
     {
         /**
-         * Buckets of the same quota in this host's shared memory decide. On H hosts this admits up
+         * Buckets of the same limit in this host's shared memory decide. On H hosts this admits up
          * to H times the limit.
          */
         case Local;
@@ -1016,7 +1017,7 @@ namespace TokenBucket {
          * @param string $reason if it is empty, 'granted' or 'insufficient_tokens'
          * @param bool $fallback true if the failure policy decided
          * @param int|string|null $refusedBy the array key of the bucket that refused
-         * @param ?string $unit the unit of the quota: printable ASCII
+         * @param ?string $unit the unit of the limit: printable ASCII
          * @throws ValueError if a number is NAN, if $remaining exceeds $capacity, if another number
          *     is negative, or if $unit contains other characters
          */

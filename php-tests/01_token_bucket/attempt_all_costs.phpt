@@ -64,7 +64,7 @@ denied insufficient_tokens remaining=2000.0 capacity=5000.0 retryAfter=20.0 rese
 0.0
 'second'
 -- several quotas of one identifier --
-ValueError: TokenBucket::attemptAll(): Argument #1 ($buckets) must not contain buckets that have one storage and one identifier, but different quotas
+ValueError: TokenBucket::attemptAll(): Argument #1 ($buckets) must not contain buckets that have one storage and one identifier, but different limits
 true
 true
 -- invalid elements take nothing --

@@ -35,7 +35,8 @@ final class NaiveCalendar
         return $instant;
     }
 
-    /** Returns the dates on which windows begin, in years around an instant. The anchor is 2024-01-31. */
+    /** Returns the dates on which windows begin, in years around an instant. The anchor is
+    2024-01-31. */
     public function dates(Period $period, int $instant): array
     {
         $year = (int) gmdate('Y', $instant);

@@ -79,7 +79,7 @@ ValueError: TokenBucket::charge(): Argument #1 ($tokens) must not charge a windo
 ValueError: TokenBucket::attempt(): Argument #1 ($tokens) must be greater than or equal to 0
 ValueError: TokenBucket::charge(): Argument #1 ($tokens) must be finite
 -- two quotas on one identifier --
-ValueError: TokenBucket::attemptAll(): Argument #1 ($buckets) must not contain buckets that have one storage and one identifier, but different quotas
+ValueError: TokenBucket::attemptAll(): Argument #1 ($buckets) must not contain buckets that have one storage and one identifier, but different limits
 -- no subclass, no serialization --
 true
 Exception: Serialization of 'TokenBucket\Quota' is not allowed

@@ -91,7 +91,8 @@ foreach ($stores as $name => $storage) {
         }
         [$right, $other, $told] = $found;
         if ($name === 'memcached') {
-            // The host ahead gets the next window, and the other one waits until its clock is there.
+            // The host ahead gets the next window, and the other one waits until its clock is
+            // there.
             check([$right, $other] === [1, LIMIT], "$name: " . json_encode($found));
         } else {
             check([$right, $other] === [LIMIT / 2, LIMIT / 2], "$name: " . json_encode($found));

@@ -135,7 +135,7 @@ impl<'k> Calls<'_, 'k> {
             return Err(throw::argument_value(
                 1,
                 "must not contain buckets that have one storage and one identifier, but different \
-                 quotas",
+                 limits",
             ));
         }
         Ok(())

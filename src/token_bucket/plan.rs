@@ -132,8 +132,8 @@ impl Memo {
     }
 
     /// Derives a plan from `source`, whose identifier as a string is `identifier`. `quota` returns
-    /// its quota for a storage of a grain. Puts the plan into `place`. Returns the values that the old plan held,
-    /// because their release may run PHP code. Runs no PHP code itself.
+    /// its quota for a storage of a grain. Puts the plan into `place`. Returns the values that the
+    /// old plan held, because their release may run PHP code. Runs no PHP code itself.
     ///
     /// # Errors
     /// Throws `ValueError` for an invalid capacity or rate, and `Error` for a missing storage.

@@ -12,11 +12,11 @@ final class BatchEntry
 
     public function __construct(private readonly Home $home, private readonly string $key, public readonly Quota $quota) {}
 
-    /** @throws \ValueError if the questions have different quotas */
+    /** @throws \ValueError if the questions have different limits */
     public function add(int|string $key, Question $question): void
     {
         if (!$question->quota->equals($this->quota)) {
-            throw (new Argument('TokenBucket::attemptAll', 1, 'buckets'))->invalid('must not contain buckets that have one storage and one identifier, but different quotas');
+            throw (new Argument('TokenBucket::attemptAll', 1, 'buckets'))->invalid('must not contain buckets that have one storage and one identifier, but different limits');
         }
         $this->steps[$key] = $question->step;
     }

@@ -34,7 +34,7 @@ use gcra::key::KeyHasher;
 use std::marker::PhantomData;
 
 /// The layout version. Every change of the meaning of a segment's bytes raises this number.
-pub const VERSION: u64 = 8;
+pub const VERSION: u64 = 9;
 /// The number of lines in a page. Segments that differ by a page of lines differ in size.
 const PAGE_OF_LINES: usize = 64;
 /// The greatest number of pages of lines (256 GiB). Line numbers have 32 bits.
@@ -232,6 +232,12 @@ impl<V: Variant> Host<V> {
     #[must_use]
     pub const fn slots(&self) -> &SharedMemory<V> {
         &self.slots
+    }
+
+    /// Returns the store in shared memory, for a test that changes it.
+    #[cfg(test)]
+    pub(crate) const fn slots_mut(&mut self) -> &mut SharedMemory<V> {
+        &mut self.slots
     }
 
     /// Returns the breakers of remote stores.

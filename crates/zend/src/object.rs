@@ -153,8 +153,8 @@ impl<T: State> Object<T> {
         self.slot(index).copy()
     }
 
-    /// Returns property slot number `index` of a subclass that is declared by the extension. Returns
-    /// `None` if the object's class has fewer properties.
+    /// Returns property slot number `index` of a subclass that is declared by the extension.
+    /// Returns `None` if the object's class has fewer properties.
     fn declared_slot(&self, index: usize) -> Option<Val<'_>> {
         let object = self.zend();
         // SAFETY: every object has a class, and slots for all properties that it declares. The slot

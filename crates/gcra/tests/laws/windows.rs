@@ -98,9 +98,9 @@ struct Counted {
 }
 
 impl Counted {
-    /// Returns the tokens that were taken in `window`, or `None` if a later window has begun. If all
-    /// tokens of the next window were given back, the state is the end of this one, as if it had
-    /// been charged to its end.
+    /// Returns the tokens that were taken in `window`, or `None` if a later window has begun. If
+    /// all tokens of the next window were given back, the state is the end of this one, as if it
+    /// had been charged to its end.
     fn used_in(self, window: usize, calendar: &Calendar) -> Option<u64> {
         if self.window <= window {
             return Some(if self.window == window { self.used } else { 0 });

@@ -47,7 +47,8 @@ struct SlotChange<'a, 'k, S> {
 }
 
 impl<'a, 'k, S: Slots> SlotChange<'a, 'k, S> {
-    /// Returns the change for the tickets on one bucket. `step` is their sum. It is not decided yet.
+    /// Returns the change for the tickets on one bucket. `step` is their sum. It is not decided
+    /// yet.
     fn new(tickets: &'a [Ticket<'k>], slots: S, step: Step) -> Self {
         Self {
             tickets,

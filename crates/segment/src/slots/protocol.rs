@@ -285,8 +285,8 @@ pub fn take_found<S: Slots>(slots: &S, step: &Step) -> (Outcome, Option<(usize, 
     )
 }
 
-/// Undoes a granted step. `outcome` and `before` are the results of [`take_found`]. `windows` is the
-/// window from which the step took tokens, if its refill is windows.
+/// Undoes a granted step. `outcome` and `before` are the results of [`take_found`]. `windows` is
+/// the window from which the step took tokens, if its refill is windows.
 ///
 /// While no other process has changed the record, this restores the record as it was before. If
 /// that was no record, the slot is emptied. Otherwise this gives back the tokens as [`refund`]

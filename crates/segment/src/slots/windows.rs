@@ -71,3 +71,93 @@ impl<V: Variant> SharedMemory<V> {
         protocol::uncount(&self.slots(key.hash), cost, self.shifted(windows));
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::host::{Host, Settings, lines};
+    use crate::memory::Segment;
+    use crate::slots::word::Word;
+    use gcra::{Put, Ticks};
+
+    const HOUR: Ticks = 3600 * TICKS_PER_SECOND;
+
+    /// Returns a store in whose segment the clocks differ by `set` ticks more than they do now.
+    fn store(set: i64) -> Host {
+        let settings = Settings {
+            lines: lines(1),
+            diagnostics: false,
+            evict: false,
+        };
+        let mut host: Host = Host::new(settings, Segment::private).unwrap();
+        host.slots_mut().difference += set;
+        host
+    }
+
+    /// Returns a step for one of two tokens in a window that ends `left` ticks from now.
+    fn step(left: Ticks) -> Step {
+        let windows = Windows {
+            start: unix_time() + left - HOUR,
+            lengths: [3600; 3],
+        };
+        Step {
+            refill: Refill::Windows(windows),
+            ..Step::new(1000, 2000)
+        }
+    }
+
+    /// Returns the instant from which the only record of the store is full.
+    fn full_at(host: &Host) -> Timestamp {
+        let words = host.slots().words();
+        let word = words.into_iter().find(|&word| word != Word::EMPTY);
+        word.unwrap().full_at()
+    }
+
+    #[test]
+    fn a_wall_clock_that_was_set_neither_frees_nor_keeps_a_slot() {
+        for set in [
+            0,
+            HOUR.cast_signed(),
+            -HOUR.cast_signed(),
+            1 << 57,
+            -(1 << 57),
+        ] {
+            let host = store(set);
+            let key = host.slots().hasher().key(b"id");
+            let before = boot_clock();
+            let step = step(HOUR / 2);
+            let outcome = host.slots().run(key, &step, None);
+            assert!(outcome.granted());
+            let Refill::Windows(windows) = step.refill else {
+                unreachable!()
+            };
+            assert_eq!(outcome.empty_at, windows.start + 1000, "{set}");
+            let full_at = full_at(&host);
+            let after = boot_clock();
+            // A window can begin long after the clock of the segment. Then its slot is free only
+            // when that clock is there.
+            assert!(full_at >= before + HOUR / 2 - TICKS_PER_SECOND, "{set}");
+            // A lifetime is rounded up by a thousandth, and by a second.
+            let rounding = (HOUR + set.unsigned_abs()) / 1000 + 2 * TICKS_PER_SECOND;
+            assert!(
+                full_at <= after + HOUR / 2 + rounding || set < -HOUR.cast_signed(),
+                "{set}"
+            );
+            assert!(host.slots().run(key, &step, None).granted());
+            assert!(!host.slots().run(key, &step, None).granted());
+        }
+    }
+
+    #[test]
+    fn an_undo_finds_its_window_in_slots() {
+        let host = store(HOUR.cast_signed());
+        let key = host.slots().hasher().key(b"id");
+        let step = step(HOUR / 2);
+        let taken = host.slots().run(key, &step, None);
+        assert!(host.slots().run(key, &step, None).granted());
+        host.slots().put(key, &Put::undo(&step, taken.empty_at));
+        assert!(host.slots().run(key, &step, None).granted());
+        assert!(!host.slots().run(key, &step, None).granted());
+    }
+}
