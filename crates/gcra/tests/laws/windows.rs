@@ -134,8 +134,8 @@ enum Way {
     FirstHit,
 }
 
-/// What a history showed: the greatest number of tokens by which the grants in a window exceeded
-/// the limit, and the number of calls that were denied although tokens were left.
+/// The findings about a history: the greatest number of tokens by which the grants in a window
+/// exceeded the limit, and the number of calls that were denied although tokens were left.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Judged {
     excess: i64,

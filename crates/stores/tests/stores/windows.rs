@@ -119,7 +119,7 @@ fn every_window_is_the_steps_own() {
             }
             let max_wait = [0, 0, 0, HOUR / 4][usize::try_from(below(4)).unwrap()];
             let step = Step {
-                max_wait,
+                max_wait: max_wait.cast_signed(),
                 dry: below(4) == 0,
                 ..take(below(LIMIT + 1), mine)
             };
