@@ -126,6 +126,8 @@ final class DocumentServers
             case 'redis.example':
                 $server = RedisServer::start();
                 $commands = ['+eval', '+evalsha', '+get', '+set', '+pttl', '+time', '+select', '+auth', '+ping'];
+                // A document names more for concurrency limits.
+                array_push($commands, '+pexpire', '+zadd', '+zcard', '+zrangebyscore', '+zrem', '+zremrangebyscore', '+zscore');
                 $server->command('ACL', 'SETUSER', 'limiter', 'on', '>secret', '~tokenbucket:*', '-@all', ...$commands);
                 $this->address($name, 6379, $server->port);
                 break;
