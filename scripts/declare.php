@@ -324,7 +324,7 @@ function declared(array $classes, array $functions): string
     $infos = array_map(infos(...), $all);
     $names = array_map(fn($function) => static_name($function->name), $all);
     $texts = array_map(fn($it) => implode(', ', $it), $infos);
-    $signatures = shared($texts, $names);
+    $signatures = array_unique(shared($texts, $names));
     $distinct = array_combine($texts, $infos);
     $used = array_merge(...array_map(fn($it) => array_slice($it, 1), array_values($distinct)));
     $named = fn($parameter) => static_name(preg_replace('/^\w+\(c"(\w+)".*/', '$1', $parameter));

@@ -19,6 +19,7 @@ pub static QUOTA: Class = Class::new(c"TokenBucket\\Quota");
 pub static ON_FAILURE: Class = Class::new(c"TokenBucket\\OnFailure");
 pub static STORAGE_EXCEPTION: Class = Class::new(c"TokenBucket\\StorageException");
 pub static RESERVATION: Class = Class::new(c"TokenBucket\\Reservation");
+pub static LOCKOUT: Class = Class::new(c"TokenBucket\\Lockout");
 pub static CONCURRENCY_LIMIT: Class = Class::new(c"TokenBucket\\ConcurrencyLimit");
 pub static PERMIT: Class = Class::new(c"TokenBucket\\Permit");
 pub static DECISION: Class = Class::new(c"TokenBucket\\Decision");

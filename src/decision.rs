@@ -41,10 +41,18 @@ const BESIDE_TOKENS: [&[u8]; 4] = [
 /// The seconds after which it makes sense to ask for a permit again.
 const PERMIT_RETRY: f64 = 1.0;
 
-/// The quota, the decision and the ticks of the floor that the object was made from. `None` for a
-/// decision on permits, and for one that PHP code has made.
+/// The origin of the object. `None` for a decision on permits, and for one that PHP code has made.
 #[derive(Clone, Copy, Debug)]
-pub struct DecisionState(Option<(Quota, Decision, Ticks)>);
+pub struct DecisionState(Option<Origin>);
+
+/// The values that header fields need, in addition to the properties.
+#[derive(Clone, Copy, Debug)]
+enum Origin {
+    /// The quota, the decision and the ticks of the floor.
+    Bucket(Quota, Decision, Ticks),
+    /// A lockout: the ticks until its next attempt, or until its failures are forgotten.
+    Lockout(Ticks),
+}
 
 impl State for DecisionState {
     const SLOTS: usize = PROPERTIES.len();
@@ -140,7 +148,7 @@ pub fn to_object(quota: &Quota, decision: &Decision) -> Zval {
 pub fn to_object_beside_memory(quota: &Quota, decision: &Decision, floor: Ticks) -> Zval {
     let properties = Properties::of(quota, decision, Zval::null());
     instantiate_beside_memory(
-        DecisionState(Some((*quota, *decision, floor))),
+        DecisionState(Some(Origin::Bucket(*quota, *decision, floor))),
         properties.values(),
     )
 }
@@ -150,7 +158,7 @@ pub fn to_object_beside_memory(quota: &Quota, decision: &Decision, floor: Ticks)
 pub fn above(quota: &Quota, decision: &Decision, floor: Ticks, refused_by: Zval) -> Zval {
     let properties = Properties::of(quota, decision, refused_by);
     instantiate_with(
-        DecisionState(Some((*quota, *decision, floor))),
+        DecisionState(Some(Origin::Bucket(*quota, *decision, floor))),
         properties.values(),
     )
 }
@@ -196,6 +204,28 @@ pub fn deny_permit(decision: &Zval, denial: Option<Denial>) {
         object.set_property(3, value::of_float(PERMIT_RETRY));
         object.set_property(5, reason.to_zval());
     }
+}
+
+/// Returns the PHP object for a decision of a lockout after `attempts`. `next` are the ticks until
+/// its next attempt, or until its failures are forgotten.
+pub fn of_lockout(attempts: u64, decision: &Decision, next: Ticks) -> Zval {
+    // States keep instants in microseconds, so a part of one is rounding.
+    let seconds = |ticks: Ticks| seconds::from_ticks(ticks.next_multiple_of(TICKS_PER_MICROSECOND));
+    let properties = Properties {
+        allowed: decision.allowed(),
+        remaining: decision.remaining as f64,
+        capacity: attempts as f64,
+        retry_after: decision.retry_after.map_or(f64::INFINITY, seconds),
+        reset_after: seconds(decision.reset_after),
+        reason: REASONS[decision.verdict.number()].to_zval(),
+        fallback: decision.fallback,
+        refused_by: Zval::null(),
+        unit: Zval::null(),
+    };
+    instantiate_with(
+        DecisionState(Some(Origin::Lockout(next))),
+        properties.values(),
+    )
 }
 
 /// Converts a time of `ticks` to seconds. Subtracts the time that rounding the time per token has
@@ -335,8 +365,13 @@ pub fn headers(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let policy = quoted(policy).ok_or_else(|| throw::argument_value(1, ONLY_ASCII))?;
     let object = call.this::<DecisionState>();
     let fields = match &**object {
-        DecisionState(Some((quota, decision, 0))) => Fields::of_decision(quota, decision),
-        DecisionState(Some((quota, decision, floor))) => Fields::above(quota, decision, *floor),
+        DecisionState(Some(Origin::Bucket(quota, decision, 0))) => {
+            Fields::of_decision(quota, decision)
+        }
+        DecisionState(Some(Origin::Bucket(quota, decision, floor))) => {
+            Fields::above(quota, decision, *floor)
+        }
+        DecisionState(Some(Origin::Lockout(next))) => Fields::of_lockout(object, *next),
         DecisionState(None) => Fields::of_properties(object),
     };
     let mut table = Array::new();
@@ -443,6 +478,16 @@ impl Fields {
             reset: fields.reset.map(|_| quota.whole_seconds(reset)),
             ..fields
         }
+    }
+
+    /// Returns the numbers of a decision of a lockout, which has no window.
+    fn of_lockout(object: &Object<DecisionState>, next: Ticks) -> Self {
+        Self {
+            window: None,
+            reset: Some(whole_seconds(seconds::from_ticks(next))),
+            ..Self::of_properties(object)
+        }
+        .beside_tokens(BESIDE_TOKENS.contains(&value::bytes(&object.copy_property(5))))
     }
 
     /// Returns the numbers of a decision that PHP code has made. The time per token follows from

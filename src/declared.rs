@@ -13,8 +13,8 @@ use zend::declare::{
 };
 use crate::{
     classes, compat::client_throttle, compat::leaky_bucket, compat::minute_window,
-    compat::rate_limiter, concurrency::limit, concurrency::permit, decision, metrics, status,
-    storage::interface, storage::memcached, storage::memory, storage::pdo, storage::redis,
+    compat::rate_limiter, concurrency::limit, concurrency::permit, decision, lockout, metrics,
+    status, storage::interface, storage::memcached, storage::memory, storage::pdo, storage::redis,
     storage::shared_memory, token_bucket, token_bucket::quota, token_bucket::reservation,
 };
 
@@ -56,7 +56,7 @@ pub static FUNCTIONS: Entries = Entries(&[
 ]);
 
 /// The classes, each after the classes and interfaces that it extends or implements.
-pub static CLASSES: [(&Class, Declaration); 22] = [
+pub static CLASSES: [(&Class, Declaration); 23] = [
     (&classes::TOKEN_BUCKET_STORAGE, Declaration {
         kind: Kind::Interface,
         methods: Entries(&[
@@ -289,6 +289,28 @@ pub static CLASSES: [(&Class, Declaration); 22] = [
             entry(c"__construct", PRIVATE, method!(reservation::construct), PREPARE),
             entry(c"wait", PUBLIC, method!(reservation::wait), RESET),
             entry(c"cancel", PUBLIC, method!(reservation::cancel), RESET), END,
+        ]),
+        ..Declaration::EMPTY
+    }),
+    (&classes::LOCKOUT, Declaration {
+        flags: FINAL | NO_DYNAMIC_PROPERTIES | NOT_SERIALIZABLE,
+        state: Some(Class::carry::<lockout::Lockout>),
+        properties: &[
+            ReadOnly(c"storage", PRIVATE, Type::class(c"TokenBucketStorage")),
+            ReadOnly(c"identifier", PRIVATE, Type::STRING),
+        ],
+        methods: Entries(&[
+            entry(c"__construct", PUBLIC, method!(lockout::construct), &[
+                returns(2, Type::NONE), STORAGE, required(c"identifier", Type::STRING),
+                optional(c"attempts", Type::INT, c"5"), optional(c"block", Type::FLOAT, c"900.0"),
+                optional(c"factor", Type::FLOAT, c"2.0"),
+                optional(c"maxBlock", Type::FLOAT, c"86400.0"),
+            ]),
+            entry(c"attempt", PUBLIC, method!(lockout::attempt),
+                &[returns(0, Type::class(c"TokenBucket\\Decision"))]),
+            entry(c"peek", PUBLIC, method!(lockout::peek),
+                &[returns(0, Type::class(c"TokenBucket\\Decision"))]),
+            entry(c"succeed", PUBLIC, method!(lockout::succeed), RESET), END,
         ]),
         ..Declaration::EMPTY
     }),

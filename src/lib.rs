@@ -20,6 +20,7 @@ mod attached;
 mod exceptions;
 mod guard;
 mod ini;
+mod lockout;
 mod log;
 mod metrics;
 mod phpinfo;

@@ -823,6 +823,78 @@ namespace TokenBucket {
     }
 
     /**
+     * Allows some attempts, and then blocks for longer and longer: for passwords and other guesses.
+     *
+     * Call attempt() before the password is verified, and succeed() if it is right. So parallel
+     * guesses cannot all pass a check. Each block ends with one attempt. Each further failure makes
+     * the next block longer by $factor, up to $maxBlock. A denial changes nothing, so it never
+     * extends a block. After $maxBlock without an attempt, the failures are forgotten.
+     *
+     * Use an identifier that succeed() may forget: the account, or the account and the network. A
+     * network alone needs a bucket that a success refunds, because many clients may share it.
+     *
+     * Lockouts work in shared memory, in TokenBucketStorageMemory, on Redis and on memcached. While
+     * the server fails, OnFailure::Local is the lockout of this host, Allow allows each attempt,
+     * and Deny denies it. A lockout uses no denial cache. In shared memory, a wrong password keeps
+     * a slot for $maxBlock.
+     *
+     * @implementation lockout::Lockout
+     * @strict-properties
+     * @not-serializable
+     */
+    final class Lockout
+    {
+        private readonly \TokenBucketStorage $storage;
+
+        private readonly string $identifier;
+
+        /**
+         * Creates the object. Contacts no storage.
+         *
+         * @param string $identifier any bytes, any length. A bucket of this name is independent
+         * @param int $attempts the failures that begin the first block: 1 to 512
+         * @param float $block seconds of the first block: greater than 0, less than 36 years
+         * @param float $factor the factor of each further block: 1 or more
+         * @param float $maxBlock seconds of the longest block: greater than 0, less than 36 years
+         * @throws \ValueError if a number is out of range
+         */
+        public function __construct(
+            \TokenBucketStorage $storage,
+            string $identifier,
+            int $attempts = 5,
+            float $block = 900.0,
+            float $factor = 2.0,
+            float $maxBlock = 86400.0
+        ) {}
+
+        /**
+         * Counts an attempt, unless the lockout is in a block.
+         *
+         * The reason of a denial is 'locked_out', and retryAfter is the rest of the block.
+         * remaining are the attempts before the next block. capacity is $attempts. resetAfter is
+         * the time after which the failures are forgotten.
+         *
+         * @throws \LogicException over a database and over a storage that is written in PHP
+         */
+        public function attempt(): Decision {}
+
+        /**
+         * Returns the decision that attempt() would return now, and counts nothing. remaining are
+         * the attempts before the next block.
+         *
+         * @throws \LogicException as attempt() does
+         */
+        public function peek(): Decision {}
+
+        /**
+         * Forgets the failures, also those of this host's own lockout.
+         *
+         * @throws \LogicException as attempt() does
+         */
+        public function succeed(): void {}
+    }
+
+    /**
      * Limits how many permits of an identifier are held at once, on all processes that share the
      * storage.
      *
@@ -983,7 +1055,8 @@ namespace TokenBucket {
 
         /**
          * 'granted', 'insufficient_tokens', 'exceeds_capacity', 'below_floor',
-         * 'too_many_concurrent', 'contended', 'table_full', 'unavailable' or 'interrupted'.
+         * 'too_many_concurrent', 'locked_out', 'contended', 'table_full', 'unavailable' or
+         * 'interrupted'.
          */
         public readonly string $reason;
 

@@ -21,6 +21,7 @@ TokenBucket\Compat\RateLimiter
 TokenBucket\ConcurrencyLimit
 TokenBucket\Decision
 TokenBucket\Exception
+TokenBucket\Lockout
 TokenBucket\OnFailure
 TokenBucket\Period
 TokenBucket\Permit

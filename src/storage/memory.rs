@@ -60,6 +60,15 @@ impl Storage for Object<MemoryStorage> {
         Ok(Sourced::by_store(()))
     }
 
+    fn update(
+        &self,
+        key: Key<'_>,
+        lifetime: Ticks,
+        decide: &dyn Fn(Timestamp, Timestamp) -> Outcome,
+    ) -> Option<Outcome> {
+        Some(self.store.update(key, lifetime, decide))
+    }
+
     fn contains(&self, key: Key<'_>) -> Result<bool, Thrown> {
         Ok(self.store.contains(key))
     }

@@ -27,7 +27,7 @@ pub use permits::{Granted, Permit, Permits, Refusal, acquire_in_segment};
 pub use redis_client::{Unfit, is_client, storage_of};
 pub use remote::{RemoteStorage, StorageClass, remote, tell};
 pub use server_permits::{ServerPermit, Told, thrown};
-pub use shared_memory::{grants, take, take_here};
+pub use shared_memory::{grants, take, take_here, update_here};
 
 /// A function that returns the object as a storage, or `None` if it is of another class.
 type Recognise = fn(Obj<'_>) -> Option<&dyn Storage>;

@@ -67,6 +67,15 @@ impl Storage for Object<SharedMemoryStorage> {
         Ok(Sourced::by_store(raised.unwrap_or_else(unattached)))
     }
 
+    fn update(
+        &self,
+        key: Key<'_>,
+        lifetime: Ticks,
+        decide: &dyn Fn(Timestamp, Timestamp) -> Outcome,
+    ) -> Option<Outcome> {
+        Some(update_here(key, lifetime, decide))
+    }
+
     fn contains(&self, key: Key<'_>) -> Result<bool, Thrown> {
         Ok(attached::store().is_some_and(|store| store.contains(key)))
     }
@@ -161,6 +170,16 @@ pub fn take(key: Key<'_>, step: &Step, first: Option<Timestamp>) -> Outcome {
         Some(store) => store.take(key, step, first),
         None => unattached(),
     }
+}
+
+/// Does the same as [`Storage::update`] in this host's shared memory.
+pub fn update_here(
+    key: Key<'_>,
+    lifetime: Ticks,
+    decide: &dyn Fn(Timestamp, Timestamp) -> Outcome,
+) -> Outcome {
+    let updated = attached::store().map(|store| store.update(key, lifetime, decide));
+    updated.unwrap_or_else(unattached)
 }
 
 /// Returns the denial of every call while the segment is missing, which is only before the module

@@ -8,6 +8,7 @@
 pub mod charged;
 pub mod json_bucket;
 pub mod leaky_bucket;
+pub mod lockout;
 pub mod minutes;
 pub mod records;
 pub mod throttle;

@@ -64,7 +64,9 @@ pub fn retry_after(step: &Step, outcome: &Outcome) -> Option<Ticks> {
     match outcome.verdict {
         Verdict::Granted => Some(0),
         Verdict::Denied(denial) => match denial {
-            Denial::Insufficient | Denial::BelowFloor | Denial::Interrupted => Some(retry()),
+            Denial::Insufficient | Denial::BelowFloor | Denial::LockedOut | Denial::Interrupted => {
+                Some(retry())
+            }
             Denial::ExceedsCapacity => None,
             Denial::Contended | Denial::TableFull => Some(retry().max(CROWDED_RETRY)),
             Denial::Unavailable => Some(UNAVAILABLE_RETRY),

@@ -13,6 +13,7 @@ pub mod batch;
 pub mod clock;
 pub mod decision;
 pub mod key;
+pub mod lockout;
 pub mod memory_store;
 pub mod quota;
 pub mod refill;

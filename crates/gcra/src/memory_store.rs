@@ -147,4 +147,25 @@ impl MemoryStore {
             None => drop(records.remove(&key.hash)),
         }
     }
+
+    /// Replaces the state of the bucket by that of the outcome that `decide` returns for the state
+    /// and the instant. A bucket without a record has the state [`Timestamp::ZERO`]. The record
+    /// lives for `span` ticks after the instant in the state. Returns the outcome.
+    pub fn update(
+        &self,
+        key: Key<'_>,
+        span: Ticks,
+        decide: impl Fn(Timestamp, Timestamp) -> Outcome,
+    ) -> Outcome {
+        let mut records = self.records.borrow_mut();
+        let found = records.get(&key.hash).copied();
+        let state = found.map_or(Timestamp::ZERO, |record| record.empty_at);
+        let outcome = decide(state, self.now.get());
+        if outcome.empty_at != state {
+            let span = found.map_or(span, |record| record.span.max(span));
+            let empty_at = outcome.empty_at;
+            records.insert(key.hash, MemoryRecord { empty_at, span });
+        }
+        outcome
+    }
 }

@@ -83,7 +83,7 @@ pub enum Verdict {
 
 impl Verdict {
     /// Every verdict, in the order of [`Verdict::number`].
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Granted,
         Self::Denied(Denial::Insufficient),
         Self::Denied(Denial::ExceedsCapacity),
@@ -92,6 +92,7 @@ impl Verdict {
         Self::Denied(Denial::Unavailable),
         Self::Denied(Denial::Interrupted),
         Self::Denied(Denial::BelowFloor),
+        Self::Denied(Denial::LockedOut),
     ];
 
     /// Returns the place of the verdict in [`Verdict::ALL`].
@@ -116,6 +117,7 @@ impl Verdict {
                 Denial::Unavailable => "unavailable",
                 Denial::Interrupted => "interrupted",
                 Denial::BelowFloor => "below_floor",
+                Denial::LockedOut => "locked_out",
             },
         }
     }
@@ -145,6 +147,8 @@ pub enum Denial {
     /// The bucket holds that many tokens, but a grant would not leave the floor. A step never
     /// returns this. [`Step::reason`] tells it from [`Denial::Insufficient`].
     BelowFloor,
+    /// A lockout is in a block. A step never returns this.
+    LockedOut,
 }
 
 impl Step {

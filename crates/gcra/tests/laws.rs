@@ -21,6 +21,8 @@ mod floors;
 mod give_backs;
 #[path = "laws/history.rs"]
 mod history;
+#[path = "laws/lockouts.rs"]
+mod lockouts;
 #[path = "laws/model.rs"]
 mod model;
 #[path = "laws/periods.rs"]

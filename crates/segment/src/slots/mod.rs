@@ -159,6 +159,19 @@ impl<V: Variant> SharedMemory<V> {
         block::block(&self.slots(key.hash), step, pause)
     }
 
+    /// Replaces the state of the record by that of the outcome that `decide` returns for the state
+    /// and the instant. A missing record has the state [`Timestamp::ZERO`]. The slot is kept for
+    /// `lifetime` ticks after the instant in the state. Returns the outcome, or a denial if the
+    /// table has no slot.
+    pub fn update(
+        &self,
+        key: Key<'_>,
+        lifetime: Ticks,
+        decide: impl Fn(Timestamp, Timestamp) -> Outcome,
+    ) -> Outcome {
+        protocol::update(&self.slots(key.hash), Lifetime::covering(lifetime), decide)
+    }
+
     /// Reports whether the bucket has a record that is not full.
     #[must_use]
     pub fn contains(&self, key: Key<'_>) -> bool {

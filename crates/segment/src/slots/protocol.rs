@@ -11,7 +11,7 @@
 //! PENDING(K)       EMPTY            any caller of K that must give way          `validate`
 //! PENDING(K)       LIVE(K)          any caller of K, with its own tokens taken  `claim`
 //! LIVE(K)          LIVE(K)          any caller of K: a grant, a refund          `take`, `refund`
-//! LIVE(K)          LIVE(K)          a caller of K with a later state            `raise`
+//! LIVE(K)          LIVE(K)          a caller of K that raises or counts         `update`
 //! LIVE(K)          LIVE(K)          the caller of its last grant, to undo it    `undo`
 //! LIVE(K)          EMPTY            the same, if that grant made the record     `undo`
 //! LIVE(K)          LIVE(K), marked  a caller of K that was denied               `block`
@@ -527,8 +527,8 @@ fn change<S: Slots>(slots: &S, next: impl Fn(Word) -> Word) {
 /// age, the bucket will be empty in the future.
 pub fn bootstrap<S: Slots>(slots: &S, age: i64) {
     for tries in 0..S::Variant::PATIENCE {
-        let state = |now| empty_at(now, age);
-        if find(slots).is_some() || create(slots, Lifetime::UNKNOWN, state).is_some() {
+        let birth = |now| changed(empty_at(now, age), now);
+        if find(slots).is_some() || create(slots, Lifetime::UNKNOWN, birth).is_some() {
             return;
         }
         slots.pause(tries);
@@ -536,22 +536,38 @@ pub fn bootstrap<S: Slots>(slots: &S, age: i64) {
 }
 
 /// Moves the key's record forward to the state that `bound` returns for the current instant, or
-/// creates it in this state. Never moves a record back. Retries without limit, because a debt must
-/// not be forgotten. Denies and counts a refusal if no slot is available.
+/// creates it in this state. Never moves a record back. Denies and counts a refusal if no slot is
+/// available.
 pub fn raise<S: Slots>(
     slots: &S,
     lifetime: Lifetime,
     bound: impl Fn(Timestamp) -> Timestamp,
 ) -> Outcome {
+    update(slots, lifetime, |state, now| {
+        changed(state.max(bound(now)), now)
+    })
+}
+
+/// Replaces the state of the key's record by that of the outcome that `decide` returns for the
+/// state and the current instant. A missing record has the state [`Timestamp::ZERO`]. Retries
+/// without limit, because a debt must not be forgotten. Denies and counts a refusal if no slot is
+/// available.
+pub fn update<S: Slots>(
+    slots: &S,
+    lifetime: Lifetime,
+    decide: impl Fn(Timestamp, Timestamp) -> Outcome,
+) -> Outcome {
     let mut tries = 0;
     loop {
-        let outcome = match find(slots) {
-            None => create(slots, lifetime, &bound),
-            Some(record) => {
-                let now = slots.now();
-                let state = record.1.empty_at().max(bound(now));
-                write(slots, record, raised(state, now), lifetime).then_some(raised(state, now))
+        let outcome = if let Some(record) = find(slots) {
+            let outcome = decide(record.1.empty_at(), slots.now());
+            write(slots, record, outcome, lifetime).then_some(outcome)
+        } else {
+            let outcome = decide(Timestamp::ZERO, slots.now());
+            if outcome.empty_at == Timestamp::ZERO {
+                return outcome;
             }
+            create(slots, lifetime, |now| decide(Timestamp::ZERO, now))
         };
         if let Some(outcome) = outcome {
             return outcome;
@@ -562,14 +578,15 @@ pub fn raise<S: Slots>(
     }
 }
 
-/// Creates a record in the state that `state` returns for the current instant. Returns `None` if
-/// the caller must start again. Returns a denial and counts a refusal if no slot is available.
+/// Creates a record in the state of the outcome that `birth` returns for the current instant.
+/// Returns `None` if the caller must start again. Returns a denial and counts a refusal if no slot
+/// is available.
 fn create<S: Slots>(
     slots: &S,
     lifetime: Lifetime,
-    state: impl Fn(Timestamp) -> Timestamp,
+    birth: impl Fn(Timestamp) -> Outcome,
 ) -> Option<Outcome> {
-    let outcome = claim(slots, lifetime, |now| raised(state(now), now));
+    let outcome = claim(slots, lifetime, birth);
     if outcome.is_some_and(|outcome| !outcome.granted()) {
         count(slots, Event::Refused);
     }
@@ -577,7 +594,7 @@ fn create<S: Slots>(
 }
 
 /// Returns the outcome of a change that leaves the state `empty_at` at `now`.
-const fn raised(empty_at: Timestamp, now: Timestamp) -> Outcome {
+const fn changed(empty_at: Timestamp, now: Timestamp) -> Outcome {
     Outcome {
         verdict: Verdict::Granted,
         now,

@@ -402,6 +402,25 @@ fn a_raised_record_is_created_or_moves_forward() {
 }
 
 #[test]
+fn an_update_needs_a_slot_only_for_a_new_state() {
+    let update = |table: &Table, state: Timestamp| {
+        protocol::update(table, Lifetime::covering(100), |_, now| {
+            Outcome::denied(Denial::LockedOut, state, now)
+        })
+    };
+    let table = Table::new(&[]);
+    assert_eq!(update(&table, Timestamp::ZERO).empty_at, Timestamp::ZERO);
+    assert_eq!(table.events(), []);
+    let refused = update(&table, NOW + 5);
+    assert_eq!(refused.verdict, Verdict::Denied(Denial::TableFull));
+    let table = Table::new(&[(3, live(MINE, NOW - 50))]);
+    table.losses.set(3);
+    assert_eq!(update(&table, NOW + 5).empty_at, NOW + 5);
+    assert_eq!(table.records(), [(3, NOW + 5)]);
+    assert_eq!(table.events(), [(Event::Conflict, 3)]);
+}
+
+#[test]
 fn a_shard_counts_the_last_event_and_the_last_kind_of_decision() {
     let shard = Shard::default();
     shard.count(Event::Thrown);

@@ -1,0 +1,66 @@
+--TEST--
+Lockouts on Redis and memcached are exact between processes, and follow the failure policy
+--EXTENSIONS--
+pcntl
+pdo
+pdo_sqlite
+--INI--
+tokenbucket.failure_report=none
+--FILE--
+<?php
+require __DIR__ . '/outage.inc.php';
+
+use TokenBucket\Lockout;
+use TokenBucket\OnFailure;
+
+foreach (Store::each() as $store) {
+    $kind = $store->kind;
+    $lockout = fn (OnFailure $policy = OnFailure::Throw, string $identifier = 'alice', float $block = 900.0)
+        => new Lockout($store->storage($policy), $identifier, 5, $block);
+    // Parallel guesses cannot all pass.
+    $allowed = in_processes(8, fn () => count(array_filter(array_map(fn () => $lockout()->attempt()->allowed, range(1, 5)))));
+    check(array_sum($allowed) === 5, "$kind: " . json_encode($allowed));
+    $denied = $lockout()->attempt();
+    check([$denied->reason, round($denied->retryAfter, -1), $denied->remaining] === ['locked_out', 900.0, 0.0], "$kind: " . json_encode($denied));
+    check($lockout()->peek()->reason === 'locked_out', "$kind: peek()");
+    // The record belongs to no bucket, and a bucket of the name is another one.
+    check((new TokenBucket($store->storage(OnFailure::Throw), 'alice', 1, 1))->consume(), "$kind: a bucket");
+    $thrown = thrown(fn () => (new TokenBucket($store->storage(OnFailure::Throw), 'lockout:alice', 1, 1))->consume());
+    check(str_contains($thrown, 'does not hold a record'), "$kind: $thrown");
+    $lockout()->succeed();
+    $lockout()->succeed();
+    check([$lockout()->peek()->remaining, $lockout()->attempt()->remaining] === [5.0, 4.0], "$kind: succeed()");
+    // A short block ends with one attempt, and the next one is twice as long.
+    for ($i = 0, $short = $lockout(identifier: 'short', block: 0.01); $i < 5; $i++) {
+        $short->attempt();
+    }
+    while (!($next = $short->attempt())->allowed);
+    $denied = $short->peek();
+    check($next->remaining === 0.0 && $denied->retryAfter <= 0.02, "$kind: " . json_encode($denied));
+    // A key with other data.
+    check((new TokenBucket($store->storage(OnFailure::Throw), 'lockout:other', 1, 1))->consume(), "$kind: a bucket");
+    check(str_contains(thrown(fn () => $lockout(identifier: 'other')->attempt()), 'does not hold a record'), "$kind: other data");
+
+    for ($i = 0; $i < 3; $i++) {
+        $lockout()->attempt();
+    }
+    $store->server->kill();
+    // Local is the host's own lockout, which has seen no attempt.
+    foreach ([[OnFailure::Local, [5, 'locked_out']], [OnFailure::Allow, [7, 'granted']], [OnFailure::Deny, [0, 'unavailable']]] as [$policy, $expected]) {
+        $decisions = array_map(fn () => $lockout($policy)->attempt(), range(1, 7));
+        $found = [count(array_filter(array_column($decisions, 'allowed'))), end($decisions)->reason];
+        check($found === $expected && end($decisions)->fallback, "$kind: $policy->name " . json_encode($found));
+    }
+    check(str_starts_with(thrown(fn () => $lockout()->attempt()), 'TokenBucket\StorageException'), "$kind: Throw");
+    $lockout(OnFailure::Local)->succeed();
+    check($lockout(OnFailure::Local)->peek()->remaining === 5.0, "$kind: succeed() clears the host's own lockout");
+}
+$pdo = new TokenBucketStoragePDO(new PDO('sqlite::memory:'), 'limits');
+foreach (['attempt', 'peek', 'succeed'] as $method) {
+    echo thrown(fn () => (new Lockout($pdo, 'x'))->$method()), "\n";
+}
+?>
+--EXPECT--
+LogicException: TokenBucket\Lockout::attempt() needs a storage in shared memory, in memory, on Redis or on memcached
+LogicException: TokenBucket\Lockout::peek() needs a storage in shared memory, in memory, on Redis or on memcached
+LogicException: TokenBucket\Lockout::succeed() needs a storage in shared memory, in memory, on Redis or on memcached

@@ -1,0 +1,244 @@
+//! `TokenBucket\Lockout`: blocks after some failures, for longer and longer.
+//!
+//! In shared memory and in memory the state is a slot, as for a bucket, in a namespace of its own.
+//! Redis and memcached keep a record of its own. If they fail, the failure policy decides: `Local`
+//! is this host's own lockout.
+
+use crate::storage::{self, RemoteStorage, Storage, StorageClass};
+use crate::{attached, classes, decision, exceptions};
+use compat::lockout;
+use compat::records::Records;
+use gcra::lockout::Lockout as Rules;
+use gcra::quota::MAX_SPAN;
+use gcra::step::{Denial, Outcome, Verdict};
+use gcra::{Key, Ticks, Timestamp, boot_clock, seconds};
+use segment::slots::counters::By;
+use std::cell::OnceCell;
+use stores::remote::memcached::Memcached;
+use stores::remote::redis::Redis;
+use stores::remote::{OnFailure, Visit};
+use zend::{Call, Class, Object, State, Thrown, Zval, throw, value};
+
+// The slots of the properties, in the order of their declaration.
+const STORAGE: usize = 0;
+const IDENTIFIER: usize = 1;
+
+/// The default length of the first block, and of the longest block.
+const BLOCK: Ticks = 900 * gcra::TICKS_PER_SECOND;
+const MAX_BLOCK: Ticks = 86_400 * gcra::TICKS_PER_SECOND;
+
+/// The state of an object: its rules. Empty until the constructor runs.
+#[derive(Debug, Default)]
+pub struct Lockout {
+    rules: OnceCell<Rules>,
+}
+
+impl State for Lockout {
+    const SLOTS: usize = IDENTIFIER + 1;
+
+    fn class() -> &'static Class {
+        &classes::LOCKOUT
+    }
+
+    fn born() -> Self {
+        Self::default()
+    }
+
+    fn cloned(&self) -> Option<Self> {
+        Some(Self {
+            rules: self.rules.clone(),
+        })
+    }
+}
+
+/// A function that returns the outcome for a state and the instant.
+type Decide<'d> = &'d dyn Fn(Timestamp, Timestamp) -> Outcome;
+
+/// Implements `__construct()`.
+pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
+    call.object_of(1, &classes::TOKEN_BUCKET_STORAGE)?;
+    call.string(2)?;
+    let attempts = if call.count() >= 3 { call.int(3)? } else { 5 };
+    let attempts = u64::try_from(attempts)
+        .ok()
+        .filter(|attempts| (1..=512).contains(attempts))
+        .ok_or_else(|| throw::argument_value(3, "must be between 1 and 512"))?;
+    let block = length(call, 4, BLOCK)?;
+    let factor = if call.count() >= 5 {
+        call.float(5)?
+    } else {
+        2.0
+    };
+    if !(factor >= 1.0 && factor.is_finite()) {
+        let message = "must be finite and greater than or equal to 1";
+        return Err(throw::argument_value(5, message));
+    }
+    let max_block = length(call, 6, MAX_BLOCK)?;
+    let this = call.this::<Lockout>();
+    let rules = Rules {
+        attempts,
+        block,
+        factor,
+        max_block,
+    };
+    if this.rules.set(rules).is_err() {
+        let class = Lockout::class().name();
+        let message = format!("Cannot modify readonly property {class}::$storage");
+        return Err(throw::error(&message));
+    }
+    this.set_property(STORAGE, call.arg(1).shallow_clone());
+    this.set_property(IDENTIFIER, value::of_bytes(call.string(2)?));
+    Ok(())
+}
+
+/// Returns argument `number`, a length of time in seconds, as ticks. Returns `default` if it was
+/// not passed.
+fn length(call: &mut Call<'_>, number: u32, default: Ticks) -> Result<Ticks, Thrown> {
+    if call.count() < number {
+        return Ok(default);
+    }
+    let ticks = seconds::to_ticks(call.float(number)?);
+    match ticks.map_err(|error| exceptions::bad_amount(number, error))? {
+        0 => Err(throw::argument_value(number, "must be greater than 0")),
+        // `to_ticks` limits its result to the greatest span.
+        MAX_SPAN => Err(throw::argument_value(
+            number,
+            "must be less than 2^60 nanoseconds (36 years)",
+        )),
+        ticks => Ok(ticks),
+    }
+}
+
+/// Implements `attempt(): TokenBucket\Decision`.
+pub fn attempt(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
+    let question = Question::of(call.this(), "attempt")?;
+    let rules = question.rules;
+    let (outcome, by) = question.decide(&|state, now| rules.attempt(state, now))?;
+    if let (Some(by), Some(store)) = (by, attached::store()) {
+        store.count_for(question.key(), by, outcome.granted());
+    }
+    *result = question.object(&outcome, by);
+    Ok(())
+}
+
+/// Implements `peek(): TokenBucket\Decision`.
+pub fn peek(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
+    let question = Question::of(call.this(), "peek")?;
+    let rules = question.rules;
+    let (outcome, by) = question.decide(&|state, now| rules.peek(state, now))?;
+    *result = question.object(&outcome, by);
+    Ok(())
+}
+
+/// Implements `succeed(): void`. Clears the lockout of the store, and this host's own one.
+pub fn succeed(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
+    let question = Question::of(call.this(), "succeed")?;
+    question.decide(&Rules::succeed)?;
+    if question.storage()?.is_remote() {
+        question.decide_here(&Rules::succeed);
+    }
+    Ok(())
+}
+
+/// The values of one call. They are held, because the handler of a warning may run PHP code.
+struct Question {
+    rules: Rules,
+    held: Zval,
+    identifier: Zval,
+    method: &'static str,
+}
+
+impl Question {
+    fn of(this: &Object<Lockout>, method: &'static str) -> Result<Self, Thrown> {
+        let rules = this.rules.get().copied();
+        Ok(Self {
+            rules: rules.ok_or_else(|| {
+                throw::error("The TokenBucket\\Lockout object has not been constructed")
+            })?,
+            held: this.copy_property(STORAGE),
+            identifier: this.copy_property(IDENTIFIER),
+            method,
+        })
+    }
+
+    /// Returns the storage.
+    ///
+    /// # Errors
+    /// Throws `LogicException` for a storage that keeps no lockouts.
+    fn storage(&self) -> Result<&dyn Storage, Thrown> {
+        let native = value::object(&self.held).and_then(storage::of);
+        native.ok_or_else(|| self.unsupported())
+    }
+
+    fn unsupported(&self) -> Thrown {
+        throw::logic(&format!(
+            "TokenBucket\\Lockout::{}() needs a storage in shared memory, in memory, on Redis or on \
+             memcached",
+            self.method
+        ))
+    }
+
+    /// Returns the key of the lockout's slot. No bucket has this key.
+    fn key(&self) -> Key<'_> {
+        let native = value::object(&self.held).and_then(storage::of);
+        let hasher = native.map_or(gcra::KeyHasher::new([0; 2]), |storage| storage.hasher());
+        let hasher = hasher.namespace(&[b"lockout", b"", b""]);
+        hasher.key(value::bytes(&self.identifier))
+    }
+
+    /// Returns the outcome of `decide`, after its state is written. Also returns the part of the
+    /// extension that has decided, if its decisions are counted.
+    fn decide(&self, decide: Decide<'_>) -> Result<(Outcome, Option<By>), Thrown> {
+        let storage = self.storage()?;
+        if let Some(redis) = storage::remote::<Redis>(storage) {
+            return self.ask(redis, decide);
+        }
+        if let Some(memcached) = storage::remote::<Memcached>(storage) {
+            return self.ask(memcached, decide);
+        }
+        let outcome = storage.update(self.key(), self.rules.max_block, decide);
+        let by = storage.is_direct().then_some(By::SharedMemory);
+        Ok((outcome.ok_or_else(|| self.unsupported())?, by))
+    }
+
+    fn ask<T: StorageClass + Records>(
+        &self,
+        storage: &Object<RemoteStorage<T>>,
+        decide: Decide<'_>,
+    ) -> Result<(Outcome, Option<By>), Thrown> {
+        let identifier = [b"lockout:", value::bytes(&self.identifier)].concat();
+        let life = self.rules.max_block;
+        let take = |visit: &Visit<'_, T>| {
+            let name = visit.store.name(&identifier);
+            let outcome = lockout::take(visit, &name, decide, life)?;
+            Ok((outcome, Some(By::Store)))
+        };
+        let name = |transport: &T| transport.name(&identifier);
+        storage.ask(name, take, |policy| {
+            let now = boot_clock();
+            let (verdict, empty_at) = match policy {
+                OnFailure::Local => return (self.decide_here(decide), Some(By::Policy)),
+                OnFailure::Allow => (Verdict::Granted, Timestamp::ZERO),
+                OnFailure::Deny | OnFailure::Throw => {
+                    (Verdict::Denied(Denial::Unavailable), Timestamp::ZERO)
+                }
+            };
+            let outcome = Outcome {
+                verdict,
+                now,
+                empty_at,
+            };
+            (outcome, Some(By::Policy))
+        })
+    }
+
+    /// Does the same as [`Question::decide`] in this host's shared memory.
+    fn decide_here(&self, decide: Decide<'_>) -> Outcome {
+        storage::update_here(self.key(), self.rules.max_block, decide)
+    }
+
+    fn object(&self, outcome: &Outcome, by: Option<By>) -> Zval {
+        let (decision, next) = self.rules.decision(outcome, by == Some(By::Policy));
+        decision::of_lockout(self.rules.attempts, &decision, next)
+    }
+}
