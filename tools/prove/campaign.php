@@ -45,6 +45,7 @@ function subjects(): array
         'permits' => fn () => new PermitsSubject,
         'permits, deaths within' => fn () => new DyingPermitsSubject,
         'permits, nginx' => fn () => exec('command -v nginx') === '' ? 'nginx is not installed' : new PermitsBehindNginxSubject,
+        'permits, Redis' => fn () => new RedisPermitsSubject,
         'redis' => fn () => new RedisSubject,
         'redis, local fallback' => fn () => new RedisLocalSubject,
         'cluster' => fn () => new RedisClusterSubject,

@@ -7,20 +7,23 @@
  * CallLog::CANCEL is the release of the permit.
  */
 
-/** The limiter that is judged: the extension's class in shared memory. */
+/** The limiter that is judged: the extension's class, in shared memory or on Redis. */
 final class Permits
 {
     private readonly TokenBucketStorage $storage;
 
-    public function __construct()
+    public function __construct(private readonly array $load)
     {
-        $this->storage = new TokenBucketStorageSharedMemory;
+        $this->storage = isset($load['dsn'])
+            ? new TokenBucketStorageRedis($load['dsn'], onFailure: TokenBucket\OnFailure::Throw)
+            : new TokenBucketStorageSharedMemory;
     }
 
     /** @return array{int, ?object} the result as a constant of CallLog, and the permit */
     public function acquire(int $key, int $limit, float $timeout): array
     {
-        $permit = (new TokenBucket\ConcurrencyLimit($this->storage, "key $key", $limit))->acquire($timeout);
+        $limit = new TokenBucket\ConcurrencyLimit($this->storage, "key $key", $limit, $this->load['lease']);
+        $permit = $limit->acquire($timeout);
         return match ($permit->decision->reason) {
             'granted' => [CallLog::DONE, $permit],
             'too_many_concurrent' => [CallLog::DENIED, null],
@@ -73,7 +76,7 @@ final class PermitLoad
             if (function_exists('pcntl_fork') && $this->one_in($this->load['forks'])) {
                 $this->fork();
             } elseif ($this->released !== [] && mt_rand(0, 7) === 0) {
-                $this->limiter->release(array_pop($this->released));
+                $this->release_again(array_pop($this->released));
             } elseif ($this->held !== [] && (count($this->held) >= $this->load['held'] || mt_rand(0, 1) === 0)) {
                 $this->release();
             } else {
@@ -96,8 +99,15 @@ final class PermitLoad
         }
         $timeout = mt_rand(0, 3) === 0 ? mt_rand(0, 20) / 1_000 : 0.0;
         $sequence = $this->log->start(CallLog::TAKE, $key, $limit);
-        [$answer, $permit] = $this->limiter->acquire($key, $limit, $timeout);
+        try {
+            [$answer, $permit] = $this->limiter->acquire($key, $limit, $timeout);
+        } catch (TokenBucket\StorageException $error) {
+            [$answer, $permit] = [failure_of($error), null];
+        }
         $this->log->end(hrtime(true), $sequence, CallLog::TAKE, $key, $answer);
+        if ($answer === CallLog::ERROR || $answer === CallLog::UNASKED) {
+            usleep(2_000);
+        }
         if ($permit !== null) {
             $this->held[] = [$key, $permit, $sequence];
         }
@@ -108,14 +118,28 @@ final class PermitLoad
     {
         [[$key, $permit, $taken]] = array_splice($this->held, array_rand($this->held), 1);
         $sequence = $this->log->start_cancel($key, 0, $taken);
-        if ($permit instanceof TokenBucket\Permit && mt_rand(0, 1) === 0) {
-            $permit = null;
-        } else {
-            $this->limiter->release($permit);
+        $answer = CallLog::DONE;
+        try {
+            if ($this->load['drops'] && mt_rand(0, 1) === 0) {
+                $permit = null;
+            } else {
+                $this->limiter->release($permit);
+            }
+        } catch (TokenBucket\StorageException) {
+            $answer = CallLog::ERROR;
         }
-        $this->log->end(hrtime(true), $sequence, CallLog::CANCEL, $key, CallLog::DONE);
+        $this->log->end(hrtime(true), $sequence, CallLog::CANCEL, $key, $answer);
         if ($permit !== null && count($this->released) < self::KEPT) {
             $this->released[] = $permit;
+        }
+    }
+
+    /** Releases a permit that was released. Only known-bad limiters change anything. */
+    private function release_again(object $permit): void
+    {
+        try {
+            $this->limiter->release($permit);
+        } catch (TokenBucket\StorageException) {
         }
     }
 
@@ -148,7 +172,7 @@ function take_all_permits(array $load): void
 {
     $held = TokenBucket\status()['permits']['held'];
     $held === 0 || print("$held permits are held after all workers have ended\n");
-    [$limiter, $log] = [new Permits, new CallLog($load['logs'], 'after')];
+    [$limiter, $log] = [new Permits($load), new CallLog($load['logs'], 'after')];
     $permits = [];
     foreach ($load['limits'] as [$key, $limit]) {
         for ($turn = 0; $turn <= $limit; $turn++) {

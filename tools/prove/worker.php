@@ -201,7 +201,7 @@ class Extension
             $this->storages = [];
             $this->buckets = [];
         }
-        return preg_match('/its breaker is open|cannot connect/', $error->getMessage()) ? CallLog::UNASKED : CallLog::ERROR;
+        return failure_of($error);
     }
 
     protected function bucket(array $bucket): TokenBucket
@@ -428,6 +428,12 @@ final class Load
     }
 }
 
+/** Returns UNASKED if the exception proves that the store was not contacted, or else ERROR. */
+function failure_of(Throwable $error): int
+{
+    return preg_match('/its breaker is open|cannot connect/', $error->getMessage()) ? CallLog::UNASKED : CallLog::ERROR;
+}
+
 /** Returns the id of this process in the namespace of the campaign. */
 function process_id(): int
 {
@@ -449,7 +455,7 @@ if (basename($_SERVER['SCRIPT_FILENAME']) === 'worker.php') {
     if ($of_permits) {
         // Under php-fpm the class is in this file.
         class_exists('PermitLoad') || require_once __DIR__ . '/permits.inc.php';
-        (new PermitLoad($limiter ?? new Permits, $log, $load))->run($end);
+        (new PermitLoad($limiter ?? new Permits($load), $log, $load))->run($end);
     } else {
         (new Load($limiter ?? new Extension($load['storage']), $log, $load, (int) $slot))->run($end);
     }

@@ -5,13 +5,15 @@
 //! given sequence was granted. The file `rules` has these lines:
 //!
 //! - `limit`: a key, and the greatest limit of its callers.
-//! - `lease`: nanoseconds for which the permits of a dead caller may stay held. It is 0 if permits
-//!   end with their caller.
+//! - `lease`: nanoseconds after which a permit ends by itself. It is 0 if permits end with their
+//!   caller.
+//! - `linger`: nanoseconds after a caller's death or error in which its call may still take effect.
 //!
 //! A permit is *certainly* held from the end of the call that was granted, until its release begins
 //! or until just before its caller is killed. It is *possibly* held from the start of the call
-//! until its release has ended or its caller was reaped. If a caller died in a call, the call
-//! possibly took a permit. The rules are:
+//! until its release has ended or its caller was reaped. With a lease, it is certainly held for no
+//! longer than the lease, and possibly until the lease has ended, unless its release succeeded. If
+//! a caller died in a call or got an error, the call possibly took a permit. The rules are:
 //!
 //! 1. At every instant, the permits that are certainly held are at most the greatest limit.
 //! 2. The call of a denial contains an instant at which as many permits as its limit are possibly
@@ -36,13 +38,15 @@ const LEAST_GRANTED: u64 = 500;
 /// The greatest part of the calls that may be denied for another reason: one in so many.
 const MOST_EXCUSED: u64 = 1_000;
 
-/// The greatest limit of each key, and the lease.
+/// The greatest limit of each key, and the times of leases.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
     /// The greatest limits by key.
     pub of: BTreeMap<u32, u32>,
-    /// The time for which the permits of a dead caller may stay held.
+    /// The time after which a permit ends by itself, or 0.
     pub lease: Nanos,
+    /// The time after a death or an error in which a call may take effect.
+    pub linger: Nanos,
 }
 
 impl Limits {
@@ -56,6 +60,7 @@ impl Limits {
             let numbers: Vec<u64> = words.map_while(|word| word.parse().ok()).collect();
             match (word, numbers.as_slice()) {
                 (Some("lease"), &[lease]) => limits.lease = lease,
+                (Some("linger"), &[linger]) => limits.linger = linger,
                 (Some("limit"), &[key, limit]) => {
                     let (key, limit) = (u32::try_from(key).ok()?, u32::try_from(limit).ok()?);
                     limits.of.insert(key, limit);
@@ -136,7 +141,7 @@ impl Verdict {
             }
         }
         for (process, records) in files {
-            let end = End::of(records, ends.get(process), last, limits.lease);
+            let end = End::of(records, ends.get(process), last);
             verdict.add(&mut histories, records, &end, limits)?;
         }
         for (key, history) in &histories {
@@ -165,24 +170,28 @@ impl Verdict {
                 return Err(format!("key {} has no limit", start.bucket));
             }
             let history = histories.entry(start.bucket).or_default();
-            let Some(answer) = ends.get(&start.sequence) else {
-                self.unknown += 1;
-                history.possible.push((start.time, end.until));
-                history.changes.push((start.time, end.until));
-                continue;
-            };
-            let during = (start.time, answer.time);
-            match answer.answer {
+            let answer = ends.get(&start.sequence);
+            let during = (start.time, answer.map_or(end.until, |answer| answer.time));
+            match answer.map_or(Answer::Error, |answer| answer.answer) {
                 Answer::Done => {
                     self.granted += 1;
                     let release = released.get(&Nanos::from(start.sequence));
-                    let gone = release.map_or((end.doomed, end.until), |release| {
-                        let ended = ends.get(&release.sequence);
-                        (release.time, ended.map_or(end.until, |end| end.time))
-                    });
                     self.died += u64::from(release.is_none());
-                    history.certain.push((answer.time, gone.0));
-                    history.possible.push((start.time, gone.1));
+                    let begins = release.map_or(end.doomed, |release| release.time);
+                    let released = release.and_then(|release| ends.get(&release.sequence));
+                    let released = released.filter(|it| it.answer == Answer::Done);
+                    let ended = match released {
+                        Some(released) => released.time,
+                        None if limits.lease == 0 => end.until,
+                        None => during.1 + limits.lease,
+                    };
+                    let expires = match limits.lease {
+                        0 => Nanos::MAX,
+                        lease => start.time + lease,
+                    };
+                    let gone = (begins.min(expires), ended);
+                    history.certain.push((during.1, gone.0));
+                    history.possible.push((during.0, gone.1));
                     history.changes.extend([during, gone]);
                 }
                 Answer::Denied => {
@@ -190,7 +199,14 @@ impl Verdict {
                     let limit = start.cost / 1_000;
                     history.denials.push(Denial { during, limit });
                 }
-                _ => self.excused += 1,
+                Answer::Error | Answer::None => {
+                    self.unknown += 1;
+                    let until = during.1 + limits.lease + limits.linger;
+                    history.possible.push((during.0, until));
+                    history.changes.push((during.0, until));
+                }
+                Answer::Unasked => {}
+                Answer::Excused | Answer::Undone => self.excused += 1,
             }
         }
         Ok(())
@@ -255,7 +271,7 @@ struct End {
 }
 
 impl End {
-    fn of(records: &[Record], ends: Option<&Deaths>, last: Nanos, lease: Nanos) -> Self {
+    fn of(records: &[Record], ends: Option<&Deaths>, last: Nanos) -> Self {
         let first = records.first().map_or(0, |record| record.time);
         let latest = records.last().map_or(0, |record| record.time);
         // The process id may have belonged to an earlier caller.
@@ -264,7 +280,7 @@ impl End {
         let doomed = ends.and_then(|ends| after(&ends.dooms));
         Self {
             doomed: doomed.unwrap_or(latest).max(latest),
-            until: died.map_or(last, |died| died.max(latest)) + lease,
+            until: died.map_or(last, |died| died.max(latest)),
         }
     }
 }

@@ -1,5 +1,6 @@
 <?php
 require_once __DIR__ . '/controls.inc.php';
+require_once __DIR__ . '/redis.inc.php';
 require_once __DIR__ . '/shared_memory.inc.php';
 require_once __DIR__ . '/../permits.inc.php';
 require_once __DIR__ . '/../../testkit/php/nginx.php';
@@ -25,6 +26,10 @@ trait LoadOfPermits
             'forks' => 0,
             // The turns of a worker or a request, or -1.
             'turns' => -1,
+            'lease' => 60.0,
+            // True if some permits end with their last reference. On Redis the failure of such an
+            // end throws nothing.
+            'drops' => true,
         ];
     }
 
@@ -64,7 +69,7 @@ class PermitsSubject extends SharedMemorySubject
 
     public function code(): string
     {
-        return parent::code() . substr(file_get_contents(__DIR__ . '/../permits.inc.php'), strlen('<?php'));
+        return code_of_permits(parent::code());
     }
 
     public function command(int $slot): string
@@ -94,6 +99,40 @@ class PermitsSubject extends SharedMemorySubject
         if ($said !== '') {
             throw new RuntimeException("after the trial: $said");
         }
+    }
+}
+
+/** Permits on a Redis behind an unreliable connection, which does not lose its data. */
+final class RedisPermitsSubject extends RedisSubject
+{
+    use LoadOfPermits {
+        load as load_of_permits;
+        rules as rules_of_permits;
+    }
+
+    /** The seconds after which a permit ends. */
+    private const LEASE = 2;
+
+    public function load(): array
+    {
+        return ['dsn' => $this->storage()['arguments']['dsn'], 'lease' => self::LEASE, 'drops' => false] + $this->load_of_permits();
+    }
+
+    public function rules(int $late): string
+    {
+        // A request that was sent before a suspension takes effect after it.
+        $linger = 500_000_000 + 2 * $late;
+        return $this->rules_of_permits($late) . 'lease ' . self::LEASE . "000000000\nlinger $linger\n";
+    }
+
+    public function losses(): array
+    {
+        return [];
+    }
+
+    public function code(): string
+    {
+        return code_of_permits(parent::code());
     }
 }
 
@@ -187,16 +226,19 @@ class PermitControlSubject extends ControlSubject
 
     public function load(): array
     {
-        $limits = ['limits' => [[1, 2], [2, 2]], 'control' => $this->control, 'address' => $this->address()];
-        return $limits + $this->load_of_permits();
+        $control = ['control' => $this->control, 'address' => $this->address(), 'drops' => false];
+        return ['limits' => [[1, 2], [2, 2]]] + $control + $this->load_of_permits();
     }
 
-    /** Only movements of holders can explain the conviction of a single read. */
+    /**
+     * A killed worker would keep its permit for ever. So no worker is killed where other faults
+     * must explain the conviction.
+     */
     public function faults(): array
     {
         $faults = parent::faults();
         unset($faults['server stopped']);
-        if ($this->control === OnceReadPermits::class) {
+        if (in_array($this->control, ['OnceReadPermits', 'UncheckedPermits'], true)) {
             unset($faults['worker killed']);
         }
         return $faults;
@@ -215,6 +257,12 @@ final class PermitControlApartSubject extends PermitControlSubject
     {
         return $slot % 2 === 1 ? child_of($id) : $id;
     }
+}
+
+/** Appends the code of the load of permits to that of a worker. */
+function code_of_permits(string $worker): string
+{
+    return $worker . substr(file_get_contents(__DIR__ . '/../permits.inc.php'), strlen('<?php'));
 }
 
 /** Reports whether this user may create process namespaces. */

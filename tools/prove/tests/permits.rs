@@ -12,6 +12,7 @@ const CANCEL: u8 = 6;
 const DONE: u8 = 1;
 const DENIED: u8 = 2;
 const CONTENDED: u8 = 3;
+const ERROR: u8 = 4;
 /// The process id in a file that only has deaths.
 const CAMPAIGN: u32 = 99;
 
@@ -126,13 +127,48 @@ fn the_permits_of_a_dead_caller_are_free() {
     // The caller may hold its permit until it is reaped.
     assert_eq!(faults(&callers, &killed(1, 60, 75)), [0; 3]);
     assert_eq!(faults(&callers, &killed(1, 50, 60)), [0, 0, 1]);
-    // Without a lease, a call of unknown outcome held its permit until the same instant.
+    // A call of unknown outcome may have held its permit until the same instant.
     let mut unknown = callers.clone();
     unknown[0].truncate(1);
     assert_eq!(faults(&unknown, &killed(1, 60, 75)), [0; 3]);
     assert_eq!(faults(&unknown, &killed(1, 50, 60)), [0, 0, 1]);
-    let leased = judge("limit 7 2\nlease 10\n", &callers, &killed(1, 50, 60));
-    assert_eq!(leased.faults, [0; 3]);
+}
+
+#[test]
+fn a_permit_with_a_lease_may_outlive_its_caller_but_not_its_lease() {
+    let callers = [
+        ask(0, 10, 11, DONE).to_vec(),
+        hold([12, 13], [90, 91]),
+        denial(70, 71),
+    ];
+    let rules = |lease| format!("limit 7 2\nlease {lease}\n");
+    let leased = |lease| judge(&rules(lease), &callers, &killed(1, 50, 60)).faults;
+    assert_eq!(leased(80), [0; 3]);
+    assert_eq!(leased(59), [0; 3]);
+    // The lease of the second permit has ended, too, although its caller still uses it.
+    assert_eq!(leased(40), [0, 1, 0]);
+    // A third caller gets a permit when the lease of the first has ended.
+    let third = |start| {
+        [
+            callers[0].clone(),
+            callers[1].clone(),
+            hold([start, start], [95, 96]),
+        ]
+    };
+    let over = |start| judge(&rules(20), &third(start), &[]).faults[0];
+    assert_eq!((over(25), over(33)), (0, 0));
+    let living = [
+        hold([10, 11], [90, 91]),
+        hold([12, 13], [90, 91]),
+        hold([28, 28], [95, 96]),
+    ];
+    assert_eq!(judge(&rules(20), &living, &[]).faults, [1, 0, 0]);
+    // A call that got an error may take effect later.
+    let mut failed = callers.clone();
+    failed[0] = ask(0, 10, 11, ERROR).to_vec();
+    let lingers = |linger| format!("limit 7 2\nlease 30\nlinger {linger}\n");
+    let faults = |linger| judge(&lingers(linger), &failed[..], &[]).faults;
+    assert_eq!((faults(30), faults(20)), ([0; 3], [0, 1, 0]));
 }
 
 #[test]
