@@ -5,11 +5,13 @@ declare(strict_types=1);
 namespace TokenBucket\Bridge\Symfony;
 
 use Symfony\Component\RateLimiter\Exception\MaxWaitDurationExceededException;
+use Symfony\Component\RateLimiter\Exception\ReserveNotSupportedException;
 use Symfony\Component\RateLimiter\LimiterInterface;
 use Symfony\Component\RateLimiter\RateLimit as SymfonyRateLimit;
 use Symfony\Component\RateLimiter\Reservation;
 use TokenBucket;
 use TokenBucket\Decision;
+use TokenBucket\Quota;
 
 /** Takes the tokens of a limiter from a bucket, which holds a token if the limit is 0. */
 final class BucketLimiter implements LimiterInterface
@@ -21,6 +23,9 @@ final class BucketLimiter implements LimiterInterface
 
     public function reserve(int $tokens = 1, ?float $maxTime = null): Reservation
     {
+        if ($this->bucket instanceof Quota) {
+            throw new ReserveNotSupportedException(Quota::class);
+        }
         $this->check($tokens);
         if ($tokens < 0) {
             return new Reservation(microtime(true), $this->consume($tokens));
@@ -68,7 +73,7 @@ final class BucketLimiter implements LimiterInterface
     /** Describes a decision of cost(). */
     public function describe(Decision $decision): RateLimit
     {
-        return RateLimit::of($decision, $this->limit);
+        return RateLimit::of($decision, $this->limit, $this->bucket instanceof Quota);
     }
 
     private function check(int $tokens): void

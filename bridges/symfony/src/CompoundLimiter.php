@@ -9,6 +9,7 @@ use Symfony\Component\RateLimiter\Exception\ReserveNotSupportedException;
 use Symfony\Component\RateLimiter\LimiterInterface;
 use Symfony\Component\RateLimiter\RateLimit as SymfonyRateLimit;
 use TokenBucket;
+use TokenBucket\Quota;
 
 /**
  * Takes tokens from all its limiters, or from none. Replaces Symfony's class of this name.
@@ -69,7 +70,8 @@ final class CompoundLimiter implements LimiterInterface
     private function take(array $takes): RateLimit
     {
         $decision = TokenBucket::attemptAll($takes);
-        return $decision->allowed ? RateLimit::of($decision) : $this->buckets[$decision->refusedBy]->describe($decision);
+        $hasQuota = array_filter($takes, static fn (array $take) => $take[0] instanceof Quota) !== [];
+        return $decision->allowed ? RateLimit::of($decision, ofQuota: $hasQuota) : $this->buckets[$decision->refusedBy]->describe($decision);
     }
 
     /** @param list<array{TokenBucket, int}> $takes as for take() */

@@ -28,13 +28,17 @@ final class RateLimit extends SymfonyRateLimit
         parent::__construct(max(0, min($limit, self::integer($decision->remaining))), $date, $accepted, $limit);
     }
 
-    /** Describes a call that took its tokens, or was denied. */
-    public static function of(Decision $decision, ?int $limit = null): self
+    /**
+     * Describes a call that took its tokens, or was denied.
+     *
+     * @param bool $ofQuota true if all tokens come back at once, at the end of a window
+     */
+    public static function of(Decision $decision, ?int $limit = null, bool $ofQuota = false): self
     {
         $wait = $decision->retryAfter;
         if ($decision->allowed && $decision->remaining < 1) {
             // The time of one token, at least the time until the bucket holds one.
-            $wait = $decision->resetAfter / ($decision->capacity - $decision->remaining);
+            $wait = $decision->resetAfter / ($ofQuota ? 1 : $decision->capacity - $decision->remaining);
         }
         return new self($decision, $decision->allowed, $wait, $limit);
     }

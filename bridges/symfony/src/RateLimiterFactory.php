@@ -18,6 +18,7 @@ namespace TokenBucket\Bridge\Symfony {
     use Symfony\Component\OptionsResolver\OptionsResolver;
     use Symfony\Component\RateLimiter\Exception\InvalidIntervalException;
     use Symfony\Component\RateLimiter\LimiterInterface;
+    use Symfony\Component\RateLimiter\Policy\CalendarAlignedWindow;
     use Symfony\Component\RateLimiter\Policy\FixedWindowLimiter;
     use Symfony\Component\RateLimiter\Policy\NoLimiter;
     use Symfony\Component\RateLimiter\Policy\Rate;
@@ -26,18 +27,21 @@ namespace TokenBucket\Bridge\Symfony {
     use Symfony\Component\RateLimiter\RateLimiterFactoryInterface;
     use Symfony\Component\RateLimiter\Storage\StorageInterface;
     use TokenBucket;
+    use TokenBucket\Period;
+    use TokenBucket\Quota;
 
     /**
      * Creates limiters from the configuration of framework.rate_limiter. Replaces Symfony's class
      * of this name.
      *
      * Over a BucketStorage every policy is a bucket of "limit" tokens. A window refills its whole
-     * limit in an interval. Over other storages, Symfony's limiters are created.
+     * limit in an interval. A window of the calendar is a quota. Over other storages, Symfony's
+     * limiters are created.
      */
     final class RateLimiterFactory implements RateLimiterFactoryInterface
     {
         private const POLICIES = ['token_bucket', 'fixed_window', 'sliding_window', 'no_limit'];
-        private const TYPES = ['id' => null, 'policy' => null, 'limit' => 'is_int', 'interval' => 'is_string', 'rate' => 'is_array', 'anchor_at' => 'is_null'];
+        private const TYPES = ['id' => null, 'policy' => null, 'limit' => 'is_int', 'interval' => 'is_string', 'rate' => 'is_array', 'anchor_at' => null];
         private const TYPES_OF_RATE = ['amount' => 'is_int', 'interval' => 'is_string'];
         /** The highest rate of a bucket, in tokens a second. */
         private const MAX_RATE = 1e15;
@@ -62,9 +66,6 @@ namespace TokenBucket\Bridge\Symfony {
             // As in Symfony, the id may be an integer or an object.
             $this->id = (string) $config['id'];
             $this->anchor = isset($config['anchor_at']) ? self::anchor($config['anchor_at']) : null;
-            if ($this->anchor !== null && $storage instanceof BucketStorage) {
-                throw new \LogicException(self::anchorError($this->id));
-            }
             $rate = $config['rate'] ?? [];
             $window = isset($config['interval']) ? self::parse($config['interval']) : [null, 0];
             $refill = isset($rate['interval']) ? self::parse($rate['interval']) : [null, 0];
@@ -82,7 +83,8 @@ namespace TokenBucket\Bridge\Symfony {
             $limit = $this->config['limit'];
             if ($this->storage instanceof BucketStorage) {
                 $size = $this->config['policy'] === 'token_bucket' ? 'burst size' : 'size';
-                return new BucketLimiter($this->bucket($this->storage, $id, $limit, $this->interval), $limit, $size);
+                $bucket = $this->anchor === null ? $this->bucket($this->storage, $id, $limit) : $this->quota($this->storage, $id, $limit, $this->anchor);
+                return new BucketLimiter($bucket, $limit, $size);
             }
             $lock = $this->lockFactory?->createLock($id);
             return match ($this->config['policy']) {
@@ -92,14 +94,8 @@ namespace TokenBucket\Bridge\Symfony {
             };
         }
 
-        /** Returns the message for a limiter whose windows follow the calendar. */
-        public static function anchorError(string $limiter): string
-        {
-            return sprintf('The limiter "%s" of framework.rate_limiter has the option "anchor_at", which a bucket cannot observe. Remove the option, or add the limiter to token_bucket.except.', $limiter);
-        }
-
         /** Creates the bucket of an identifier. Symfony's limits may exceed a bucket's bounds. */
-        private function bucket(BucketStorage $storage, string $id, int $limit, \DateInterval $interval): TokenBucket
+        private function bucket(BucketStorage $storage, string $id, int $limit): TokenBucket
         {
             if ($this->seconds <= 0) {
                 throw new InvalidIntervalException('The interval must be positive.');
@@ -107,6 +103,19 @@ namespace TokenBucket\Bridge\Symfony {
             $rate = min(self::MAX_RATE, max($this->amount / $this->seconds, $limit / self::MAX_SECONDS));
             // With the length of the limiter's name, which separates it from the key.
             return new TokenBucket($storage->storage, strlen($this->id) . ":$id", max(1, $limit), $limit > 0 ? $rate : 1);
+        }
+
+        /** Creates the quota of an identifier, whose windows follow the calendar. */
+        private function quota(BucketStorage $storage, string $id, int $limit, \DateTimeImmutable $anchor): Quota
+        {
+            $interval = $this->config['interval'];
+            if (!preg_match('/^\s*1\s*(minute|hour|day|week|month|year)s?\s*$/iD', $interval, $unit)) {
+                throw new \LogicException(sprintf('The option "anchor_at" needs an interval of one minute, hour, day, week, month or year, not "%s".', $interval));
+            }
+            $period = constant(Period::class . '::' . ucfirst(strtolower($unit[1])));
+            // Another period or anchor needs another identifier. A bucket's begins with a digit.
+            $name = sprintf('%s:%s:%d:%s', $period->name, $anchor->format('c e'), strlen($this->id), $id);
+            return new Quota($storage->storage, $name, max(1, $limit), $period, $anchor);
         }
 
         /** @return array{\DateInterval, float} an interval and its seconds */
@@ -141,7 +150,8 @@ namespace TokenBucket\Bridge\Symfony {
         private static function check(array $config): void
         {
             if (isset($config['id'], $config['policy']) && in_array($config['policy'], self::POLICIES, true) && self::hasTypes($config, self::TYPES)
-                && self::hasTypes($config['rate'] ?? [], self::TYPES_OF_RATE)) {
+                && self::hasTypes($config['rate'] ?? [], self::TYPES_OF_RATE)
+                && (!isset($config['anchor_at']) || is_string($config['anchor_at']) && $config['policy'] === 'fixed_window' && class_exists(CalendarAlignedWindow::class))) {
                 return;
             }
             // Symfony's resolver finds the words. It takes longer than a decision.
@@ -157,7 +167,7 @@ namespace TokenBucket\Bridge\Symfony {
             // Symfony deprecates a nested resolver as a default since 7.3.
             $option = $options->define('rate');
             method_exists(OptionConfigurator::class, 'options') ? $option->options($rate) : $option->default($rate);
-            if ((new \ReflectionMethod(FixedWindowLimiter::class, '__construct'))->getNumberOfParameters() > 5) {
+            if (class_exists(CalendarAlignedWindow::class)) {
                 $options->define('anchor_at')->allowedTypes('null', 'string', \DateTimeInterface::class);
             }
             $options->resolve($config);

@@ -10,6 +10,10 @@ use Symfony\Component\DependencyInjection\Exception\LogicException;
 use Symfony\Component\HttpFoundation\Request;
 use Symfony\Component\HttpKernel\Exception\TooManyRequestsHttpException;
 use Symfony\Component\HttpKernel\HttpKernelInterface;
+use Symfony\Component\RateLimiter\Exception\ReserveNotSupportedException;
+use Symfony\Component\RateLimiter\RateLimiterFactory;
+use Symfony\Component\RateLimiter\Storage\InMemoryStorage;
+use TokenBucket\Bridge\Symfony\BucketStorage;
 use TokenBucketStorageMemory;
 
 /** Tests what the bundle refuses when the container is built, and the settings of Symfony 8. */
@@ -54,17 +58,68 @@ final class ConfigurationTest extends TestCase
         self::assertSame(429, $this->attribute('/attribute'));
     }
 
+    public function testAWindowOfTheCalendarIsAQuota(): void
+    {
+        if (TestKernel::VERSION_ID < 80100) {
+            self::markTestSkipped('Symfony has anchor_at since 8.1');
+        }
+        $monthly = ['policy' => 'fixed_window', 'limit' => 3, 'interval' => '1 month', 'anchor_at' => '2023-12-31 06:00:00 Europe/Berlin', 'lock_factory' => null];
+        $this->start(limiters: ['monthly' => $monthly, 'both' => ['policy' => 'compound', 'limiters' => ['api', 'monthly']]]);
+        $limiter = $this->kernel->getContainer()->get('limiter.monthly')->create('x');
+        $accepted = fn () => array_map(fn () => $limiter->consume()->isAccepted(), range(1, 4));
+        self::assertSame([true, true, true, false], $accepted());
+        $memory = $this->kernel->getContainer()->get(TokenBucketStorageMemory::class);
+        // The clock begins at 2024-01-01 00:00 UTC. The window ends at 2024-01-31 05:00 UTC.
+        $memory->advance(30 * 86400 + 5 * 3600 - 1);
+        self::assertFalse($limiter->consume()->isAccepted());
+        $memory->advance(1);
+        self::assertSame([true, true, true, false], $accepted());
+        // The next one begins on the last day of February.
+        $memory->advance(29 * 86400 - 1);
+        self::assertFalse($limiter->consume()->isAccepted());
+        $memory->advance(1);
+        $both = $this->kernel->getContainer()->get('limiter.both')->create('x');
+        self::assertSame([true, true, true, false], array_map(fn () => $both->consume()->isAccepted(), range(1, 4)));
+        $limiter->consume(-1);
+        self::assertSame([true, 0, 3], [$limiter->consume()->isAccepted(), $limiter->consume(0)->getRemainingTokens(), $limiter->consume()->getLimit()]);
+        $this->expectException(ReserveNotSupportedException::class);
+        $limiter->reserve();
+    }
+
+    public function testTheWindowsOfTheCalendarEndAsInSymfony(): void
+    {
+        if (TestKernel::VERSION_ID < 80100) {
+            self::markTestSkipped('Symfony has anchor_at since 8.1');
+        }
+        foreach (['1 month', '1 year', ' 1  Months '] as $interval) {
+            foreach (['2024-01-05', '2023-11-28 23:59:59 America/New_York', '2031-07-15T12:00:00+05:30'] as $anchor) {
+                $config = ['id' => "$interval $anchor", 'policy' => 'fixed_window', 'limit' => 2, 'interval' => $interval, 'anchor_at' => $anchor];
+                $answers = [];
+                foreach ([new InMemoryStorage(), BucketStorage::fromDsn('shared-memory', 'anchors' . getmypid())] as $storage) {
+                    $limiter = (new RateLimiterFactory($config, $storage))->create('x');
+                    $answers[] = array_map(function (int $tokens) use ($limiter): array {
+                        $result = $limiter->consume($tokens);
+                        return [$result->isAccepted(), $result->getRemainingTokens(), $result->isAccepted() && $result->getRemainingTokens() ? 0 : intdiv($result->getRetryAfter()->getTimestamp() + 1, 10)];
+                    }, [1, 1, 1, 2]);
+                }
+                self::assertSame($answers[0], $answers[1], "$interval $anchor");
+            }
+        }
+    }
+
     public function testAWindowOfTheCalendarIsRefusedWhenTheContainerIsBuilt(): void
     {
         if (TestKernel::VERSION_ID < 80100) {
             self::markTestSkipped('Symfony has anchor_at since 8.1');
         }
-        $limiters = ['monthly' => ['policy' => 'fixed_window', 'limit' => 3, 'interval' => '1 month', 'anchor_at' => '2024-01-05', 'lock_factory' => null]];
-        try {
-            $this->start(limiters: $limiters);
-            self::fail('A bucket has no windows');
-        } catch (LogicException $e) {
-            self::assertStringContainsString('The limiter "monthly" of framework.rate_limiter has the option "anchor_at"', $e->getMessage());
+        $limiters = ['monthly' => ['policy' => 'fixed_window', 'limit' => 3, 'interval' => '2 months', 'anchor_at' => '2024-01-05', 'lock_factory' => null]];
+        foreach ([[], ['interval' => '1 month', 'limit' => PHP_INT_MAX], ['anchor_at' => 'x y']] as $change) {
+            try {
+                $this->start(limiters: ['monthly' => $change + $limiters['monthly']]);
+                self::fail('A quota has no such windows');
+            } catch (LogicException $e) {
+                self::assertStringStartsWith('The limiter "monthly" of framework.rate_limiter cannot be a quota: ', $e->getMessage());
+            }
         }
         $this->start(['except' => ['monthly']], $limiters);
         $factory = $this->kernel->getContainer()->get('limiter.monthly');

@@ -10,8 +10,10 @@ use Symfony\Component\DependencyInjection\ContainerBuilder;
 use Symfony\Component\DependencyInjection\Exception\LogicException;
 use Symfony\Component\DependencyInjection\Reference;
 use Symfony\Component\Security\Http\RateLimiter\DefaultLoginRateLimiter;
+use TokenBucket\Bridge\Symfony\BucketStorage;
 use TokenBucket\Bridge\Symfony\LoginRateLimiter;
 use TokenBucket\Bridge\Symfony\RateLimiterFactory;
+use TokenBucketStorageMemory;
 
 /** Gives the buckets' storage to the limiters of FrameworkBundle and SecurityBundle. */
 final class UseBucketsPass implements CompilerPassInterface
@@ -26,7 +28,7 @@ final class UseBucketsPass implements CompilerPassInterface
                 $config = $container->getParameterBag()->resolveValue($arguments['index_0'] ?? $arguments['$config'] ?? []);
                 if (!in_array($config['id'] ?? null, $except, true)) {
                     if (isset($config['anchor_at'])) {
-                        throw new LogicException(RateLimiterFactory::anchorError($config['id']));
+                        self::check($config, $container);
                     }
                     // A bucket needs no lock.
                     $definition->setArgument('$storage', new Reference('token_bucket.storage'))->setArgument('$lockFactory', null);
@@ -34,6 +36,20 @@ final class UseBucketsPass implements CompilerPassInterface
             } elseif ($definition->getClass() === DefaultLoginRateLimiter::class) {
                 $definition->setClass(LoginRateLimiter::class);
             }
+        }
+    }
+
+    /** Refuses windows that a quota cannot have. Values of %env(…)% are not known. */
+    private static function check(array $config, ContainerBuilder $container): void
+    {
+        $container->resolveEnvPlaceholders($config, null, $variables);
+        if ($variables !== null && $variables !== []) {
+            return;
+        }
+        try {
+            (new RateLimiterFactory($config, new BucketStorage(new TokenBucketStorageMemory())))->create();
+        } catch (\LogicException|\ValueError $e) {
+            throw new LogicException(sprintf('The limiter "%s" of framework.rate_limiter cannot be a quota: %s Change it, or add it to token_bucket.except.', $config['id'], $e->getMessage()), 0, $e);
         }
     }
 }
