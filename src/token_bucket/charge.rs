@@ -1,7 +1,7 @@
 //! `charge()` and `settle()`, which take tokens even if the bucket does not hold them.
 
 use super::bucket::Bucket;
-use super::overrides;
+use super::protected;
 use super::question::Question;
 use crate::{decision, exceptions, tokens};
 use gcra::step::MAX_WAIT;
@@ -50,7 +50,7 @@ fn price(question: &mut Question<'_>, number: Number, argument: u32) -> Result<T
     let plan = &question.plan;
     if plan.overrides.tokens_to_seconds {
         let grain = plan.quota.grain();
-        let step = overrides::step(question.bucket, plan.overrides, number, grain)?;
+        let step = protected::step(question.bucket, plan.overrides, number, grain)?;
         question.step.span = step.span;
         return Ok(step.cost);
     }

@@ -10,11 +10,12 @@ mod block;
 mod bucket;
 mod calendar;
 mod charge;
+mod construct;
 mod consume;
 mod groups;
 mod list;
-mod overrides;
 mod plan;
+mod protected;
 mod question;
 pub mod quota;
 mod refund;
@@ -29,8 +30,9 @@ pub use attempt_each::attempt_each;
 pub use block::{block, drain};
 pub use bucket::Bucket;
 pub use charge::{charge, settle};
-pub use consume::{construct, consume};
-pub use overrides::{
+pub use construct::construct;
+pub use consume::consume;
+pub use protected::{
     compare_microtimes, protected_bootstrap as bootstrap, seconds_to_tokens, tokens_to_seconds,
 };
 pub use refund::{refund, reset};

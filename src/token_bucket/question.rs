@@ -2,7 +2,7 @@
 
 use super::bucket::{Bucket, with_latest_plan, with_plan};
 use super::plan::{Plan, STORAGE};
-use super::{calendar, overrides};
+use super::{calendar, protected};
 use crate::storage::{self, Storage};
 use crate::{exceptions, tokens};
 use gcra::clock::TICKS_PER_MICROSECOND;
@@ -71,7 +71,7 @@ impl<'a> Question<'a> {
             && plan.overrides.tokens_to_seconds
             && !step.exceeds_capacity()
         {
-            step = overrides::step(bucket, plan.overrides, number, storage.grain())?;
+            step = protected::step(bucket, plan.overrides, number, storage.grain())?;
         }
         let mut question = Self {
             bucket,
@@ -136,13 +136,13 @@ impl<'a> Question<'a> {
     /// more than the capacity. May run PHP code.
     ///
     /// # Errors
-    /// Fails as [`overrides::step`] does.
+    /// Fails as [`protected::step`] does.
     pub fn measured_step(&self) -> Result<Step, Thrown> {
         let overrides = self.plan.overrides;
         if !overrides.tokens_to_seconds || !self.step.exceeds_capacity() {
             return Ok(self.step);
         }
-        overrides::step(self.bucket, overrides, self.number, self.plan.quota.grain())
+        protected::step(self.bucket, overrides, self.number, self.plan.quota.grain())
     }
 
     /// Returns the extension's storage. `method` is the name of a method that userland storages do
@@ -208,7 +208,7 @@ impl<'a> Question<'a> {
         let cost = if step.exceeds_capacity() {
             self.step.span + grain.ticks()
         } else if self.plan.overrides.tokens_to_seconds {
-            overrides::step(self.bucket, self.plan.overrides, all, grain)?.cost
+            protected::step(self.bucket, self.plan.overrides, all, grain)?.cost
         } else {
             step.cost
         };
@@ -234,7 +234,7 @@ impl<'a> Question<'a> {
         let (key, step) = (self.plan.key(), &self.step);
         let first = if self.plan.overrides.bootstrap {
             storage::first_state(storage, key, step, || {
-                overrides::bootstrap(self.bucket, &self.number.to_zval())
+                protected::bootstrap(self.bucket, &self.number.to_zval())
             })?
         } else {
             None

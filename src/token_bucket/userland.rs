@@ -4,8 +4,8 @@
 //! values as from the userland class.
 
 use super::bucket::{Bucket, property};
-use super::overrides::{self, to_seconds};
 use super::plan::{CAPACITY, IDENTIFIER};
+use super::protected::{self, to_seconds};
 use super::question::Question;
 use crate::classes::TOKEN_BUCKET;
 use gcra::{Decision, Denial, Verdict};
@@ -19,7 +19,7 @@ fn bootstrap_closure(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Throw
     let bucket = value::object(&bucket)
         .and_then(Object::<Bucket>::of)
         .ok_or_else(|| throw::error("The bootstrap closure was bound to another object"))?;
-    overrides::bootstrap(bucket, &call.remembered("token_count"))?;
+    protected::bootstrap(bucket, &call.remembered("token_count"))?;
     value::set_bool(result, true);
     Ok(())
 }
