@@ -20,10 +20,9 @@
 //! earlier state, or gives back only what the bucket still lacks because of the swap.
 
 use super::SharedMemory;
+use super::changes::undo;
 use super::counters::Event;
-use super::protocol::{
-    Point, Slots, Variant, count, find, is_unchanged, replace, take_found, undo,
-};
+use super::protocol::{Point, Slots, Variant, count, find, is_unchanged, replace, take_found};
 use super::table::Neighbourhood;
 use super::word::{Lifetime, Word};
 use gcra::batch::{Batched, Few, Grouped, Taken, Ticket, sum};

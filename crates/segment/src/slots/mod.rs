@@ -8,6 +8,7 @@
 
 pub mod batch;
 pub mod block;
+pub mod changes;
 pub mod counters;
 #[cfg(feature = "deaths")]
 pub(crate) mod deaths;
@@ -123,7 +124,7 @@ impl<V: Variant> SharedMemory<V> {
                 in_debt,
             } => {
                 self.count(Event::Refund);
-                protocol::refund(&slots, (cost, in_debt), span, taken);
+                changes::refund(&slots, (cost, in_debt), span, taken);
             }
             Put::Uncount { cost, windows, .. } => {
                 self.count(Event::Refund);
@@ -131,9 +132,9 @@ impl<V: Variant> SharedMemory<V> {
             }
             Put::Reset { .. } => {
                 self.count(Event::Reset);
-                protocol::reset(&slots);
+                changes::reset(&slots);
             }
-            Put::Bootstrap { age } => protocol::bootstrap(&slots, age),
+            Put::Bootstrap { age } => changes::bootstrap(&slots, age),
             Put::Raise { age, span } => {
                 self.raise(key, span, |now| empty_at(now, age));
             }
@@ -149,7 +150,7 @@ impl<V: Variant> SharedMemory<V> {
         span: Ticks,
         bound: impl Fn(Timestamp) -> Timestamp,
     ) -> Outcome {
-        protocol::raise(&self.slots(key.hash), Lifetime::covering(span), bound)
+        changes::raise(&self.slots(key.hash), Lifetime::covering(span), bound)
     }
 
     /// Blocks the bucket for `pause` if it denies the step for lack of tokens and is not blocked.
@@ -169,7 +170,7 @@ impl<V: Variant> SharedMemory<V> {
         lifetime: Ticks,
         decide: impl Fn(Timestamp, Timestamp) -> Outcome,
     ) -> Outcome {
-        protocol::update(&self.slots(key.hash), Lifetime::covering(lifetime), decide)
+        changes::update(&self.slots(key.hash), Lifetime::covering(lifetime), decide)
     }
 
     /// Reports whether the bucket has a record that is not full.

@@ -40,13 +40,10 @@
 //! finish the claim at once. Other callers take the slot after about 12 ms. With a much shorter
 //! time, two claimants could take the slot from each other for ever.
 
-use super::block::lifted;
 use super::counters::{Event, Shard};
 use super::word::{Fingerprint, Lifetime, Word};
-use gcra::clock::{Ticks, Timestamp};
-use gcra::refill::Windows;
-use gcra::step::{Denial, Outcome, Step, Verdict};
-use gcra::store::{Put, empty_at};
+use gcra::clock::Timestamp;
+use gcra::step::{Denial, Outcome, Step};
 use std::hint::black_box;
 use std::sync::atomic::Ordering::{self, AcqRel, Acquire, SeqCst};
 
@@ -161,7 +158,7 @@ fn load<S: Slots>(slots: &S, index: usize) -> Word {
 }
 
 #[inline(always)]
-fn swap<S: Slots>(slots: &S, index: usize, old: Word, new: Word) -> bool {
+pub(super) fn swap<S: Slots>(slots: &S, index: usize, old: Word, new: Word) -> bool {
     // AcqRel: a successful swap comes before the reads that follow it and after all accesses that
     // precede it. Acquire on failure, as in `load`.
     slots.slot(index).swap(old, new, AcqRel, Acquire)
@@ -223,7 +220,12 @@ fn try_take<S: Slots>(slots: &S, step: &Step, first: Option<Timestamp>) -> Optio
 /// Writes the state of `outcome`, which was decided for the record `found`. Returns `false` if
 /// another process changed the slot since.
 #[inline(always)]
-fn write<S: Slots>(slots: &S, found: (usize, Word), outcome: Outcome, lifetime: Lifetime) -> bool {
+pub(super) fn write<S: Slots>(
+    slots: &S,
+    found: (usize, Word),
+    outcome: Outcome,
+    lifetime: Lifetime,
+) -> bool {
     let (_, word) = found;
     outcome.empty_at == word.empty_at()
         || replace(slots, found, word.moved(outcome.empty_at, lifetime))
@@ -285,42 +287,6 @@ pub fn take_found<S: Slots>(slots: &S, step: &Step) -> (Outcome, Option<(usize, 
     )
 }
 
-/// Undoes a granted step. `outcome` and `before` are the results of [`take_found`]. `windows` is
-/// the window from which the step took tokens, if its refill is windows.
-///
-/// While no other process has changed the record, this restores the record as it was before. If
-/// that was no record, the slot is emptied. Otherwise this gives back the tokens as [`refund`]
-/// does, and ends a block that began since.
-pub fn undo<S: Slots>(
-    slots: &S,
-    step: &Step,
-    outcome: &Outcome,
-    before: Option<Word>,
-    windows: Option<Windows>,
-) {
-    let lifetime = Lifetime::covering(step.lifetime());
-    let after = match before {
-        Some(before) => before.moved(outcome.empty_at, lifetime),
-        None => Word::live(slots.fingerprint(), lifetime, outcome.empty_at),
-    };
-    let untouched = find(slots).filter(|&(_, word)| word == after);
-    let before = before.unwrap_or(Word::EMPTY);
-    if untouched.is_some_and(|(index, _)| swap(slots, index, after, before)) {
-        return;
-    }
-    if let Some(windows) = windows {
-        return uncount(slots, step.cost, windows);
-    }
-    change(slots, |word| {
-        let now = slots.now();
-        if word.is_blocked() {
-            return lifted(word, step, now);
-        }
-        let costs = (step.cost, step.cost);
-        refunded(word, costs, step.span, outcome.empty_at, now)
-    });
-}
-
 /// Returns the index and the word of the slot that holds the key's record, or `None` if the key has
 /// no record.
 #[inline(always)]
@@ -334,7 +300,7 @@ pub(super) fn find<S: Slots>(slots: &S) -> Option<(usize, Word)> {
 
 /// Creates a record with the state that `birth` returns for the current instant. Denies if no slot
 /// is available. Returns `None` if the key already has a record, or if another process won a race.
-fn claim<S: Slots>(
+pub(super) fn claim<S: Slots>(
     slots: &S,
     lifetime: Lifetime,
     birth: impl Fn(Timestamp) -> Outcome,
@@ -472,134 +438,6 @@ fn validate<S: Slots>(slots: &S, mine: usize, pending: Word) -> bool {
         }
     }
     true
-}
-
-/// Gives back the part of a cost that the bucket still lacks because of the take that left the
-/// state `taken`. `costs` are the cost and its part in a debt, see [`Put::worth`]. A bucket without
-/// a record is already full, so nothing changes.
-pub fn refund<S: Slots>(slots: &S, costs: (Ticks, Ticks), span: Ticks, taken: Timestamp) {
-    // The clock is read after the slot. So every step that led to this state ran at or before it.
-    change(slots, |word| {
-        refunded(word, costs, span, taken, slots.now())
-    });
-}
-
-fn refunded(
-    word: Word,
-    costs: (Ticks, Ticks),
-    span: Ticks,
-    taken: Timestamp,
-    now: Timestamp,
-) -> Word {
-    let cost = Put::worth(costs, span, taken, word.empty_at(), now);
-    let refunded = Put::refunded(word.empty_at(), now, cost, span);
-    word.moved(refunded, Lifetime::LEAST)
-}
-
-/// Gives `cost` ticks back to a window, and changes nothing of other windows.
-pub(super) fn uncount<S: Slots>(slots: &S, cost: Ticks, windows: Windows) {
-    change(slots, |word| {
-        word.moved(windows.refunded(word.empty_at(), cost), Lifetime::LEAST)
-    });
-}
-
-/// Fills the bucket by deleting its record.
-pub fn reset<S: Slots>(slots: &S) {
-    change(slots, |_| Word::EMPTY);
-}
-
-/// Replaces the key's record by the word that `next` returns, if the key has a record. Retries
-/// without limit, because a refund or a reset must not be denied.
-fn change<S: Slots>(slots: &S, next: impl Fn(Word) -> Word) {
-    for tries in 0.. {
-        let Some((index, word)) = find(slots) else {
-            return;
-        };
-        if swap(slots, index, word, next(word)) {
-            return;
-        }
-        count(slots, Event::Conflict);
-        slots.pause(tries);
-    }
-}
-
-/// Creates a record that was empty `age` ticks ago, unless the key has a record. With a negative
-/// age, the bucket will be empty in the future.
-pub fn bootstrap<S: Slots>(slots: &S, age: i64) {
-    for tries in 0..S::Variant::PATIENCE {
-        let birth = |now| changed(empty_at(now, age), now);
-        if find(slots).is_some() || create(slots, Lifetime::UNKNOWN, birth).is_some() {
-            return;
-        }
-        slots.pause(tries);
-    }
-}
-
-/// Moves the key's record forward to the state that `bound` returns for the current instant, or
-/// creates it in this state. Never moves a record back. Denies and counts a refusal if no slot is
-/// available.
-pub fn raise<S: Slots>(
-    slots: &S,
-    lifetime: Lifetime,
-    bound: impl Fn(Timestamp) -> Timestamp,
-) -> Outcome {
-    update(slots, lifetime, |state, now| {
-        changed(state.max(bound(now)), now)
-    })
-}
-
-/// Replaces the state of the key's record by that of the outcome that `decide` returns for the
-/// state and the current instant. A missing record has the state [`Timestamp::ZERO`]. Retries
-/// without limit, because a debt must not be forgotten. Denies and counts a refusal if no slot is
-/// available.
-pub fn update<S: Slots>(
-    slots: &S,
-    lifetime: Lifetime,
-    decide: impl Fn(Timestamp, Timestamp) -> Outcome,
-) -> Outcome {
-    let mut tries = 0;
-    loop {
-        let outcome = if let Some(record) = find(slots) {
-            let outcome = decide(record.1.empty_at(), slots.now());
-            write(slots, record, outcome, lifetime).then_some(outcome)
-        } else {
-            let outcome = decide(Timestamp::ZERO, slots.now());
-            if outcome.empty_at == Timestamp::ZERO {
-                return outcome;
-            }
-            create(slots, lifetime, |now| decide(Timestamp::ZERO, now))
-        };
-        if let Some(outcome) = outcome {
-            return outcome;
-        }
-        count(slots, Event::Conflict);
-        slots.pause(tries);
-        tries = tries.saturating_add(1);
-    }
-}
-
-/// Creates a record in the state of the outcome that `birth` returns for the current instant.
-/// Returns `None` if the caller must start again. Returns a denial and counts a refusal if no slot
-/// is available.
-fn create<S: Slots>(
-    slots: &S,
-    lifetime: Lifetime,
-    birth: impl Fn(Timestamp) -> Outcome,
-) -> Option<Outcome> {
-    let outcome = claim(slots, lifetime, birth);
-    if outcome.is_some_and(|outcome| !outcome.granted()) {
-        count(slots, Event::Refused);
-    }
-    outcome
-}
-
-/// Returns the outcome of a change that leaves the state `empty_at` at `now`.
-const fn changed(empty_at: Timestamp, now: Timestamp) -> Outcome {
-    Outcome {
-        verdict: Verdict::Granted,
-        now,
-        empty_at,
-    }
 }
 
 /// Reports whether the key has a record that is not full.

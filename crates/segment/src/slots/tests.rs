@@ -2,6 +2,7 @@
 //! validation, as another process would.
 #![allow(clippy::expect_used)]
 
+use super::changes;
 use super::counters::{By, Event, Shard, Totals};
 use super::diagnostics::Denied;
 use super::protocol::{self, AtomicWord, Production, Slots};
@@ -337,16 +338,16 @@ fn lost_races_are_counted_and_denied_in_the_end() {
     table.losses.set(2);
     assert!(table.take(20).granted());
     assert_eq!(table.records(), [(3, NOW - 30)]);
-    protocol::refund(&table, (20, 20), 100, Put::VOUCHED);
+    changes::refund(&table, (20, 20), 100, Put::VOUCHED);
     table.losses.set(3);
-    protocol::refund(&table, (10, 10), 100, Put::VOUCHED);
+    changes::refund(&table, (10, 10), 100, Put::VOUCHED);
     assert_eq!(table.records(), [(3, NOW - 60)]);
     assert_eq!(table.events(), [(Event::Conflict, 5)]);
     table.losses.set(u32::MAX);
     let expected = Outcome::denied(Denial::Contended, NOW - 60, NOW);
     assert_eq!(table.take(20), expected);
     table.losses.set(0);
-    protocol::reset(&table);
+    changes::reset(&table);
     assert_eq!(table.slots[3].get(), Word::EMPTY);
 }
 
@@ -354,40 +355,40 @@ fn lost_races_are_counted_and_denied_in_the_end() {
 fn a_created_record_replaces_no_other() {
     let table = Table::new(&[(3, Word::EMPTY)]);
     assert!(!protocol::contains(&table));
-    protocol::bootstrap(&table, 50);
+    changes::bootstrap(&table, 50);
     assert_eq!(table.records(), [(3, NOW - 50)]);
     assert!(protocol::contains(&table));
-    protocol::bootstrap(&table, 10);
+    changes::bootstrap(&table, 10);
     assert_eq!(table.records(), [(3, NOW - 50)]);
     assert_eq!(table.events(), [(Event::Inserted, 1)]);
     table.slots[3].set(live(MINE, NOW - 100));
     assert!(!protocol::contains(&table), "it is full");
     let table = Table::new(&[]);
-    protocol::bootstrap(&table, 50);
+    changes::bootstrap(&table, 50);
     assert_eq!(table.events(), [(Event::Refused, 1)]);
 }
 
 #[test]
 fn a_raised_record_is_created_or_moves_forward() {
     let table = Table::new(&[(3, Word::EMPTY)]);
-    protocol::raise(&table, Lifetime::UNKNOWN, |_| NOW + 50);
+    changes::raise(&table, Lifetime::UNKNOWN, |_| NOW + 50);
     assert_eq!(table.records(), [(3, NOW + 50)]);
-    protocol::raise(&table, Lifetime::UNKNOWN, |_| NOW + 40);
+    changes::raise(&table, Lifetime::UNKNOWN, |_| NOW + 40);
     assert_eq!(table.records(), [(3, NOW + 50)], "never back");
     // A lost race is repeated.
     table.losses.set(2000);
-    protocol::raise(&table, Lifetime::UNKNOWN, |_| NOW + 60);
+    changes::raise(&table, Lifetime::UNKNOWN, |_| NOW + 60);
     assert_eq!(table.records(), [(3, NOW + 60)]);
     let expected = [(Event::Inserted, 1), (Event::Conflict, 2000)];
     assert_eq!(table.events(), expected);
     // A full record is moved, too. Its new lifetime covers that of any quota.
     table.slots[3].set(live(MINE, NOW - 100));
-    protocol::raise(&table, Lifetime::UNKNOWN, |_| NOW);
+    changes::raise(&table, Lifetime::UNKNOWN, |_| NOW);
     table.now.set(NOW + 86_399 * TICKS_PER_SECOND);
     assert!(protocol::contains(&table));
     let table = Table::new(&[(3, live(MINE, NOW))]);
-    let later = protocol::raise(&table, Lifetime::covering(100), |now| now + 50);
-    let earlier = protocol::raise(&table, Lifetime::covering(100), |now| now + 40);
+    let later = changes::raise(&table, Lifetime::covering(100), |now| now + 50);
+    let earlier = changes::raise(&table, Lifetime::covering(100), |now| now + 40);
     assert_eq!((later, later.granted()), (earlier, true));
     assert_eq!((later.empty_at, later.now), (NOW + 50, NOW));
     table.now.set(NOW + 150);
@@ -396,7 +397,7 @@ fn a_raised_record_is_created_or_moves_forward() {
         "its lifetime is that of its quota"
     );
     let table = Table::new(&[]);
-    let refused = protocol::raise(&table, Lifetime::UNKNOWN, |_| NOW + 50);
+    let refused = changes::raise(&table, Lifetime::UNKNOWN, |_| NOW + 50);
     assert_eq!(refused.verdict, Verdict::Denied(Denial::TableFull));
     assert_eq!(table.events(), [(Event::Refused, 1)]);
 }
@@ -404,7 +405,7 @@ fn a_raised_record_is_created_or_moves_forward() {
 #[test]
 fn an_update_needs_a_slot_only_for_a_new_state() {
     let update = |table: &Table, state: Timestamp| {
-        protocol::update(table, Lifetime::covering(100), |_, now| {
+        changes::update(table, Lifetime::covering(100), |_, now| {
             Outcome::denied(Denial::LockedOut, state, now)
         })
     };
@@ -433,7 +434,7 @@ fn a_shard_counts_the_last_event_and_the_last_kind_of_decision() {
 #[test]
 fn a_created_record_is_kept_for_a_day() {
     let table = Table::new(&[(3, Word::EMPTY)]);
-    protocol::bootstrap(&table, 0);
+    changes::bootstrap(&table, 0);
     table.now.set(NOW + 86_399 * TICKS_PER_SECOND);
     assert!(protocol::contains(&table));
     table.now.set(NOW + 86_500 * TICKS_PER_SECOND);

@@ -10,7 +10,8 @@
 //! right, because only states are compared. But the slot must be free when the window ends. So the
 //! lifetime of a record is computed from both clocks as they are now.
 
-use super::protocol::{self, Variant};
+use super::changes;
+use super::protocol::Variant;
 use super::table::SharedMemory;
 use gcra::clock::{TICKS_PER_SECOND, boot_clock, unix_time};
 use gcra::quota::MAX_SPAN;
@@ -68,7 +69,7 @@ impl<V: Variant> SharedMemory<V> {
 
     /// Gives `cost` ticks back to a window.
     pub(super) fn uncount(&self, key: Key<'_>, cost: u64, windows: Windows) {
-        protocol::uncount(&self.slots(key.hash), cost, self.shifted(windows));
+        changes::uncount(&self.slots(key.hash), cost, self.shifted(windows));
     }
 }
 

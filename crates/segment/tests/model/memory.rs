@@ -11,6 +11,7 @@ use gcra::{Outcome, Put, Step, Ticks, Timestamp};
 use loom::sync::atomic::{AtomicU64, Ordering, fence};
 use loom::thread::ThreadId;
 use segment::slots::block::block;
+use segment::slots::changes;
 use segment::slots::counters::{Event, Shard, Totals};
 use segment::slots::protocol::{self, AtomicWord, Slots, Variant};
 use segment::slots::word::{Fingerprint, Lifetime, Word};
@@ -232,19 +233,19 @@ impl<G: Guards> Caller<G> {
     }
 
     pub fn refund(&self, cost: Ticks, span: Ticks) {
-        self.alive(|slots| protocol::refund(slots, (cost, cost), span, Put::VOUCHED));
+        self.alive(|slots| changes::refund(slots, (cost, cost), span, Put::VOUCHED));
     }
 
     pub fn reset(&self) {
-        self.alive(protocol::reset);
+        self.alive(changes::reset);
     }
 
     pub fn bootstrap(&self, age: i64) {
-        self.alive(|slots| protocol::bootstrap(slots, age));
+        self.alive(|slots| changes::bootstrap(slots, age));
     }
 
     pub fn raise(&self, bound: Timestamp) {
-        self.alive(|slots| protocol::raise(slots, Lifetime::UNKNOWN, |_| bound));
+        self.alive(|slots| changes::raise(slots, Lifetime::UNKNOWN, |_| bound));
     }
 
     /// Blocks the bucket after a denial. Returns whether this call has blocked it.
@@ -259,7 +260,7 @@ impl<G: Guards> Caller<G> {
         let granted = self.alive(|slots| {
             let (outcome, found) = protocol::take_found(slots, &step);
             if outcome.granted() {
-                protocol::undo(slots, &step, &outcome, found.map(|(_, word)| word), None);
+                changes::undo(slots, &step, &outcome, found.map(|(_, word)| word), None);
             }
             outcome.granted()
         });
