@@ -13,9 +13,10 @@ use zend::declare::{
 };
 use crate::{
     classes, compat::client_throttle, compat::leaky_bucket, compat::minute_window,
-    compat::rate_limiter, concurrency::limit, concurrency::permit, decision, lockout, metrics,
-    status, storage::interface, storage::memcached, storage::memory, storage::pdo, storage::redis,
-    storage::shared_memory, token_bucket, token_bucket::quota, token_bucket::reservation,
+    compat::rate_limiter, concurrency::limit, concurrency::permit, decision, guard::client_address,
+    lockout, metrics, status, storage::interface, storage::memcached, storage::memory, storage::pdo,
+    storage::redis, storage::shared_memory, token_bucket, token_bucket::quota,
+    token_bucket::reservation,
 };
 
 // Parameters that several methods share.
@@ -52,7 +53,12 @@ const RESET: &[Info] = &[returns(0, Type::VOID)];
 /// The functions.
 pub static FUNCTIONS: Entries = Entries(&[
     entry(c"TokenBucket\\status", 0, method!(status::status), STATUS),
-    entry(c"TokenBucket\\metrics", 0, method!(metrics::metrics), &[returns(0, Type::STRING)]), END,
+    entry(c"TokenBucket\\metrics", 0, method!(metrics::metrics), &[returns(0, Type::STRING)]),
+    entry(c"TokenBucket\\client_address", 0, method!(client_address::client_address), &[
+        returns(0, Type::STRING.or(Type::NULL)),
+        optional(c"server", Type::ARRAY.or(Type::NULL), c"NULL"),
+    ]),
+    END,
 ]);
 
 /// The classes, each after the classes and interfaces that it extends or implements.

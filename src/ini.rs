@@ -35,6 +35,12 @@ pub static GUARD_LOCAL: Parsed<Vec<Limit>> = Parsed::new(
     Limit::parse,
     "no limit of this setting is in force",
 );
+/// The limits of preflight requests, which the other limits then do not count.
+pub static GUARD_PREFLIGHTS: Parsed<Vec<Limit>> = Parsed::new(
+    c"tokenbucket.guard_preflights",
+    Limit::parse,
+    "the other limits count preflight requests, too",
+);
 /// The proxies whose `X-Forwarded-For` the guard believes.
 pub static GUARD_TRUSTED_PROXIES: Parsed<Networks> = Parsed::new(
     c"tokenbucket.guard_trusted_proxies",
@@ -60,7 +66,7 @@ const LEAST_SIZE: usize = 4 << 10;
 const GREATEST_SIZE: usize = 256 << 30;
 const DEFAULT_MODE: u32 = 0o600;
 
-static ENTRIES: IniEntryDefs<15> = IniEntryDefs::new([
+static ENTRIES: IniEntryDefs<16> = IniEntryDefs::new([
     IniEntryDef::new(SIZE, c"32M", IniEntryPermission::System),
     IniEntryDef::new(PATH, c"", IniEntryPermission::System),
     IniEntryDef::new(MODE, c"0600", IniEntryPermission::System),
@@ -71,6 +77,7 @@ static ENTRIES: IniEntryDefs<15> = IniEntryDefs::new([
     NAMESPACE.definition(c"", IniEntryPermission::PerDir),
     GUARD.definition(IniEntryPermission::System),
     GUARD_LOCAL.definition(IniEntryPermission::PerDir),
+    GUARD_PREFLIGHTS.definition(IniEntryPermission::System),
     GUARD_TRUSTED_PROXIES.definition(IniEntryPermission::System),
     GUARD_ALLOW.definition(IniEntryPermission::System),
     GUARD_MAX_AGE.definition(IniEntryPermission::System),
@@ -87,6 +94,7 @@ pub fn register(module: i32) {
         guard_enforces().err(),
         GUARD.value().err(),
         GUARD_LOCAL.value().err(),
+        GUARD_PREFLIGHTS.value().err(),
         GUARD_TRUSTED_PROXIES.value().err(),
         GUARD_ALLOW.value().err(),
         GUARD_MAX_AGE.value().err(),

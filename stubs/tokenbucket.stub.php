@@ -1175,6 +1175,21 @@ namespace TokenBucket {
      * @implementation metrics::metrics
      */
     function metrics(): string {}
+
+    /**
+     * Returns the address of the client by the rules of the guard, as an identifier of buckets. It
+     * is REMOTE_ADDR. If this is in tokenbucket.guard_trusted_proxies, it is the last address in
+     * X-Forwarded-For that is not.
+     *
+     * IPv6 addresses with the same first 64 bits are one client, such as "2001:db8:1:2::/64". An
+     * IPv4 address in IPv6 (::ffff:192.0.2.1, and 64:ff9b::8.8.8.8 of NAT64) is the IPv4 address.
+     *
+     * @param ?array<mixed> $server an array like $_SERVER. null: the variables of this request,
+     *     also if the script has changed $_SERVER
+     * @return ?string null without an address, as on the command line, and for an invalid address
+     * @implementation guard::client_address::client_address
+     */
+    function client_address(?array $server = null): ?string {}
 }
 
 /**

@@ -21,6 +21,7 @@ tokenbucket.guard_allow = '' SYSTEM
 tokenbucket.guard_local = '' PERDIR
 tokenbucket.guard_max_age = '' SYSTEM
 tokenbucket.guard_mode = 'enforce' SYSTEM
+tokenbucket.guard_preflights = '' SYSTEM
 tokenbucket.guard_trusted_proxies = '' SYSTEM
 tokenbucket.namespace = '' PERDIR
 tokenbucket.shm_full = 'evict' SYSTEM
@@ -30,4 +31,4 @@ tokenbucket.shm_path = '' SYSTEM
 tokenbucket.shm_size = '32M' SYSTEM
 tokenbucket.track_identifiers = '0' SYSTEM
 -- at run time --
-false true (14 times)
+false true (15 times)

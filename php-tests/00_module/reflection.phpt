@@ -28,6 +28,7 @@ TokenBucket\Permit
 TokenBucket\Quota
 TokenBucket\Reservation
 TokenBucket\StorageException
+TokenBucket\client_address
 TokenBucket\metrics
 TokenBucket\status
 Equal.

@@ -25,6 +25,7 @@ foreach ([
     ['guard_trusted_proxies', '10.0.0.0/8, 10.0.0.0/33'],
     ['guard_allow', 'localhost'],
     ['guard_allow', '::1 127.0.0.0/8'],
+    ['guard_preflights', 'ip'],
     ['guard_max_age', '301'],
     ['guard_max_age', '5'],
     ['guard_mode', 'dry'],
@@ -90,6 +91,9 @@ started
 Warning: tokenbucket: tokenbucket.guard_allow must have a network such as 192.0.2.0/24 or 2001:db8::/32 at position 1, "localhost" given; all clients are limited
 started
 == guard_allow = "::1 127.0.0.0\/8"
+started
+== guard_preflights = "ip"
+Warning: tokenbucket: tokenbucket.guard_preflights must have a space and a whole number at position 3, "" given; the other limits count preflight requests, too
 started
 == guard_max_age = "301"
 Warning: tokenbucket: tokenbucket.guard_max_age must have a whole number of seconds from 1 to 300, or 0 at position 1, "301" given; requests of any age are served

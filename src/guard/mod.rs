@@ -6,6 +6,7 @@
 mod age;
 mod asked;
 mod block;
+pub mod client_address;
 mod enforce;
 mod observe;
 mod permits;
@@ -109,7 +110,11 @@ fn refuses(request: &Request) -> bool {
         }
         Client::Known(_) | Client::Malformed => {}
     }
-    let lists = [rules::operators(store), rules::applications(store)];
+    let preflights = rules::preflights(store).filter(|_| guard::is_preflight(variables));
+    let lists = match preflights {
+        Some(rules) => [Some(rules), None],
+        None => [rules::operators(store), rules::applications(store)],
+    };
     let target = Target::of(variables);
     let rules = lists.iter().flatten().flat_map(|list| list.iter());
     let rules: Few<&Rule> = rules.filter(|rule| rule.limit.counts(&target)).collect();

@@ -70,16 +70,38 @@ pub fn networks(store: &SharedMemory, setting: &ini::Parsed<Networks>) -> Option
 /// Returns the rules of the operator. Their buckets do not depend on settings that an application
 /// can change.
 pub fn operators(store: &SharedMemory) -> Option<Rc<Vec<Rule>>> {
-    ini::GUARD.text(|text| {
-        known(&RULES, text, || {
-            let rule = |limit: Limit| {
-                let name = limit.name().to_owned();
-                let row = format!("guard: {name}");
-                Rule::new(store, limit, &[b"limit", name.as_bytes()], &row)
-            };
-            valid(store, &ini::GUARD).into_iter().map(rule).collect()
-        })
-    })
+    ini::GUARD.text(|text| known(&RULES, text, || of(store, &ini::GUARD, b"limit", "guard: ")))
+}
+
+/// Returns the rules of preflight requests, or `None` if the other rules count these requests. No
+/// rule counts them if the setting is invalid, so the other rules count them then.
+pub fn preflights(store: &SharedMemory) -> Option<Rc<Vec<Rule>>> {
+    let setting = &ini::GUARD_PREFLIGHTS;
+    let rules = setting.text(|text| {
+        if text.is_empty() {
+            return None;
+        }
+        let known_as = [b"preflights", text].concat();
+        let make = || of(store, setting, b"preflight", "guard: preflights: ");
+        known(&RULES, &known_as, make)
+    });
+    rules.filter(|rules| !rules.is_empty())
+}
+
+/// Returns the rules of a setting of the operator. `kind` separates their buckets from those of
+/// other settings, and `row` begins the names of their rows.
+fn of(
+    store: &SharedMemory,
+    setting: &ini::Parsed<Vec<Limit>>,
+    kind: &[u8],
+    row: &str,
+) -> Vec<Rule> {
+    let rule = |limit: Limit| {
+        let name = limit.name().to_owned();
+        let row = format!("{row}{name}");
+        Rule::new(store, limit, &[kind, name.as_bytes()], &row)
+    };
+    valid(store, setting).into_iter().map(rule).collect()
 }
 
 /// Returns the rules that the application adds. `tokenbucket.namespace` separates their buckets.

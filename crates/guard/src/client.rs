@@ -1,6 +1,7 @@
 //! The address of the client that a limit counts.
 
 use super::Request;
+use super::nat64::embedded;
 use super::networks::Networks;
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
@@ -55,9 +56,14 @@ impl Client {
     }
 
     /// Appends the address that a limit counts. An IPv6 client usually owns all addresses with the
-    /// same first 64 bits, so these addresses are one client.
+    /// same first 64 bits, so these addresses are one client. A client of NAT64 is its IPv4
+    /// address. This comes last: only the address as it arrived is compared with networks.
     pub fn append_to(self, text: &mut Vec<u8>) {
-        match self {
+        let counted = match self {
+            Self::Known(address) => Self::Known(embedded(address)),
+            other => other,
+        };
+        match counted {
             Self::Known(IpAddr::V4(address)) => {
                 let [first, others @ ..] = address.octets();
                 text.extend_from_slice(itoa::Buffer::new().format(first).as_bytes());

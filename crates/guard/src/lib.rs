@@ -14,6 +14,7 @@ mod client;
 mod condition;
 mod grammar;
 mod limit;
+mod nat64;
 mod networks;
 mod path;
 mod scanner;
@@ -34,6 +35,19 @@ pub trait Request {
 
     /// Returns the path of the file that PHP runs, or no bytes if it is unknown.
     fn script(&self) -> &[u8];
+}
+
+/// Reports whether a browser may have sent the request to ask for the permission of another
+/// request (CORS). Any client can send such a request.
+pub fn is_preflight(request: &impl Request) -> bool {
+    let has = |name| {
+        request
+            .variable(name)
+            .is_some_and(|value| !value.is_empty())
+    };
+    request.variable(c"REQUEST_METHOD") == Some(b"OPTIONS")
+        && has(c"HTTP_ORIGIN")
+        && has(c"HTTP_ACCESS_CONTROL_REQUEST_METHOD")
 }
 
 /// A setting that cannot be parsed.

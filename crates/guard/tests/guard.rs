@@ -285,6 +285,24 @@ fn a_peer_without_an_address_is_local_and_invalid_peers_share_a_bucket() {
 }
 
 #[test]
+fn a_client_of_nat64_is_its_ipv4_address_but_no_proxy() {
+    assert_eq!(by_text("64:ff9b::8.8.8.8"), by_text("8.8.8.8"));
+    assert_ne!(by_text("64:ff9b::8.8.8.8"), by_text("64:ff9b::8.8.4.4"));
+    // The prefix itself is a /64, whose other addresses are one client.
+    assert_eq!(by_text("64:ff9b::10.0.0.5"), b"64:ff9b::/64");
+    let inner = "64:ff9b::10.0.0.5";
+    assert_eq!(
+        client(inner.as_bytes(), b"203.0.113.9", "10.0.0.0/8"),
+        known(inner)
+    );
+    let global = "64:ff9b::8.8.8.8";
+    assert_eq!(
+        client(global.as_bytes(), b"203.0.113.9", "8.0.0.0/8"),
+        known(global)
+    );
+}
+
+#[test]
 fn identifiers_begin_with_readable_values() {
     let variables = || -> Vec<(&CStr, &[u8])> {
         vec![

@@ -384,6 +384,19 @@ impl<'a> Call<'a> {
         array.ok_or_else(|| self.wrong(number, symbols::Z_EXPECTED_ARRAY))
     }
 
+    /// Returns argument `number`, which must be an array or null. Returns `None` for null, and if
+    /// the argument was not passed.
+    ///
+    /// # Errors
+    /// Throws `TypeError` if the argument is neither.
+    pub fn array_or_null(&mut self, number: u32) -> Result<Option<&'a ZendHashTable>, Thrown> {
+        if number > self.count() || self.arg(number).is_null() {
+            return Ok(None);
+        }
+        let array = self.elements(number).map(Some);
+        array.ok_or_else(|| self.wrong(number, symbols::Z_EXPECTED_ARRAY_OR_NULL))
+    }
+
     /// Returns argument `number`, which must be an object of `class` or of a subclass.
     ///
     /// # Errors

@@ -19,7 +19,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// Returns the current request. Call it only before the request's first script runs.
+    /// Returns the current request. It must not be used after PHP code has run.
     pub(super) const fn current() -> Self {
         Self {
             fields: OnceCell::new(),
@@ -79,6 +79,12 @@ impl Request {
         let found = fields.iter().find(|(key, _)| is_field(key));
         Some(found?.1.zend_str()?.as_bytes())
     }
+}
+
+/// Passes the current request to `read`, which must run no PHP code. The variables are those of the
+/// server, also if PHP code has changed `$_SERVER`.
+pub fn read<R>(read: impl FnOnce(&Request) -> R) -> R {
+    read(&Request::current())
 }
 
 /// Sends a response to the request. Each of `fields` is a line of its header. Before, only a
