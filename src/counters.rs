@@ -1,7 +1,9 @@
 //! The counters of this host, with their names and meanings, for `status()`, `metrics()` and
 //! `phpinfo()`.
 
+use gcra::clock::wall_clock;
 use segment::host::Host;
+use segment::slots::clients::Day;
 use segment::slots::counters::{By, Event, Totals};
 use segment::slots::namespaces::{Named, StoreKind};
 
@@ -90,6 +92,16 @@ pub fn rows(host: &Host, totals: &Totals) -> Vec<Named> {
     rows.retain(|row| row.name.is_some() || decided(row, totals).iter().any(|it| it.count > 0));
     rows.sort_by(|a, b| (a.kind, &a.name).cmp(&(b.kind, &b.name)));
     rows
+}
+
+/// Returns the different clients that a row of the guard has denied today and yesterday, in UTC.
+/// `None` for other rows.
+pub fn denied_clients(host: &Host, named: &Named) -> Option<[u64; 2]> {
+    let is_of_guard = |name: &Vec<u8>| name.starts_with(b"guard");
+    let today = Day::of(wall_clock());
+    let on = |day| host.slots().denied_clients(named.row, day);
+    (named.kind == Kind::SharedMemory && named.name.as_ref().is_some_and(is_of_guard))
+        .then(|| [today, today.before()].map(on))
 }
 
 /// Returns the decisions of a row.

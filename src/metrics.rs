@@ -30,6 +30,7 @@ pub fn metrics(_call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
         let totals = host.slots().totals();
         text.segment(host);
         text.decisions(host, &totals);
+        text.clients(host, &totals);
         text.counters(&SHARED_MEMORY, &totals);
         text.evicted(&totals);
         let held = host.permits().held_of_all_keys();
@@ -136,6 +137,23 @@ impl Text {
                     ("by", decided.by),
                 ];
                 self.sample("decisions_total", &labels, decided.count);
+            }
+        }
+    }
+
+    fn clients(&mut self, host: &Host, totals: &Totals) {
+        let rows = counters::rows(host, totals).into_iter();
+        let days = rows.filter_map(|row| Some((counters::denied_clients(host, &row)?, row.name?)));
+        let days: Vec<_> = days.collect();
+        if !days.is_empty() {
+            let help = "Different clients that a limit of the guard has denied, estimated";
+            self.family("guard_denied_clients", "gauge", help);
+        }
+        for (counts, row) in days {
+            let namespace = name(&row);
+            for (day, count) in ["today", "yesterday"].into_iter().zip(counts) {
+                let labels = [("namespace", namespace.as_str()), ("day", day)];
+                self.sample("guard_denied_clients", &labels, count);
             }
         }
     }

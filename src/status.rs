@@ -81,6 +81,10 @@ fn decisions(host: &Host, totals: &Totals) -> Result<Array, Thrown> {
         for decided in decided(&named, totals) {
             row.insert(decided.field, count(decided.count))?;
         }
+        if let Some([today, yesterday]) = counters::denied_clients(host, &named) {
+            row.insert("clients_denied_today", count(today))?;
+            row.insert("clients_denied_yesterday", count(yesterday))?;
+        }
         list.push(row)?;
     }
     Ok(list)

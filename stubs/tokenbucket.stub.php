@@ -1144,7 +1144,8 @@ namespace TokenBucket {
      *     },
      *     decisions: list<array{
      *         store: string, namespace: ?string, granted_by_store: int, denied_by_store: int,
-     *         denied_by_denial_cache: int, granted_by_fallback: int, denied_by_fallback: int
+     *         denied_by_denial_cache: int, granted_by_fallback: int, denied_by_fallback: int,
+     *         clients_denied_today?: int, clients_denied_yesterday?: int
      *     }>,
      *     most_denied: list<array{
      *         store: string, namespace: ?string, identifier: string, denied: int

@@ -19,7 +19,7 @@ shape($status);
 
 $memory = $status['shared_memory'];
 print_values($status['version'] === phpversion('tokenbucket'), $memory['backing'], $memory['path'], $memory['full']);
-print_values($memory['size'] >= 32 << 20 && $memory['size'] < 35 << 20);
+print_values($memory['size'] >= 32 << 20 && $memory['size'] < 36 << 20);
 print_values($memory['slots'] === (32 << 20) / 16);
 print_values($memory['slots'] === $memory['live'] + $memory['reclaimable'] + $memory['pending'] + $memory['empty']);
 print_values($memory['empty'] === $memory['slots'], $memory['age'] >= 0 && $memory['age'] < 300);

@@ -1,7 +1,11 @@
 //! A request and its client, as the rules of the core see them.
 
 use super::rules::Rule;
+use gcra::clock::wall_clock;
+use gcra::key::Row;
 use guard::Client;
+use segment::slots::SharedMemory;
+use segment::slots::clients::Day;
 use std::ffi::CStr;
 use zend::request::Request;
 
@@ -30,5 +34,12 @@ impl Asked<'_> {
     /// Returns the identifier of the bucket of this rule.
     pub fn identifier(&self, rule: &Rule) -> Vec<u8> {
         rule.limit.identifier(self.variables, self.client)
+    }
+
+    /// Counts the client among those that this row has denied today.
+    pub fn count_denied(&self, store: &SharedMemory, row: Row) {
+        let mut client = Vec::new();
+        self.client.append_to(&mut client);
+        store.add_denied_client(row, Day::of(wall_clock()), &client);
     }
 }

@@ -55,7 +55,9 @@ fn acquire<'a>(
 ) -> Result<(), Refusal<'a>> {
     for &(rule, limit) in rules {
         let identifier = asked.identifier(rule);
-        if !permits::acquire(host, rule.key(&identifier), limit) {
+        let key = rule.key(&identifier);
+        if !permits::acquire(host, key, limit) {
+            asked.count_denied(host.slots(), key.row);
             permits::release_all(host);
             return Err(Refusal::Permits(&rule.limit));
         }
@@ -132,7 +134,9 @@ fn refusal<'a>(
     asked: &Asked<'_>,
     denied: Taken,
 ) -> Refusal<'a> {
-    let blocked = block::after(store, rule, rule.key(identifier), asked, &denied);
+    let key = rule.key(identifier);
+    asked.count_denied(store, key.row);
+    let blocked = block::after(store, rule, key, asked, &denied);
     if blocked.is_some() {
         block::report(store, rule, asked);
     }

@@ -19,7 +19,9 @@ pub fn observe(host: &Host, rules: &[&Rule], asked: &Asked<'_>) {
         let key = rule.observed_key(&identifier);
         match rule.limit.measure() {
             &Measure::Concurrent(limit) => {
-                permits::acquire(host, key, limit);
+                if !permits::acquire(host, key, limit) {
+                    asked.count_denied(store, key.row);
+                }
             }
             Measure::Rate { quota, .. } => {
                 let (index, step) = (0, quota.step_whole(1));
@@ -32,6 +34,7 @@ pub fn observe(host: &Host, rules: &[&Rule], asked: &Asked<'_>) {
                     step,
                     outcome,
                 };
+                asked.count_denied(store, key.row);
                 // No record of it is written, because nobody may act on it.
                 block::after(store, rule, key, asked, &denied);
                 let (client, name) = (asked.client, rule.limit.name());

@@ -9,6 +9,7 @@
 //! lines                         64 bytes each: four slots of 16 bytes
 //! denial cache                  64 bytes for 16 lines: one set of three 16-byte entries
 //! permits                       a counter of processes, and 1/64 of the lines; at least 1,024
+//! clients                       60 cells, one for each namespace
 //! diagnostics                   only if the operator enables them
 //! ```
 //!
@@ -25,6 +26,7 @@ use crate::cells::resolve;
 use crate::memory::{Layout, Place, Region, Segment, SegmentError, Shareable};
 use crate::permits::{self, Numbers, Permits, Process};
 use crate::slots::SharedMemory;
+use crate::slots::clients::Clients;
 use crate::slots::counters::{Counters, SHARDS, Shard};
 use crate::slots::diagnostics::Diagnostics;
 use crate::slots::namespaces::{self, Namespaces};
@@ -56,6 +58,8 @@ unsafe impl Shareable for Diagnostics {}
 unsafe impl Shareable for resolve::Cell {}
 // SAFETY: as above.
 unsafe impl Shareable for Numbers {}
+// SAFETY: as above.
+unsafe impl Shareable for Clients {}
 
 /// The settings of a host's shared memory.
 #[derive(Clone, Copy, Debug)]
@@ -101,6 +105,7 @@ struct Places {
     denials: Place<EntrySet>,
     numbers: Place<Numbers>,
     permits: Place<Line>,
+    clients: Place<Clients>,
     diagnostics: Place<Diagnostics>,
     layout: Layout,
 }
@@ -153,6 +158,7 @@ impl Settings {
             denials: layout.place((self.lines / 16).clamp(16, 1 << 20)),
             numbers: layout.place(1),
             permits: layout.place(permits::lines(self.lines)),
+            clients: layout.place(namespaces::CELLS),
             diagnostics: layout.place(usize::from(self.diagnostics)),
             layout,
         }
@@ -203,6 +209,7 @@ impl<V: Variant> Host<V> {
                 lines: segment.region(&places.lines),
                 counters: Counters::new(segment.region(&places.shards)),
                 namespaces: Namespaces::new(segment.region(&places.namespaces)),
+                clients: segment.region(&places.clients),
                 diagnostics: segment.region(&places.diagnostics),
                 hasher: KeyHasher::new(segment.secret()),
                 evict: settings.evict,

@@ -9,6 +9,7 @@
 pub mod batch;
 pub mod block;
 pub mod changes;
+pub mod clients;
 pub mod counters;
 #[cfg(feature = "deaths")]
 pub(crate) mod deaths;
@@ -23,6 +24,7 @@ pub mod word;
 
 pub use table::SharedMemory;
 
+use clients::Day;
 use counters::{By, Event};
 use gcra::clock::{Ticks, Timestamp};
 use gcra::key::{Key, KeyHasher, Row};
@@ -78,6 +80,25 @@ impl<V: Variant> SharedMemory<V> {
         if let Some(diagnostics) = self.diagnostics().filter(|_| !granted) {
             diagnostics.denied(self.counters.shard().0, key);
         }
+    }
+
+    /// Adds a client to those that a row of the extension itself has denied on a day. Keeps nothing
+    /// that names the client.
+    #[cold]
+    pub fn add_denied_client(&self, row: Row, day: Day, client: &[u8]) {
+        let clients = namespaces::cell_of_row(row).and_then(|cell| self.clients.get(cell));
+        if let Some(clients) = clients {
+            let hasher = self.hasher.namespace(&[b"guard", b"", b"clients"]);
+            clients.add(day, hasher.key(client).hash);
+        }
+    }
+
+    /// Estimates the number of different clients that a row of the extension itself has denied on a
+    /// day. Returns 0 for other rows.
+    #[must_use]
+    pub fn denied_clients(&self, row: Row, day: Day) -> u64 {
+        let clients = namespaces::cell_of_row(row).and_then(|cell| self.clients.get(cell));
+        clients.map_or(0, |clients| clients.estimate(day))
     }
 
     /// Returns the hasher of a namespace in shared memory. `names` lists its parts as in

@@ -188,6 +188,11 @@ const fn row_of_cell(index: usize) -> Row {
     Row((index + StoreKind::ALL.len()) as u32)
 }
 
+/// Returns the index of the cell of a row, or `None` if several namespaces share the row.
+pub(super) const fn cell_of_row(row: Row) -> Option<usize> {
+    (row.0 as usize).checked_sub(Kind::ALL.len())
+}
+
 impl Cell {
     /// Writes the name. Another process may have been killed before it had written the name.
     fn set_name(&self, kind: StoreKind, name: &[u8]) {

@@ -3,6 +3,7 @@
 //! Invariant: the two lines of a key are different, and they are the same in every process that
 //! maps the segment.
 
+use super::clients::Clients;
 use super::counters::{Counters, Event, Shard, Totals};
 use super::diagnostics::Diagnostics;
 use super::namespaces::{Named, Namespaces, StoreKind};
@@ -31,6 +32,8 @@ pub struct SharedMemory<V: Variant = Production> {
     pub(crate) lines: Region<Line>,
     pub(crate) counters: Counters,
     pub(crate) namespaces: Namespaces,
+    /// One element for each namespace with a row of its own.
+    pub(crate) clients: Region<Clients>,
     /// One element if the segment has diagnostics, otherwise no element.
     pub(crate) diagnostics: Region<Diagnostics>,
     pub(crate) hasher: KeyHasher,

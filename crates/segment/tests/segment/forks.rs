@@ -1,12 +1,14 @@
 //! Child processes share their parent's buckets, and count in their own shards.
 
 use crate::{empties, layout, store};
-use rustix::process::{Pid, WaitOptions, waitpid};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use segment::host::Host;
 use segment::memory::{Backing, Segment};
+use segment::slots::clients::Day;
 use segment::slots::counters::{By, SHARDS, Shard};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
+use std::time::Duration;
 
 const SHARDS_AT: usize = 4096;
 
@@ -101,4 +103,51 @@ fn a_child_counts_in_another_shard() {
     assert!(worked);
     assert_eq!(grants_of_shards(&store)[..4], [3, 2, 1, 0]);
     assert_eq!(store.slots().totals().all_decisions(By::SharedMemory)[0], 6);
+}
+
+/// Eight processes deny the same clients, and are killed while they do.
+#[test]
+fn killed_processes_count_each_client_once() {
+    const PROCESSES: u32 = 8;
+    const CLIENTS: u32 = 4_000;
+    let store = store(Segment::memfd(layout()).unwrap());
+    let row = store
+        .slots()
+        .reserved_hasher(&[b"guard", b"", b"x"], b"guard: x")
+        .row();
+    let day = Day::of(Duration::from_secs(1_700_000_000));
+    let pids = (0..PROCESSES).map(|process| {
+        // SAFETY: as in `in_child`.
+        let pid = unsafe { libc::fork() };
+        Pid::from_raw(pid).unwrap_or_else(|| {
+            for number in 0..CLIENTS {
+                let client = (number + process * 500) % CLIENTS;
+                store
+                    .slots()
+                    .add_denied_client(row, day, &client.to_le_bytes());
+            }
+            loop {
+                // Adds known clients until it is killed.
+                store
+                    .slots()
+                    .add_denied_client(row, day, &process.to_le_bytes());
+            }
+        })
+    });
+    let pids: Vec<Pid> = pids.collect();
+    let estimate = || store.slots().denied_clients(row, day) as f64;
+    // Five standard errors, because the secret of a segment is random.
+    let close =
+        |number: f64| (number - f64::from(CLIENTS)).abs() < 5.0 * 0.0325 * f64::from(CLIENTS);
+    while !close(estimate()) {
+        std::thread::yield_now();
+    }
+    for pid in pids {
+        kill_process(pid, Signal::KILL).unwrap();
+        waitpid(Some(pid), WaitOptions::empty()).unwrap();
+    }
+    assert!(close(estimate()), "{}", estimate());
+    // A control: the calls are not clients.
+    assert!(!close(f64::from(PROCESSES * CLIENTS)));
+    assert_eq!(store.slots().denied_clients(row, day.before()), 0);
 }
