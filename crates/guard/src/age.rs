@@ -92,7 +92,7 @@ fn digits(text: &[u8]) -> Option<u64> {
 mod tests {
     use super::*;
 
-    const NOW: Duration = Duration::from_micros(1_700_000_000_250_000);
+    const NOW: Duration = Duration::from_millis(1_700_000_000_250);
 
     fn age(most: &str, received: &str) -> Age {
         let most = MaxAge::parse(most).unwrap();

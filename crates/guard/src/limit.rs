@@ -205,7 +205,7 @@ mod tests {
     fn a_quota_adds_the_count_in_the_unit_and_holds_the_burst() {
         let limits = Limit::parse("ip 100/minute burst 20; ip 7/day").unwrap();
         let quota = |limit: &Limit| match limit.measure() {
-            Measure::Rate { quota, .. } => quota.clone(),
+            Measure::Rate { quota, .. } => *quota,
             Measure::Concurrent(_) => panic!("a rate"),
         };
         let [first, second] = [0, 1].map(|at| quota(&limits[at]));

@@ -24,19 +24,13 @@ fn ipv4(address: Ipv6Addr) -> Option<Ipv4Addr> {
 
 /// Reports whether an address is global by IANA's registry of special-purpose addresses.
 const fn is_global(address: Ipv4Addr) -> bool {
-    let is_special = match address.octets() {
-        // This network, private networks, and loopback.
-        [0 | 10 | 127, ..]
-        // Shared by providers, and benchmarks.
-        | [100, 64..=127, ..]
-        | [198, 18..=19, ..]
-        // Protocol assignments, and the relays of 6to4.
-        | [192, 0, 0, _]
-        | [192, 88, 99, _]
-        // Multicast and reserved, up to the broadcast address.
-        | [224..=255, ..] => true,
-        _ => false,
-    };
+    let is_special = matches!(
+        address.octets(),
+        // This network, private networks, loopback, and from multicast to broadcast.
+        [0 | 10 | 127 | 224..=255, ..]
+        // Shared by providers, benchmarks, protocol assignments, and the relays of 6to4.
+        | [100, 64..=127, ..] | [198, 18..=19, ..] | [192, 0, 0, _] | [192, 88, 99, _]
+    );
     !is_special && !address.is_private() && !address.is_link_local() && !address.is_documentation()
 }
 

@@ -112,6 +112,7 @@ fn below_root<'r>(file: &'r [u8], root: &[u8]) -> Option<Path<'r>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::borrow::Cow;
     use std::ffi::CStr;
 
     /// The variables of a request by name, and its file.
@@ -140,7 +141,7 @@ mod tests {
         let request = Variables(variables, file);
         let target = Target::of(&request);
         let paths = target.paths().map(String::from_utf8_lossy);
-        let mut paths: Vec<_> = paths.map(|path| path.into_owned()).collect();
+        let mut paths: Vec<_> = paths.map(Cow::into_owned).collect();
         paths.sort();
         paths.dedup();
         paths
