@@ -100,7 +100,7 @@ pub fn denied_clients(host: &Host, named: &Named) -> Option<[u64; 2]> {
     let is_of_guard = |name: &Vec<u8>| name.starts_with(b"guard");
     let today = Day::of(wall_clock());
     let on = |day| host.slots().denied_clients(named.row, day);
-    (named.kind == Kind::SharedMemory && named.name.as_ref().is_some_and(is_of_guard))
+    (named.kind == StoreKind::SharedMemory && named.name.as_ref().is_some_and(is_of_guard))
         .then(|| [today, today.before()].map(on))
 }
 

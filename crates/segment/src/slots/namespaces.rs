@@ -190,7 +190,7 @@ const fn row_of_cell(index: usize) -> Row {
 
 /// Returns the index of the cell of a row, or `None` if several namespaces share the row.
 pub(super) const fn cell_of_row(row: Row) -> Option<usize> {
-    (row.0 as usize).checked_sub(Kind::ALL.len())
+    (row.0 as usize).checked_sub(StoreKind::ALL.len())
 }
 
 impl Cell {
