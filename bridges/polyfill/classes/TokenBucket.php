@@ -71,14 +71,16 @@ class TokenBucket
         return $this->question($argument->number($token_count), $argument)->isGranted();
     }
 
-    public function attempt(int|float $tokens = 1): Decision
+    public function attempt(int|float $tokens = 1, int|float $floor = 0): Decision
     {
-        return $this->question($tokens, new Argument('TokenBucket::attempt', 1, 'tokens'))->decide();
+        $question = $this->question($tokens, new Argument('TokenBucket::attempt', 1, 'tokens'));
+        return $this->leaving($question, $tokens, $floor, new Argument('TokenBucket::attempt', 2, 'floor'), 'attempt')->decide();
     }
 
-    public function peek(int|float $tokens = 1): Decision
+    public function peek(int|float $tokens = 1, int|float $floor = 0): Decision
     {
         $question = $this->question($tokens, new Argument('TokenBucket::peek', 1, 'tokens'));
+        $question = $this->leaving($question, $tokens, $floor, new Argument('TokenBucket::peek', 2, 'floor'), 'peek');
         return $question->decision($question->home('peek')->take($question->identifier, $question->step->dry()));
     }
 
@@ -208,16 +210,27 @@ class TokenBucket
             throw $argument->invalid('must not be empty');
         }
         foreach ($buckets as $key => $element) {
-            $isPair = is_array($element) && count($element) === 2 && isset($element[0], $element[1]) && (is_int($element[1]) || is_float($element[1]));
-            [$bucket, $number, $of] = $isPair
-                ? [$element[0], $element[1], $argument]
-                : [$element, $tokens, new Argument("TokenBucket::$method", 2, 'tokens')];
-            if (!$bucket instanceof self) {
-                throw $argument->wrong('must contain only TokenBucket objects, or lists of a TokenBucket object and a number of tokens');
-            }
-            $elements[$key] = [$bucket, $number, $of];
+            $elements[$key] = self::element($element)
+                ?? throw $argument->wrong('must contain only TokenBucket objects, or lists of a TokenBucket object, a number of tokens and possibly a floor');
         }
-        return array_map(static fn (array $element) => $element[0]->question($element[1], $element[2]), $elements);
+        $other = new Argument("TokenBucket::$method", 2, 'tokens');
+        return array_map(static function (array $element) use ($tokens, $argument, $other, $method): Question {
+            [$bucket, $number, $floor] = $element;
+            $question = $bucket->question($number ?? $tokens, $number === null ? $other : $argument);
+            return $bucket->leaving($question, $number ?? $tokens, $floor ?? 0, $argument, $method);
+        }, $elements);
+    }
+
+    /** @return array{self, int|float|null, int|float|null}|null the bucket, its tokens and floor */
+    private static function element(mixed $element): ?array
+    {
+        if (!is_array($element)) {
+            return $element instanceof self ? [$element, null, null] : null;
+        }
+        [$bucket, $number, $floor] = [$element[0] ?? null, $element[1] ?? null, $element[2] ?? null];
+        $isNumber = static fn (mixed $it) => is_int($it) || is_float($it);
+        $isValid = $bucket instanceof self && $isNumber($number) && count($element) === ($isNumber($floor) ? 3 : 2);
+        return $isValid ? [$bucket, $number, $floor] : null;
     }
 
     /** Returns the values of a call for tokens, which PHP code cannot change during the call. */
@@ -237,6 +250,27 @@ class TokenBucket
             $step = $this->ownStep($number, $grain);
         }
         return $this->asked($number, new Question($home, $identifier, $quota, $step, null, static fn () => false));
+    }
+
+    /**
+     * Returns the question of a call that leaves at least the floor in the bucket. Its ticks are the
+     * cost of all tokens minus the cost of the call, so that a full bucket grants a call that leaves
+     * the rest of the capacity.
+     */
+    private function leaving(Question $question, int|float $number, int|float $floor, Argument $argument, string $method): Question
+    {
+        if ($argument->amount($floor)->isZero()) {
+            return $question;
+        }
+        $grain = $question->home($method, ' with a floor')->grain;
+        $all = $number + $floor;
+        $step = $question->quota->step($argument->amount(is_float($all) ? min($all, PHP_FLOAT_MAX) : $all));
+        $cost = match (true) {
+            $step->exceedsCapacity() => $question->step->span + $grain->ticks(),
+            Overrides::hasOwnPrices($this) => $this->ownStep($all, $grain)->cost,
+            default => $step->cost,
+        };
+        return $question->with($question->step->within(-max(0, $cost - $question->step->cost)));
     }
 
     /** Returns a question that calls this bucket's methods for that number of tokens. */

@@ -82,6 +82,10 @@ final class Amount
             return $a > $b;
         }
         // PHP compares an int with a float as floats, which are not exact from 2^53 on.
+        if ((is_float($a) ? $a : $b) >= 2 ** 63) {
+            // The float is above every int.
+            return is_float($a);
+        }
         [$wholeA, $wholeB] = [$this->floor(), $other->floor()];
         return $wholeA > $wholeB || $wholeA === $wholeB && (float) $a > (float) $b;
     }

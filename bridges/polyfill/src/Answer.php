@@ -12,23 +12,28 @@ final class Answer
     /** @var \WeakMap<Decision, self>|null the answers from which decisions were made */
     private static ?\WeakMap $answers = null;
 
-    /** @param ?int $retryAfter null for never */
+    /**
+     * @param ?int $retryAfter null for never
+     * @param int $floor the tokens that the call leaves to others, as ticks
+     */
     public function __construct(
         public readonly Quota $quota,
         public readonly string $reason,
         public readonly int $remaining,
         public readonly ?int $retryAfter,
         public readonly int $resetAfter,
+        public readonly int $floor = 0,
     ) {}
 
     public static function of(Quota $quota, Step $step, Outcome $outcome): self
     {
         return new self(
             $quota,
-            $outcome->reason,
+            $step->reason($outcome),
             self::remaining($quota, $step, $outcome),
             $step->retryAfter($outcome),
-            $step->resetAfter($outcome)
+            $step->resetAfter($outcome),
+            $step->floor()
         );
     }
 

@@ -31,15 +31,17 @@ final class BatchEntry
         return $this->home->store->together($calls);
     }
 
-    /** Returns one step that takes the tokens of all steps. */
+    /** Returns one step that takes the tokens of all steps and leaves the greatest floor. */
     public function step(): Step
     {
         $cost = 0;
+        $maxWait = 0;
         foreach ($this->steps as $step) {
             // A cost above the greatest one exceeds every capacity.
             $cost = min($cost + $step->cost, Quota::MOST + 1);
+            $maxWait = min($maxWait, $step->maxWait);
         }
-        return new Step($cost, $this->steps[$this->firstKey()]->span);
+        return new Step($cost, $this->steps[$this->firstKey()]->span, $maxWait);
     }
 
     public function run(bool $isDry): Outcome
@@ -61,7 +63,7 @@ final class BatchEntry
     public function blamed(Outcome $outcome): int|string
     {
         foreach ($this->steps as $key => $step) {
-            $outcome = $step->decide($outcome->emptyAt, $outcome->now);
+            $outcome = $step->within($this->step()->maxWait)->decide($outcome->emptyAt, $outcome->now);
             if (!$outcome->isGranted()) {
                 return $key;
             }

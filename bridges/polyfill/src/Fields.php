@@ -46,15 +46,35 @@ final class Fields
         $reset = $remaining > 0
             ? $quota->refill($remaining)
             : max(0, $answer->resetAfter - ($quota->span - $quota->refill(1)));
+        $capacity = $quota->capacity->floor();
+        if ($answer->floor > 0) {
+            [$capacity, $remaining, $reset] = self::above($answer, $remaining);
+        }
         $ends = !$answer->isAllowed() && $answer->retryAfter !== null;
         return new self(
-            min($quota->capacity->floor(), self::GREATEST),
+            min($capacity, self::GREATEST),
             $remaining,
             $quota->wholeSeconds($quota->span),
             $quota->wholeSeconds($reset),
             $ends ? $quota->wholeSeconds($answer->retryAfter) : null,
             $quota->wholeSeconds($answer->resetAfter),
         );
+    }
+
+    /**
+     * Returns the capacity, the remaining tokens and their refill without the tokens of the floor,
+     * which are not for this caller.
+     *
+     * @return array{int, int, int}
+     */
+    private static function above(Answer $answer, int $remaining): array
+    {
+        $quota = $answer->quota;
+        $above = static fn (int $ticks) => min($quota->tokens(max(0, $ticks - $answer->floor)), self::GREATEST);
+        $remaining = min($remaining, $above(max(0, $quota->span - $answer->resetAfter)));
+        $others = max(0, $quota->span - $quota->refill(1) - $answer->floor);
+        $reset = $remaining === 0 ? max(0, $answer->resetAfter - $others) : $quota->refill($remaining);
+        return [$above($quota->span), $remaining, $reset];
     }
 
     /** The time per token follows from the time until the bucket is full. */

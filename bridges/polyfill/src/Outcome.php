@@ -10,6 +10,7 @@ final class Outcome
     public const GRANTED = 'granted';
     public const INSUFFICIENT = 'insufficient_tokens';
     public const EXCEEDS = 'exceeds_capacity';
+    public const BELOW_FLOOR = 'below_floor';
     public const INTERRUPTED = 'interrupted';
 
     public function __construct(public readonly string $reason, public readonly int $now, public readonly int $emptyAt) {}

@@ -28,9 +28,9 @@ final class Question
     }
 
     /** @throws \LogicException for a storage that is written in PHP */
-    public function home(string $method): Home
+    public function home(string $method, string $what = ''): Home
     {
-        return $this->home ?? throw new \LogicException("TokenBucket::$method() needs one of the extension's own storages");
+        return $this->home ?? throw new \LogicException("TokenBucket::$method()$what needs one of the extension's own storages");
     }
 
     /** Returns the same question with another step. */
@@ -62,8 +62,8 @@ final class Question
     public function take(Home $home): Outcome
     {
         $first = $this->bootstrap === null ? null : $home->firstState($this->identifier, $this->step, $this->bootstrap);
-        if ($first !== null && $this->step->maxWait > 0 && $first > $home->store->now() + $this->step->maxWait) {
-            // The tokens of a call that waits would be there too late.
+        if ($first !== null && $this->step->maxWait !== 0 && $first > $home->store->now() + $this->step->maxWait) {
+            // The tokens of a call that waits or has a floor would be there too late.
             return new Outcome(Outcome::INSUFFICIENT, $home->store->now(), max(0, $first - $this->step->cost));
         }
         return $home->take($this->identifier, $this->step, $first);
@@ -86,9 +86,9 @@ final class Question
     }
 
     /** Returns the decision for an outcome. Its retryAfter is that of a caller that cannot wait. */
-    public function decision(Outcome $outcome, ?Step $step = null): Decision
+    public function decision(Outcome $outcome): Decision
     {
-        return Answer::of($this->quota, ($step ?? $this->step)->within(0), $outcome)->decision($this->isFallback());
+        return Answer::of($this->quota, $this->step->within(min(0, $this->step->maxWait)), $outcome)->decision($this->isFallback());
     }
 
     /**

@@ -9,7 +9,7 @@ final class Status
 {
     private const NOT_COUNTED = [
         'granted', 'denied', 'refunds', 'resets', 'inserted', 'reclaimed', 'adopted', 'duplicates', 'stolen', 'conflicts',
-        'contended', 'refused', 'evicted',
+        'contended', 'refused', 'evicted', 'blocked',
     ];
 
     public static function fields(): array

@@ -9,7 +9,8 @@ namespace TokenBucket\Polyfill;
  *
  * The state of a bucket is the instant at which it was, or will be, empty. Taking tokens moves it
  * forward by their cost: next = max(empty, now - span) + cost, which is granted if next is not
- * after now + maxWait. crates/gcra/src/step.rs has the proof and a worked example.
+ * after now + maxWait. A negative maxWait is a floor: a grant must leave the tokens of that many
+ * ticks in the bucket. crates/gcra/src/step.rs has the proof and a worked example.
  */
 final class Step
 {
@@ -26,7 +27,7 @@ final class Step
         return new self($this->cost, $this->span, $this->maxWait, true);
     }
 
-    /** Returns the same step, which may take tokens that are refilled within these ticks. */
+    /** Returns the same step, which may take tokens that are refilled in time, or has a floor. */
     public function within(int $maxWait): self
     {
         return new self($this->cost, $this->span, $maxWait, $this->isDry);
@@ -86,6 +87,20 @@ final class Step
             Outcome::EXCEEDS => null,
             default => max(0, $this->next($outcome->emptyAt, $outcome->now) - $this->maxWait - $outcome->now),
         };
+    }
+
+    /** Returns the ticks in which the tokens are refilled that a grant must leave in the bucket. */
+    public function floor(): int
+    {
+        return max(0, -$this->maxWait);
+    }
+
+    /** Returns the reason for callers, who learn whether only the floor denied the step. */
+    public function reason(Outcome $outcome): string
+    {
+        $isBelow = $outcome->reason === Outcome::INSUFFICIENT && $this->maxWait < 0
+            && $this->within(0)->decide($outcome->emptyAt, $outcome->now)->isGranted();
+        return $isBelow ? Outcome::BELOW_FLOOR : $outcome->reason;
     }
 
     /** Returns the ticks until the bucket is full. */

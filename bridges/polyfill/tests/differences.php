@@ -16,6 +16,12 @@ return [
         '10_concurrency/unavailable' => 'The test starts a PHP without this package, whose kernel refuses calls of the extension.',
         '10_concurrency/killed' => 'The test starts a php-fpm without this package.',
         '10_concurrency/killed_in_traffic' => 'The test starts a php-fpm without this package.',
+        '10_concurrency/redis' => 'There are no storages of servers.',
+        '10_concurrency/redis_cluster' => 'There are no storages of servers.',
+        '10_concurrency/redis_killed' => 'There are no storages of servers.',
+        '10_concurrency/redis_outage' => 'There are no storages of servers.',
+        '10_concurrency/redis_requests' => 'There are no storages of servers.',
+        '10_concurrency/storages_error' => 'There are no storages of servers.',
         '10_concurrency/reload' => 'The test starts a php-fpm without this package.',
         '10_concurrency/requests' => 'The test starts a php-fpm without this package.',
         '01_token_bucket/wait_system_calls' => 'The test counts the system calls of a PHP without this package, and PHP code makes others.',
@@ -37,8 +43,9 @@ return [
             ],
             'fake_clock' => ['echo thrown(fn() => $storage->now(1)), "\n";', 'ArgumentCountError: TokenBucketStorageMemory::now() expects exactly 0 arguments, 1 given'],
             'methods_error' => [
-                '    echo thrown(fn() => $bucket->$method(1, 2)), "\n";',
+                '    echo thrown(fn() => $bucket->$method(...array_fill(0, $most + 1, 1))), "\n";',
                 'ArgumentCountError: TokenBucket::consume() expects at most 1 argument, 2 given',
+                'ArgumentCountError: TokenBucket::…() expects at most 2 arguments, 3 given',
                 'ArgumentCountError: TokenBucket::…() expects at most 1 argument, 2 given',
                 'echo thrown(fn() => $bucket->wait(1, 2, 3)), "\n";',
                 'ArgumentCountError: TokenBucket::wait() expects at most 2 arguments, 3 given',
@@ -83,7 +90,8 @@ return [
         'There are no storages of servers.' => [
             'arguments_error' => [
                 "new TokenBucketStorageRedis('redis://127.0.0.1:1'), new TokenBucketStorageMemcached('127.0.0.1:1'), " => '',
-                'keep permits (3 times)' => 'keep permits',
+                "nothing thrown\nLogicException" => 'LogicException',
+                'keep permits (2 times)' => 'keep permits',
             ],
             'garbage_weak_map' => ["    new TokenBucketStorageRedis('redis://127.0.0.1:1', onFailure: TokenBucket\OnFailure::Allow),\n" => '', "--\n3\n0\n" => "--\n2\n0\n"],
         ],

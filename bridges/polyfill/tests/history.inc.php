@@ -73,9 +73,9 @@ function history(int $seed, int $calls): void
         [$bucket, $number, $method] = [any($made), any($tokens), mt_rand(0, 17)];
         $seconds = any([0.0, 1e-9, 0.001, 0.3, 1.0, 7.5, 60.0, 3600.0, 1e6]);
         match ($method) {
-            0, 1 => tell('attempt', fn () => $bucket->attempt($number)),
+            0, 1 => tell('attempt', fn () => $bucket->attempt($number, any([0, 0, 1, 2.5, 5]))),
             2 => tell('consume', fn () => $bucket->consume($number)),
-            3 => tell('peek', fn () => $bucket->peek($number)),
+            3 => tell('peek', fn () => $bucket->peek($number, any([0, 0.5, 3, 1e300]))),
             4 => tell('charge', fn () => $bucket->charge($number)),
             5 => tell('settle', fn () => $bucket->settle($number, any($tokens))),
             6 => tell('refund', fn () => $bucket->refund($number)),
@@ -85,8 +85,8 @@ function history(int $seed, int $calls): void
             8 => tell('cancel', fn () => $reservations === [] ? null : any($reservations)->cancel()),
             9 => tell('wait', fn () => $bucket->wait($seconds, $number)),
             10, 11 => tell('advance', fn () => any($storages)->advance($seconds) ?? $storages[0]->now()),
-            12 => tell('attemptAll', fn () => TokenBucket::attemptAll([$bucket, 'b' => any($made), [any($made), any($tokens)]], $number)),
-            13 => tell('attemptEach', fn () => TokenBucket::attemptEach([$bucket, [any($made), $number]])),
+            12 => tell('attemptAll', fn () => TokenBucket::attemptAll([$bucket, 'b' => any($made), [any($made), any($tokens), any([0, 1, 3])]], $number)),
+            13 => tell('attemptEach', fn () => TokenBucket::attemptEach([$bucket, [any($made), $number, any([0, 2])]])),
             14 => tell('storage', fn () => $storages[0]->consume('bucket 1', $seconds, any([1.0, 10 / 3, 60.0]), fn () => true)),
             15 => tell('block', fn () => $bucket->block($seconds)),
             16 => tell('drain', fn () => $bucket->drain($number)),

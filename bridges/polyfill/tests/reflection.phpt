@@ -9,8 +9,7 @@ const NOT_SERVED = [
     'TokenBucket\Compat' => 'They replace limiters whose records are on Redis and memcached.',
 ];
 
-/** Declarations that only PHP classes need. Internal classes need no methods for copies and ends.
-*/
+/** Declarations that only PHP classes need. */
 const ONLY_IN_PHP = ['__clone()', '__serialize()', '__unserialize()', '__destruct()'];
 
 $php = [PHP_BINARY, '-n'];

@@ -18,6 +18,8 @@ final readonly class ConcurrencyLimit
     /** The first and the longest pause between two tries of a wait. */
     private const PAUSES = [Quota::SECOND / 1000, Quota::SECOND / 50];
 
+    private const STORAGES = [\TokenBucketStorageSharedMemory::class, \TokenBucketStorageRedis::class, \TokenBucketStorageMemory::class];
+
     private \TokenBucketStorage $storage;
     private string $identifier;
     private int $limit;
@@ -37,8 +39,8 @@ final readonly class ConcurrencyLimit
         if ($fault !== null) {
             throw (new Argument(self::class . '::__construct', 4, 'lease'))->invalid($fault);
         }
-        if (!$storage instanceof \TokenBucketStorageSharedMemory && !$storage instanceof \TokenBucketStorageMemory) {
-            throw new \LogicException(self::class . ' needs a TokenBucketStorageSharedMemory or a TokenBucketStorageMemory, because other storages cannot keep permits');
+        if (!in_array(get_class($storage), self::STORAGES, true)) {
+            throw new \LogicException(vsprintf(self::class . ' needs a %s, a %s or a %s, because other storages cannot keep permits', self::STORAGES));
         }
         if (isset($this->limit)) {
             throw new \Error(self::class . ' has already been constructed');
@@ -55,12 +57,12 @@ final readonly class ConcurrencyLimit
         $home = Home::of($this->storage);
         $held = $this->try($home);
         if ($held !== null || $timeout === 0) {
-            return $this->permit($held, 'too_many_concurrent');
+            return $this->permit($home, $held, 'too_many_concurrent');
         }
         if ($home->store instanceof MemoryStore) {
             // Only this process could give a permit back, and it waits.
             $home->store->advance($timeout);
-            return $this->permit(null, 'too_many_concurrent');
+            return $this->permit($home, null, 'too_many_concurrent');
         }
         return $this->wait($home, $timeout);
     }
@@ -85,20 +87,20 @@ final readonly class ConcurrencyLimit
             $left = $timeout - (hrtime(true) - $start);
             // A random part, so that waiting processes do not try at the same instants.
             if (!Nap::take(min(mt_rand($pause >> 1, $pause), max(0, $left)))) {
-                return $this->permit(null, 'interrupted');
+                return $this->permit($home, null, 'interrupted');
             }
             $held = $this->try($home);
             $pause = min(2 * $pause, $longest);
         } while ($held === null && $left > 0);
-        return $this->permit($held, 'too_many_concurrent');
+        return $this->permit($home, $held, 'too_many_concurrent');
     }
 
     /** Returns a permit, or its denial without one. */
-    private function permit(?HeldPermit $held, string $reason): Permit
+    private function permit(Home $home, ?HeldPermit $held, string $reason): Permit
     {
         $decision = $held === null
-            ? new Decision(false, 0.0, $this->limit, 1.0, 0.0, $reason, unit: 'concurrent-requests')
-            : new Decision(true, $held->free, $this->limit, unit: 'concurrent-requests');
+            ? new Decision(false, 0.0, $this->limit, 1.0, 0.0, $reason, $home->isFallback, unit: 'concurrent-requests')
+            : new Decision(true, $held->free, $this->limit, fallback: $home->isFallback, unit: 'concurrent-requests');
         return Polyfill\Made::of(Permit::class, $decision, $held);
     }
 }
