@@ -253,9 +253,9 @@ class TokenBucket
     }
 
     /**
-     * Returns the question of a call that leaves at least the floor in the bucket. Its ticks are the
-     * cost of all tokens minus the cost of the call, so that a full bucket grants a call that leaves
-     * the rest of the capacity.
+     * Returns the question of a call that leaves at least the floor in the bucket. Its ticks are
+     * the cost of all tokens minus the cost of the call, so that a full bucket grants a call that
+     * leaves the rest of the capacity.
      */
     private function leaving(Question $question, int|float $number, int|float $floor, Argument $argument, string $method): Question
     {
