@@ -6,6 +6,8 @@ require __DIR__ . '/child.php';
 
 /** Classes of the stub that this package does not have. */
 const NOT_SERVED = [
+    'TokenBucket\Quota' => 'The polyfill refills buckets all the time, and has no windows of a calendar.',
+    'TokenBucket\Period' => 'Only a Quota has a period.',
     'TokenBucket\Compat' => 'They replace limiters whose records are on Redis and memcached.',
 ];
 
