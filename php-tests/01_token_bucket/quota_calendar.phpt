@@ -88,6 +88,12 @@ $fixed_is_wrong = 0;
 foreach (DateTimeZone::listIdentifiers() as $name) {
     $zone = new DateTimeZone($name);
     $changes = array_slice($zone->getTransitions($from, $to), 1);
+    // Zones with the same changes have the same windows.
+    $rule = json_encode(array_map(fn (array $change): array => [$change['ts'], $change['offset']], $changes));
+    if (isset($rules[$rule])) {
+        continue;
+    }
+    $rules[$rule] = true;
     $naive = new NaiveCalendar($zone);
     $anchor = new DateTimeImmutable('2024-01-31 00:00', $zone);
     $quotas = array_map(fn (Period $period) => new Quota($storage, $name, 1, $period, $anchor), $periods);
@@ -110,8 +116,8 @@ foreach (DateTimeZone::listIdentifiers() as $name) {
         }
     }
 }
-check($transitions > 3000, "$transitions changes of clocks");
-check($fixed_is_wrong > 3000, "the control is wrong $fixed_is_wrong times");
+check($transitions > 1000, "$transitions changes of clocks");
+check($fixed_is_wrong > 1000, "the control is wrong $fixed_is_wrong times");
 print_values($wrong);
 // The greatest limit of a period is the number of microseconds in its shortest window.
 foreach ($periods as $period) {

@@ -37,8 +37,8 @@ echo thrown(fn () => $quota->wait(1)), "\n";
 print_values($quota->peek()->remaining);
 echo "-- charges beyond the microseconds of the window --\n";
 $minute = new Quota($storage, 'minute', 1, Period::Minute);
-print_values($minute->charge(60_000_000)->remaining);
-echo thrown(fn () => $minute->charge(1)), "\n";
+print_values($minute->charge(59_999_999)->remaining);
+echo thrown(fn () => $minute->charge(2)), "\n";
 print_values($minute->peek()->remaining);
 echo "-- numbers --\n";
 echo thrown(fn () => $quota->attempt(-1)), "\n";
@@ -72,9 +72,9 @@ LogicException: TokenBucket\Quota does not support reserve()
 LogicException: TokenBucket\Quota does not support wait()
 1.0
 -- charges beyond the microseconds of the window --
--59999999.0
+-59999998.0
 ValueError: TokenBucket::charge(): Argument #1 ($tokens) must not charge a window more tokens than it has microseconds
--59999999.0
+-59999998.0
 -- numbers --
 ValueError: TokenBucket::attempt(): Argument #1 ($tokens) must be greater than or equal to 0
 ValueError: TokenBucket::charge(): Argument #1 ($tokens) must be finite

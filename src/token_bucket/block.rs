@@ -4,11 +4,12 @@
 //! at once block once, and no call shortens a block.
 
 use super::bucket::Bucket;
+use super::calendar;
 use super::charge::changed;
 use super::question::Question;
 use crate::{decision, exceptions, tokens};
 use gcra::quota::MAX_SPAN;
-use gcra::{Decision, Step, Ticks, seconds};
+use gcra::{Decision, Put, Refill, Step, Ticks, seconds};
 use zend::{Call, Number, Thrown, Zval, throw};
 
 /// Implements `block(float $seconds): TokenBucket\Decision`.
@@ -22,13 +23,33 @@ pub fn block(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     }
     let mut question = Question::of(call.this::<Bucket>(), Number::Int(1), 1)?;
     question.native("block")?;
-    question.refuse_windows("block")?;
+    if let Refill::Windows(_) = question.step.refill {
+        let decision = block_windows(&question, ticks)?;
+        *result = decision::to_object(&question.plan.quota, &decision);
+        return Ok(());
+    }
     let step = question.measured_step()?;
     // A bucket that never holds a token is full at the end of the block.
     let cost = step.cost.min(step.span);
     let decision = raise(&mut question, Step { cost, ..step }, ticks, "block")?;
     *result = decision::to_object(&question.plan.quota, &decision);
     Ok(())
+}
+
+/// Blocks a quota until the end of the window that contains the instant `ticks` from now.
+fn block_windows(question: &Question<'_>, ticks: Ticks) -> Result<Decision, Thrown> {
+    let storage = question.native("block")?;
+    let last = calendar::windows(question.bucket, storage.unix_time() + ticks)?;
+    let put = Put::Advance { until: last.end() };
+    let fallback = storage.put(question.plan.key(), &put)?.fallback;
+    let look = Step {
+        cost: 0,
+        ..question.step
+    };
+    let look = look.dry();
+    let mut seen = storage.take_or_fall_back(question.plan.key(), &look, None)?;
+    seen.fallback |= fallback;
+    Ok(changed(&question.plan.quota, &look, &seen))
 }
 
 /// Implements `drain(int|float $tokens = 0): TokenBucket\Decision`.

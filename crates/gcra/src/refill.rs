@@ -82,13 +82,12 @@ impl Windows {
         Self { start, lengths }
     }
 
-    /// Returns the first start from this window on that is not before `instant`. Returns `instant`
-    /// if the starts that are known are all before it.
+    /// Returns the first start from this window on that is not before `instant`. Returns `None` if
+    /// the starts that are known are all before it.
     #[must_use]
-    pub fn first_from(&self, instant: Timestamp) -> Timestamp {
-        let starts = self.starts().into_iter().skip(1);
-        let mut later = starts.filter(|&start| start >= instant);
-        later.next().unwrap_or(instant)
+    pub fn first_from(&self, instant: Timestamp) -> Option<Timestamp> {
+        let mut starts = self.starts().into_iter().skip(1);
+        starts.find(|&start| start >= instant)
     }
 
     /// Reports whether the state `empty_at` is of a later window, because the clock of another call

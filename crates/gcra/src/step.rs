@@ -287,7 +287,10 @@ impl Step {
         match self.refill {
             Refill::Continuous => instant,
             Refill::Ticks(tick) => instant.ceil(tick.get()),
-            Refill::Windows(windows) => windows.first_from(instant.saturating_sub(self.span)),
+            Refill::Windows(windows) => {
+                let from = instant.saturating_sub(self.span);
+                windows.first_from(from).unwrap_or(instant)
+            }
         }
     }
 
@@ -351,7 +354,10 @@ impl Step {
     /// is not in debt.
     #[must_use]
     pub fn debt(&self, empty_at: Timestamp, now: Timestamp) -> Ticks {
-        if self.is_overtaken(empty_at) {
+        if let Refill::Windows(windows) = self.refill
+            && empty_at >= windows.end()
+        {
+            // The state is of a later window, or the whole window is blocked.
             return 0;
         }
         empty_at.saturating_since(self.drained(now))
@@ -362,7 +368,10 @@ impl Step {
     #[must_use]
     pub fn reset_after(&self, empty_at: Timestamp, now: Timestamp) -> Ticks {
         let full_at = match self.refill {
-            Refill::Windows(windows) => windows.first_from(empty_at.max(windows.start + 1)),
+            Refill::Windows(windows) => {
+                let from = empty_at.max(windows.start + 1);
+                windows.first_from(from).unwrap_or(from)
+            }
             _ => self.drains(empty_at + self.span),
         };
         full_at.saturating_since(now)

@@ -33,6 +33,12 @@ pub enum Put {
         /// chooses the window by its clock.
         is_undo: bool,
     },
+    /// Moves the state of a window forward to the start of a later window. So no window before that
+    /// start grants a token, and the window that starts there is whole.
+    Advance {
+        /// The start of the later window.
+        until: Timestamp,
+    },
     /// Fills the bucket.
     Reset {
         /// The span: the time in which an empty bucket becomes full. A remote store keeps the full
@@ -128,6 +134,7 @@ impl Put {
             }),
             Self::Bootstrap { age } => found.or(Some(empty_at(now, age))),
             Self::Raise { age, .. } => found.max(Some(empty_at(now, age))),
+            Self::Advance { until } => found.max(Some(until)),
             Self::Uncount { cost, windows, .. } => found.map(|state| windows.refunded(state, cost)),
         }
     }

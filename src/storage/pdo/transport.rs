@@ -137,6 +137,10 @@ impl Transport for Database<'_> {
                 values.latest = if is_undo { values.starts[1] } else { i64::MAX };
                 Query::Uncount
             }
+            Put::Advance { until } => {
+                values.taken = micros(until.0);
+                Query::Advance
+            }
             Put::Reset { .. } => Query::Reset,
             Put::Bootstrap { age } => {
                 values.age = micros_ago(age);

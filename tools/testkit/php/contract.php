@@ -177,6 +177,17 @@ final class Contract
         $this->is(true, str_contains(thrown(fn () => $used->reserve()), 'LogicException'), 'reserve()');
         $used->refund(1000);
         $this->is(5.0, $used->peek()->remaining, 'a refund of all');
+        $blocked = $used->block(60);
+        $this->is([true, true], [$blocked->allowed, $blocked->remaining === 0.0], 'blocked');
+        $this->is([false, false], [$used->consume(), $used->consume(0)], 'a blocked window');
+        $ends = $used->attempt()->retryAfter;
+        $this->is(true, $ends > 300 * 86400 && $ends < 366 * 86400, "it ends with the window: $ends");
+        $this->is(true, $used->block(366 * 86400)->allowed, 'blocked in the next window');
+        $ends = $used->attempt()->retryAfter;
+        $this->is(true, $ends > 700 * 86400 && $ends < 732 * 86400, "it ends with the next window: $ends");
+        $used->reset();
+        $this->is(5.0, $used->peek()->remaining, 'reset');
+        $this->is(true, str_contains(thrown(fn () => $used->drain()), 'LogicException'), 'drain()');
     }
 
     private function quotas_beside_buckets(): void

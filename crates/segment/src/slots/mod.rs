@@ -151,6 +151,7 @@ impl<V: Variant> SharedMemory<V> {
                 self.count(Event::Refund);
                 self.uncount(key, cost, windows);
             }
+            Put::Advance { until } => self.advance(key, until),
             Put::Reset { .. } => {
                 self.count(Event::Reset);
                 changes::reset(&slots);

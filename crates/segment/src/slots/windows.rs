@@ -67,6 +67,13 @@ impl<V: Variant> SharedMemory<V> {
         }
     }
 
+    /// Moves the state forward to the start of a later window.
+    pub(super) fn advance(&self, key: Key<'_>, until: Timestamp) {
+        let state = until.saturating_add_signed(-self.difference);
+        let end = boot_clock().saturating_add_signed(until.signed_since(unix_time()));
+        self.raise(key, end.saturating_since(state).min(MAX_SPAN), |_| state);
+    }
+
     /// Gives `cost` ticks back to a window.
     pub(super) fn uncount(&self, key: Key<'_>, cost: u64, windows: Windows) {
         changes::uncount(&self.slots(key.hash), cost, self.shifted(windows));

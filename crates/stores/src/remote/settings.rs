@@ -62,13 +62,11 @@ impl OnFailure {
 
 /// Returns the state of an empty bucket, and the current instant on the clock of the step.
 pub(super) fn emptied(step: &Step) -> (Timestamp, Timestamp) {
-    match step.refill {
-        Refill::Windows(windows) => (windows.start + step.span, unix_time()),
-        _ => {
-            let now = boot_clock();
-            (now, now)
-        }
+    if let Refill::Windows(windows) = step.refill {
+        return (windows.start + step.span, unix_time());
     }
+    let now = boot_clock();
+    (now, now)
 }
 
 /// The settings of a remote store.

@@ -86,6 +86,8 @@ pub enum Query {
     Count,
     /// Gives tokens back to one window.
     Uncount,
+    /// Moves the state forward to the start of a later window.
+    Advance,
     /// Returns 0 if the collation of the column `identifier` distinguishes all names that are
     /// stored unchanged. Otherwise returns another number.
     Folds,
@@ -116,6 +118,7 @@ impl Query {
         Self::GiveBack,
         Self::Count,
         Self::Uncount,
+        Self::Advance,
         Self::Folds,
         Self::Find,
         Self::Create,
@@ -156,8 +159,8 @@ impl Query {
             (Self::Reset, _) => "UPDATE :table SET microtime = 0 WHERE identifier = :name",
             (Self::Start, Dialect::MySql) => mysql::START,
             (Self::Start, _) => START,
-            (Self::Raise, Dialect::MySql) => mysql::RAISE,
-            (Self::Raise, _) => RAISE,
+            (Self::Raise | Self::Advance, Dialect::MySql) => mysql::RAISE,
+            (Self::Raise | Self::Advance, _) => RAISE,
             (Self::Folds, Dialect::MySql) => mysql::FOLDS,
             (Self::Folds, Dialect::PgSql) => pgsql::FOLDS,
             (Self::Folds, Dialect::Sqlite) => sqlite::FOLDS,
@@ -179,6 +182,8 @@ impl Query {
                 "relation" => table.name_literal(),
                 "keys" => [":key"; BATCH].join(", "),
                 "batch" => BATCH.to_string(),
+                // The state is given, and not measured from now.
+                "now" if self == Self::Advance => ":taken".to_owned(),
                 _ => {
                     let window = || window(word).filter(|_| self == Self::Count);
                     let longer = window().or_else(|| own(word, full));

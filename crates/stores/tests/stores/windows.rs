@@ -168,6 +168,28 @@ fn an_undo_changes_nothing_of_a_later_window() {
 }
 
 #[test]
+fn a_block_lasts_until_its_window_ends() {
+    homes::each(|home| {
+        let key = home.key(b"block");
+        let mine = windows(home, key);
+        assert!(home.take(key, &take(1, mine), None).granted());
+        for _ in 0..2 {
+            home.put(key, &Put::Advance { until: mine.end() });
+            home.put(key, &Put::Advance { until: mine.start });
+        }
+        let denied = home.take(key, &take(1, mine), None);
+        assert!(!denied.granted());
+        assert_eq!(denied.empty_at, mine.end());
+        assert!(!home.take(key, &take(0, mine), None).granted());
+        if !home.has_clock {
+            assert!(home.take(key, &take(LIMIT, next(mine)), None).granted());
+        }
+        home.put(key, &Put::Reset { span: HOUR });
+        assert!(home.take(key, &take(LIMIT, mine), None).granted());
+    });
+}
+
+#[test]
 fn a_batch_takes_from_windows_and_from_other_buckets() {
     homes::each(|home| {
         let key = home.key(b"batch");

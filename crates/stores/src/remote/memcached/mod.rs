@@ -364,6 +364,10 @@ fn change(put: &Put, record: ItemState, now: Timestamp) -> ItemUpdate<()> {
             }
             (state, windows.end())
         }
+        Put::Advance { until } => {
+            let state = until.max(record.empty_at);
+            (state, state)
+        }
         Put::Reset { span } => (Timestamp::ZERO, now + span),
         Put::Bootstrap { age } => {
             let state = empty_at(now, age).ceil(TICKS_PER_MICROSECOND);

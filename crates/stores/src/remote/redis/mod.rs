@@ -209,6 +209,7 @@ fn changing(put: &Put, seen: Option<i64>) -> Vec<Argument<'static>> {
             let starts = starts.iter().map(|start| Argument::micros(start.0));
             words.into_iter().chain(starts).collect()
         }
+        Put::Advance { until } => vec![Argument::Word(b"advance"), Argument::micros(until.0)],
         Put::Reset { span } => vec![Argument::Word(b"reset"), Argument::micros(span)],
         Put::Bootstrap { age } => vec![
             Argument::Word(b"bootstrap"),

@@ -2,7 +2,7 @@
 -- Changes one bucket without taking tokens.
 --
 -- KEYS[1]  the bucket
--- ARGV     one of five forms:
+-- ARGV     one of six forms:
 --          "refund"
 --            the cost and the span in microseconds
 --            "" or an upper bound of the microseconds since the bucket was empty,
@@ -13,6 +13,8 @@
 --          "uncount"
 --            the cost in microseconds
 --            the start and the end of a window, or the starts of four windows
+--          "advance"
+--            the start of a later window in microseconds; an earlier state moves forward to it
 --          "reset"
 --            the span in microseconds
 --          "bootstrap"
@@ -24,7 +26,8 @@
 --            "" or an upper bound as in "refund"
 -- Reply    1
 
-local record, refusal = read(KEYS[1], ARGV[1] == 'uncount')
+local has_windows = ARGV[1] == 'uncount' or ARGV[1] == 'advance'
+local record, refusal = read(KEYS[1], has_windows)
 if refusal then
     return refusal
 end
@@ -53,6 +56,9 @@ elseif ARGV[1] == 'uncount' then
     if record and record > start and record <= finish then
         write(KEYS[1], math.max(record - ARGV[2], start), finish)
     end
+elseif ARGV[1] == 'advance' then
+    local state = math.max(record or 0, ARGV[2] + 0)
+    write(KEYS[1], state, state)
 elseif ARGV[1] == 'reset' then
     -- Do not delete the record, because a host with a cached denial would restore a missing record.
     write(KEYS[1], 0, now + ARGV[2])
