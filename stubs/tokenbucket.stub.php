@@ -700,8 +700,8 @@ namespace TokenBucket {
      * The methods are those of TokenBucket. resetAfter is the time until the window ends. A part of
      * a token costs as much as a whole one. charge() may exceed the limit within a window, and the
      * next window is whole again. refund() and settle() change only the current window, and
-     * attemptAll() gives tokens back only to the window from which they were taken. block() lasts until
-     * the end of the window in which its time ends. reserve(), wait() and drain() throw a
+     * attemptAll() gives tokens back only to the window from which they were taken. block() lasts
+     * until the end of the window in which its time ends. reserve(), wait() and drain() throw a
      * LogicException.
      *
      * @not-serializable

@@ -184,7 +184,7 @@ final class Contract
         $this->is(true, $ends > 300 * 86400 && $ends < 366 * 86400, "it ends with the window: $ends");
         $this->is(true, $used->block(366 * 86400)->allowed, 'blocked in the next window');
         $ends = $used->attempt()->retryAfter;
-        $this->is(true, $ends > 700 * 86400 && $ends < 732 * 86400, "it ends with the next window: $ends");
+        $this->is(true, $ends > 600 * 86400 && $ends < 732 * 86400, "it ends with the next window: $ends");
         $used->reset();
         $this->is(5.0, $used->peek()->remaining, 'reset');
         $this->is(true, str_contains(thrown(fn () => $used->drain()), 'LogicException'), 'drain()');
