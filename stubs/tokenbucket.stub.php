@@ -701,8 +701,8 @@ namespace TokenBucket {
      * a token costs as much as a whole one. charge() may exceed the limit within a window, and the
      * next window is whole again. refund() and settle() change only the current window, and
      * attemptAll() gives tokens back only to the window from which they were taken. block() lasts
-     * until the end of the window in which its time ends. reserve(), wait() and drain() throw a
-     * LogicException.
+     * until the end of the window in which its time ends. reserve(), wait(), drain() and floors
+     * throw a LogicException.
      *
      * @not-serializable
      */

@@ -34,7 +34,12 @@ echo "-- methods that wait --\n";
 $quota = new Quota($storage, 'x', 1, Period::Day);
 echo thrown(fn () => $quota->reserve()), "\n";
 echo thrown(fn () => $quota->wait(1)), "\n";
-print_values($quota->peek()->remaining);
+echo "-- floors --\n";
+echo thrown(fn () => $quota->attempt(1, 1)), "\n";
+echo thrown(fn () => $quota->peek(0, 0.5)), "\n";
+echo thrown(fn () => TokenBucket::attemptAll([[$quota, 1, 1]])), "\n";
+echo thrown(fn () => $quota->drain()), "\n";
+print_values($quota->attempt(0, 0)->remaining);
 echo "-- charges beyond the microseconds of the window --\n";
 $minute = new Quota($storage, 'minute', 1, Period::Minute);
 print_values($minute->charge(59_999_999)->remaining);
@@ -70,6 +75,11 @@ LogicException: TokenBucket\Quota needs one of the extension's own storages
 -- methods that wait --
 LogicException: TokenBucket\Quota does not support reserve()
 LogicException: TokenBucket\Quota does not support wait()
+-- floors --
+LogicException: TokenBucket\Quota does not support attempt() with a floor
+LogicException: TokenBucket\Quota does not support peek() with a floor
+LogicException: TokenBucket\Quota does not support attemptAll() with a floor
+LogicException: TokenBucket\Quota does not support drain()
 1.0
 -- charges beyond the microseconds of the window --
 -59999998.0

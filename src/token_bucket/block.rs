@@ -57,7 +57,7 @@ pub fn drain(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let number = tokens::or(call, 0, 0)?;
     let mut question = Question::of(call.this::<Bucket>(), number, 1)?;
     question.native("drain")?;
-    question.refuse_windows("drain")?;
+    question.refuse_windows("drain()")?;
     let step = question.measured_step()?;
     let decision = raise(&mut question, step, 0, "drain")?;
     *result = decision::to_object(&question.plan.quota, &decision);

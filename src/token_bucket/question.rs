@@ -119,14 +119,14 @@ impl<'a> Question<'a> {
         }
     }
 
-    /// Refuses a method that waits for tokens, which quotas do not support.
+    /// Refuses a call that quotas do not support, because they are not refilled within a window.
     ///
     /// # Errors
     /// Throws `LogicException` for a quota.
-    pub fn refuse_windows(&self, method: &str) -> Result<(), Thrown> {
+    pub fn refuse_windows(&self, call: &str) -> Result<(), Thrown> {
         match self.step.refill {
             Refill::Windows(_) => Err(throw::logic(&format!(
-                "TokenBucket\\Quota does not support {method}()"
+                "TokenBucket\\Quota does not support {call}"
             ))),
             _ => Ok(()),
         }
@@ -202,6 +202,7 @@ impl<'a> Question<'a> {
             return Ok(());
         }
         let grain = self.native_for(method, " with a floor")?.grain();
+        self.refuse_windows(&format!("{method}() with a floor"))?;
         let all = tokens::sum(self.number, floor);
         let step = self.plan.step(all);
         let step = step.map_err(|error| exceptions::bad_amount(argument, error))?;

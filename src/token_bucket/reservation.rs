@@ -65,7 +65,7 @@ pub fn reserve(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
         MAX_WAIT
     };
     let mut question = Question::of(call.this::<Bucket>(), number, 1)?;
-    question.refuse_windows("reserve")?;
+    question.refuse_windows("reserve()")?;
     question.wait_at_most(max_wait);
     let storage = question.native("reserve")?;
     let taken = question.take(storage)?;

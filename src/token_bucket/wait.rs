@@ -18,7 +18,7 @@ pub fn wait(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let number = tokens::optional(call, 1)?;
     let timeout = patience(call, 1)?;
     let mut question = Question::of(call.this::<Bucket>(), number, 2)?;
-    question.refuse_windows("wait")?;
+    question.refuse_windows("wait()")?;
     let decision = if let Home::Userland(_) = question.home {
         try_within(&question, timeout)?
     } else {
