@@ -1,0 +1,95 @@
+--TEST--
+While a store fails, a quota counts in this host's shared memory, or as the failure policy says
+--INI--
+tokenbucket.failure_report=none
+--FILE--
+<?php
+require __DIR__ . '/../../tools/testkit/php/check.php';
+
+use TokenBucket\OnFailure;
+use TokenBucket\Period;
+use TokenBucket\Quota;
+
+foreach ([OnFailure::Local, OnFailure::Allow, OnFailure::Deny] as $policy) {
+    foreach ([TokenBucketStorageRedis::class, TokenBucketStorageMemcached::class] as $class) {
+        echo "-- $policy->name, $class --\n";
+        $storage = new $class('unix:///nonexistent/socket', prefix: "$policy->name:", onFailure: $policy);
+        // The window began yesterday and ends in a year.
+        $quota = new Quota($storage, 'x', 3, Period::Year, new DateTimeImmutable('-1 day'));
+        $calls = [
+            fn () => $quota->attempt(2), fn () => $quota->attempt(2), fn () => $quota->peek(), fn () => $quota->charge(3),
+            fn () => $quota->settle(3, 1), fn () => $quota->block(5), fn () => $quota->attempt(),
+        ];
+        foreach ($calls as $call) {
+            $decision = $call();
+            print_values($decision->reason, $decision->remaining, $decision->fallback, $decision->resetAfter > 300 * 86400);
+        }
+        $both = TokenBucket::attemptAll([$quota, new TokenBucket($storage, 'b', 1, 1)]);
+        print_values($both->allowed, $both->fallback);
+        $quota->refund();
+        $quota->reset();
+        print_values($quota->peek()->remaining);
+    }
+}
+?>
+--EXPECT--
+-- Local, TokenBucketStorageRedis --
+'granted' 1.0 true true
+'insufficient_tokens' 1.0 true true
+'granted' 1.0 true true
+'granted' -2.0 true true
+'granted' 0.0 true true
+'granted' 0.0 true true
+'insufficient_tokens' 0.0 true true
+false true
+3.0
+-- Local, TokenBucketStorageMemcached --
+'granted' 1.0 true true
+'insufficient_tokens' 1.0 true true
+'granted' 1.0 true true
+'granted' -2.0 true true
+'granted' 0.0 true true
+'granted' 0.0 true true
+'insufficient_tokens' 0.0 true true
+false true
+3.0
+-- Allow, TokenBucketStorageRedis --
+'granted' 3.0 true true
+'granted' 3.0 true true
+'granted' 3.0 true true
+'granted' 3.0 true true
+'granted' 3.0 true true
+'granted' 3.0 true true
+'granted' 3.0 true true
+true true
+3.0
+-- Allow, TokenBucketStorageMemcached --
+'granted' 3.0 true true
+'granted' 3.0 true true
+'granted' 3.0 true true
+'granted' 3.0 true true
+'granted' 3.0 true true
+'granted' 3.0 true true
+'granted' 3.0 true true
+true true
+3.0
+-- Deny, TokenBucketStorageRedis --
+'unavailable' 0.0 true true
+'unavailable' 0.0 true true
+'unavailable' 0.0 true true
+'unavailable' 0.0 true true
+'unavailable' 0.0 true true
+'unavailable' 0.0 true true
+'unavailable' 0.0 true true
+false true
+0.0
+-- Deny, TokenBucketStorageMemcached --
+'unavailable' 0.0 true true
+'unavailable' 0.0 true true
+'unavailable' 0.0 true true
+'unavailable' 0.0 true true
+'unavailable' 0.0 true true
+'unavailable' 0.0 true true
+'unavailable' 0.0 true true
+false true
+0.0
