@@ -1,6 +1,6 @@
 //! `TokenBucket\Decision`: the result of one call.
 
-use crate::classes;
+use crate::{classes, http};
 use ext_php_rs::ffi::IS_NULL;
 use gcra::clock::{TICKS_PER_MICROSECOND, wall_clock};
 use gcra::{Decision, Denial, Quota, Ticks, Verdict, seconds};
@@ -43,11 +43,11 @@ const PERMIT_RETRY: f64 = 1.0;
 
 /// The origin of the object. `None` for a decision on permits, and for one that PHP code has made.
 #[derive(Clone, Copy, Debug)]
-pub struct DecisionState(Option<Origin>);
+pub struct DecisionState(Option<HeaderSource>);
 
 /// The values that header fields need, in addition to the properties.
 #[derive(Clone, Copy, Debug)]
-enum Origin {
+enum HeaderSource {
     /// The quota, the decision and the ticks of the floor.
     Bucket(Quota, Decision, Ticks),
     /// A lockout: the ticks until its next attempt, or until its failures are forgotten.
@@ -148,7 +148,7 @@ pub fn to_object(quota: &Quota, decision: &Decision) -> Zval {
 pub fn to_object_beside_memory(quota: &Quota, decision: &Decision, floor: Ticks) -> Zval {
     let properties = Properties::of(quota, decision, Zval::null());
     instantiate_beside_memory(
-        DecisionState(Some(Origin::Bucket(*quota, *decision, floor))),
+        DecisionState(Some(HeaderSource::Bucket(*quota, *decision, floor))),
         properties.values(),
     )
 }
@@ -158,7 +158,7 @@ pub fn to_object_beside_memory(quota: &Quota, decision: &Decision, floor: Ticks)
 pub fn above(quota: &Quota, decision: &Decision, floor: Ticks, refused_by: Zval) -> Zval {
     let properties = Properties::of(quota, decision, refused_by);
     instantiate_with(
-        DecisionState(Some(Origin::Bucket(*quota, *decision, floor))),
+        DecisionState(Some(HeaderSource::Bucket(*quota, *decision, floor))),
         properties.values(),
     )
 }
@@ -223,7 +223,7 @@ pub fn of_lockout(attempts: u64, decision: &Decision, next: Ticks) -> Zval {
         unit: Zval::null(),
     };
     instantiate_with(
-        DecisionState(Some(Origin::Lockout(next))),
+        DecisionState(Some(HeaderSource::Lockout(next))),
         properties.values(),
     )
 }
@@ -354,7 +354,8 @@ fn float(value: &Zval) -> f64 {
     value::as_number(value).map_or(0.0, Number::to_float)
 }
 
-/// Implements `headers(string $policy = 'default', bool $legacy = false): array`.
+/// Implements `headers(string $policy = 'default', bool $legacy = false, ?string $partition =
+/// null): array`.
 pub fn headers(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let policy: &[u8] = if call.count() >= 1 {
         call.string(1)?
@@ -362,18 +363,11 @@ pub fn headers(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
         b"default"
     };
     let legacy = call.count() >= 2 && call.bool(2)?;
-    let policy = quoted(policy).ok_or_else(|| throw::argument_value(1, ONLY_ASCII))?;
-    let object = call.this::<DecisionState>();
-    let fields = match &**object {
-        DecisionState(Some(Origin::Bucket(quota, decision, 0))) => {
-            Fields::of_decision(quota, decision)
-        }
-        DecisionState(Some(Origin::Bucket(quota, decision, floor))) => {
-            Fields::above(quota, decision, *floor)
-        }
-        DecisionState(Some(Origin::Lockout(next))) => Fields::of_lockout(object, *next),
-        DecisionState(None) => Fields::of_properties(object),
-    };
+    let mut policy = quoted(policy).ok_or_else(|| throw::argument_value(1, ONLY_ASCII))?;
+    if call.count() >= 3 && value::kind(call.arg(3)) != IS_NULL {
+        policy.push_str(&http::partition(call.string(3)?));
+    }
+    let fields = fields_of(call.this());
     let mut table = Array::new();
     for line in fields.lines(&policy, legacy).iter() {
         let (name, value) = line.split_once(": ").unwrap_or((line, ""));
@@ -383,6 +377,31 @@ pub fn headers(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     Ok(())
 }
 
+/// Reports whether a decision has allowed its call.
+pub fn allows(object: &Object<DecisionState>) -> bool {
+    object.copy_property(0).bool().unwrap_or(false)
+}
+
+/// Returns the reason of a decision.
+pub fn reason(object: &Object<DecisionState>) -> Zval {
+    object.copy_property(5)
+}
+
+/// Returns the numbers of the header fields of a decision.
+#[inline]
+pub fn fields_of(object: &Object<DecisionState>) -> Fields {
+    match &**object {
+        DecisionState(Some(HeaderSource::Bucket(quota, decision, 0))) => {
+            Fields::of_decision(quota, decision)
+        }
+        DecisionState(Some(HeaderSource::Bucket(quota, decision, floor))) => {
+            Fields::above(quota, decision, *floor)
+        }
+        DecisionState(Some(HeaderSource::Lockout(next))) => Fields::of_lockout(object, *next),
+        DecisionState(None) => Fields::of_properties(object),
+    }
+}
+
 /// Returns the header fields of a decision. `policy` is in quotes, without line breaks.
 pub fn fields(quota: &Quota, decision: &Decision, policy: &str) -> Lines {
     Fields::of_decision(quota, decision).lines(policy, false)
@@ -390,7 +409,7 @@ pub fn fields(quota: &Quota, decision: &Decision, policy: &str) -> Lines {
 
 /// Returns the text as a string of a structured field (RFC 9651), in quotes. Returns `None` if a
 /// byte is not printable ASCII.
-fn quoted(text: &[u8]) -> Option<String> {
+pub fn quoted(text: &[u8]) -> Option<String> {
     let mut quoted = String::from('"');
     for &byte in text {
         if !(0x20..=0x7e).contains(&byte) {
@@ -407,11 +426,11 @@ fn quoted(text: &[u8]) -> Option<String> {
 
 /// The numbers of the header fields of draft-ietf-httpapi-ratelimit-headers-11: tokens, and whole
 /// seconds. They are rounded so that a client that follows them is not denied.
-struct Fields {
+pub struct Fields {
     /// The parameter q.
     capacity: u64,
     /// The parameter r.
-    remaining: u64,
+    pub remaining: u64,
     /// The parameter w: the seconds in which the whole bucket refills, if they are known.
     window: Option<u64>,
     /// The parameter qu, in quotes, if the quota is not in requests or tokens.
@@ -531,8 +550,15 @@ impl Fields {
         }
     }
 
+    /// Returns the value of `Retry-After`. It is at least t, and at least 1, because a wait of 0
+    /// seconds would look like a grant.
+    pub fn wait(&self) -> Option<u64> {
+        let retry_after = self.retry_after?;
+        Some(retry_after.max(self.reset.unwrap_or(0)).max(1))
+    }
+
     /// Returns the lines of the fields.
-    fn lines(&self, policy: &str, legacy: bool) -> Lines {
+    pub fn lines(&self, policy: &str, legacy: bool) -> Lines {
         let mut lines = Lines::new();
         lines.append("RateLimit-Policy: ", policy);
         lines.append_number(";q=", Some(self.capacity));
@@ -545,11 +571,8 @@ impl Fields {
         lines.append_number(";r=", Some(self.remaining));
         lines.append_number(";t=", self.reset);
         lines.end();
-        // The value is at least t, and at least 1, because a wait of 0 seconds would look like a
-        // grant.
-        if let Some(retry_after) = self.retry_after {
-            let retry_after = retry_after.max(self.reset.unwrap_or(0)).max(1);
-            lines.append_number("Retry-After: ", Some(retry_after));
+        if let Some(wait) = self.wait() {
+            lines.append_number("Retry-After: ", Some(wait));
             lines.end();
         }
         if legacy {

@@ -14,8 +14,8 @@ use zend::declare::{
 use crate::{
     classes, compat::client_throttle, compat::leaky_bucket, compat::minute_window,
     compat::rate_limiter, concurrency::limit, concurrency::permit, decision, guard::client_address,
-    lockout, metrics, status, storage::interface, storage::memcached, storage::memory, storage::pdo,
-    storage::redis, storage::shared_memory, token_bucket, token_bucket::quota,
+    http, lockout, metrics, status, storage::interface, storage::memcached, storage::memory,
+    storage::pdo, storage::redis, storage::shared_memory, token_bucket, token_bucket::quota,
     token_bucket::reservation,
 };
 
@@ -31,6 +31,7 @@ const DENIAL_CACHE_MAX_AGE: Info = optional(c"denialCacheMaxAge", Type::FLOAT, c
 const SECONDS: Info = required(c"seconds", Type::FLOAT);
 const IDENTIFIER: Info = untyped(c"identifier");
 const STORAGE: Info = required(c"storage", Type::class(c"TokenBucketStorage"));
+const LEGACY: Info = optional(c"legacy", Type::BOOL, c"false");
 const ID: Info = untyped(c"id");
 const LIMIT: Info = required(c"limit", Type::INT);
 
@@ -378,9 +379,14 @@ pub static CLASSES: [(&Class, Declaration); 23] = [
             ]),
             entry(c"jsonSerialize", PUBLIC, method!(decision::json_serialize), STATUS),
             entry(c"headers", PUBLIC, method!(decision::headers), &[
-                returns(0, Type::ARRAY), optional(c"policy", Type::STRING, c"'default'"),
-                optional(c"legacy", Type::BOOL, c"false"),
+                returns(0, Type::ARRAY), optional(c"policy", Type::STRING, c"'default'"), LEGACY,
+                optional(c"partition", Type::STRING.or(Type::NULL), c"NULL"),
             ]),
+            entry(c"headersOf", PUBLIC | STATIC, method!(http::headers_of),
+                &[returns(1, Type::ARRAY), required(c"decisions", Type::ARRAY), LEGACY]),
+            entry(c"problem", PUBLIC, method!(http::problem),
+                &[returns(0, Type::ARRAY), optional(c"policies", Type::ARRAY, c"array (
+)")]),
             END,
         ]),
         ..Declaration::EMPTY

@@ -19,6 +19,7 @@ mod declared;
 mod attached;
 mod exceptions;
 mod guard;
+mod http;
 mod ini;
 mod lockout;
 mod log;

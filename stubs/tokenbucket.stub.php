@@ -1122,10 +1122,43 @@ namespace TokenBucket {
          * @param string $policy the policy's name: printable ASCII
          * @param bool $legacy true to add X-RateLimit-Limit, -Remaining and -Reset (a Unix
          *     timestamp)
+         * @param string|null $partition the key that selects the client's part of the quota, as the
+         *     parameter pk. Pass no secret and no personal data, because clients see it
          * @return array<string, string> values by field name; all seconds are whole and rounded up
          * @throws ValueError if $policy contains other characters
          */
-        public function headers(string $policy = 'default', bool $legacy = false): array {}
+        public function headers(string $policy = 'default', bool $legacy = false, ?string $partition = null): array {}
+
+        /**
+         * Returns the fields of headers() for several decisions on one call, such as those of
+         * attemptEach() and peek().
+         *
+         * RateLimit-Policy and RateLimit list all policies. Retry-After is the greatest one. It is
+         * absent if a denial never ends. The legacy fields are those of the decision with the
+         * fewest tokens left.
+         *
+         * @implementation-alias http::headers_of
+         * @param non-empty-array<Decision> $decisions decisions by the policy's name: printable
+         *     ASCII
+         * @param bool $legacy as in headers()
+         * @return array<string, string> values by field name
+         * @throws ValueError if the array is empty or a name contains other characters
+         */
+        public static function headersOf(array $decisions, bool $legacy = false): array {}
+
+        /**
+         * Returns the problem details (RFC 9457) of a denial: type, title, status and
+         * violated-policies. Send them as application/problem+json.
+         *
+         * The status is 503 for the reasons 'below_floor', 'unavailable', 'contended' and
+         * 'table_full', because the client has done nothing wrong. It is 429 for all others.
+         *
+         * @implementation-alias http::problem
+         * @param list<string> $policies the names of the policies that deny the call
+         * @return array<string, int|string|list<string>> values by member
+         * @throws LogicException if the decision is a grant
+         */
+        public function problem(array $policies = []): array {}
     }
 
     /**

@@ -1,0 +1,112 @@
+//! HTTP fields of several decisions, and problem details (RFC 9457) of a denial.
+
+use crate::decision::{self, DecisionState};
+use zend::{Array, Call, Object, Thrown, Zval, throw, value};
+
+/// The registry of problem types, which draft-ietf-httpapi-ratelimit-headers-11 extends.
+const TYPES: &str = "https://iana.org/assignments/http-problem-types#";
+
+/// The reasons of denials because the service lacks capacity. The client has done nothing wrong.
+const REDUCED: [&[u8]; 4] = [b"below_floor", b"unavailable", b"contended", b"table_full"];
+
+/// Implements `headersOf(array $decisions, bool $legacy = false): array`.
+pub fn headers_of(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
+    let legacy = call.count() >= 2 && call.bool(2)?;
+    let list = call.array(1)?;
+    let mut all = Vec::with_capacity(list.len());
+    for (key, element) in value::entries(list) {
+        let decision = value::object(value::dereference(element));
+        let decision = decision.and_then(Object::<DecisionState>::of);
+        let decision = decision.ok_or_else(|| {
+            throw::argument_type(1, "must contain only TokenBucket\\Decision objects")
+        })?;
+        let name = value::to_string(&key).ok_or(Thrown)?;
+        let policy = decision::quoted(value::bytes(&name)).ok_or_else(|| {
+            throw::argument_value(1, "must have keys of printable ASCII characters")
+        })?;
+        all.push((
+            policy,
+            decision::fields_of(decision),
+            decision::allows(decision),
+        ));
+    }
+    // The legacy fields have no place for several limits.
+    let tightest = all.iter().min_by_key(|(_, fields, _)| fields.remaining);
+    let (policy, fields, _) =
+        tightest.ok_or_else(|| throw::argument_value(1, "must not be empty"))?;
+    let mut joined = [String::new(), String::new()];
+    for (policy, fields, _) in &all {
+        let lines = fields.lines(policy, false);
+        for (text, line) in joined.iter_mut().zip(lines.iter()) {
+            let (_, value) = line.split_once(": ").unwrap_or_default();
+            text.push_str(if text.is_empty() { "" } else { ", " });
+            text.push_str(value);
+        }
+    }
+    let mut table = Array::new();
+    let [policies, limits] = joined;
+    table.insert("RateLimit-Policy", policies)?;
+    table.insert("RateLimit", limits)?;
+    // The call succeeds only after the longest wait. A denial without a wait never ends.
+    let denials = all.iter().filter(|(.., allowed)| !allowed);
+    let waits: Option<Vec<_>> = denials.map(|(_, fields, _)| fields.wait()).collect();
+    if let Some(wait) = waits.and_then(|waits| waits.into_iter().max()) {
+        table.insert("Retry-After", wait.to_string())?;
+    }
+    if legacy {
+        let lines = fields.lines(policy, true);
+        for line in lines.iter().filter(|line| line.starts_with("X-")) {
+            let (name, value) = line.split_once(": ").unwrap_or((line, ""));
+            table.insert(name, value)?;
+        }
+    }
+    *result = table.into_zval();
+    Ok(())
+}
+
+/// Implements `problem(array $policies = []): array`.
+pub fn problem(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
+    let decision = call.this::<DecisionState>();
+    if decision::allows(decision) {
+        return Err(throw::logic("A granted decision is no problem"));
+    }
+    let reason = decision::reason(decision);
+    let (name, title, status) = if REDUCED.contains(&value::bytes(&reason)) {
+        (
+            "temporary-reduced-capacity",
+            "Request cannot be satisfied due to temporary server capacity constraints",
+            503,
+        )
+    } else {
+        (
+            "quota-exceeded",
+            "Request cannot be satisfied as assigned quota has been exceeded",
+            429,
+        )
+    };
+    let mut table = Array::new();
+    table.insert("type", format!("{TYPES}{name}"))?;
+    table.insert("title", title)?;
+    table.insert("status", status)?;
+    if call.count() >= 1 && !call.array(1)?.is_empty() {
+        table.insert("violated-policies", call.arg(1).shallow_clone())?;
+    }
+    *result = table.into_zval();
+    Ok(())
+}
+
+/// Returns a parameter of the fields with the bytes that select the client's part of a quota.
+pub fn partition(key: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::from(";pk=:");
+    for bytes in key.chunks(3) {
+        let at = |place: usize| u32::from(bytes.get(place).copied().unwrap_or(0));
+        let bits = at(0) << 16 | at(1) << 8 | at(2);
+        for place in 0..4 {
+            let digit = DIGITS[(bits >> (18 - 6 * place) & 63) as usize];
+            text.push(char::from(if place > bytes.len() { b'=' } else { digit }));
+        }
+    }
+    text.push(':');
+    text
+}
