@@ -181,7 +181,7 @@ impl Question {
     /// Returns the key of the lockout's slot. No bucket has this key.
     fn key(&self) -> Key<'_> {
         let native = value::object(&self.held).and_then(storage::of);
-        let hasher = native.map_or(gcra::KeyHasher::new([0; 2]), |storage| storage.hasher());
+        let hasher = native.map_or(gcra::KeyHasher::new([0; 2]), Storage::hasher);
         let hasher = hasher.namespace(&[b"lockout", b"", b""]);
         hasher.key(value::bytes(&self.identifier))
     }

@@ -1,5 +1,11 @@
 //! A lockout equals a naive model that remembers each failure, and grants few attempts in any
 //! window.
+// The numbers of these histories are small.
+#![allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_sign_loss
+)]
 
 use crate::tried;
 use gcra::clock::EPOCH;
@@ -128,7 +134,7 @@ fn judge(rules: &Lockout, history: &[(Ticks, Act)], attempt: Attempt) -> Result<
         match outcome.verdict {
             Verdict::Granted => grants.push(now),
             Verdict::Denied(Denial::LockedOut) if !changes => {}
-            _ => return Err(format!("{outcome:?}")),
+            Verdict::Denied(_) => return Err(format!("{outcome:?}")),
         }
         if outcome.granted() != naive.may_attempt(now) {
             return Err(format!("granted {} at {now:?}", outcome.granted()));
@@ -224,7 +230,7 @@ fn a_denial_that_extends_the_block_is_noticed() {
     assert!(
         broken(|rules, state, _, now| {
             let outcome = rules.attempt(state, now);
-            let again = Timestamp((now + rules.block).ceil(UNIT).0 | state.0 % UNIT);
+            let again = Timestamp((now + rules.block).ceil(UNIT).0 | (state.0 % UNIT));
             let empty_at = if outcome.granted() {
                 outcome.empty_at
             } else {
