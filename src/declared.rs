@@ -301,7 +301,7 @@ pub static CLASSES: [(&Class, Declaration); 23] = [
     }),
     (&classes::LOCKOUT, Declaration {
         flags: FINAL | NO_DYNAMIC_PROPERTIES | NOT_SERIALIZABLE,
-        state: Some(Class::carry::<lockout::Lockout>),
+        state: Some(Class::carry::<lockout::LockoutState>),
         properties: &[
             ReadOnly(c"storage", PRIVATE, Type::class(c"TokenBucketStorage")),
             ReadOnly(c"identifier", PRIVATE, Type::STRING),

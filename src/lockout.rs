@@ -29,11 +29,11 @@ const MAX_BLOCK: Ticks = 86_400 * gcra::TICKS_PER_SECOND;
 
 /// The state of an object: its rules. Empty until the constructor runs.
 #[derive(Debug, Default)]
-pub struct Lockout {
+pub struct LockoutState {
     rules: OnceCell<Rules>,
 }
 
-impl State for Lockout {
+impl State for LockoutState {
     const SLOTS: usize = IDENTIFIER + 1;
 
     fn class() -> &'static Class {
@@ -74,7 +74,7 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
         return Err(throw::argument_value(5, message));
     }
     let max_block = length(call, 6, MAX_BLOCK)?;
-    let this = call.this::<Lockout>();
+    let this = call.this::<LockoutState>();
     let rules = Rules {
         attempts,
         block,
@@ -82,7 +82,7 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
         max_block,
     };
     if this.rules.set(rules).is_err() {
-        let class = Lockout::class().name();
+        let class = LockoutState::class().name();
         let message = format!("Cannot modify readonly property {class}::$storage");
         return Err(throw::error(&message));
     }
@@ -111,45 +111,45 @@ fn length(call: &mut Call<'_>, number: u32, default: Ticks) -> Result<Ticks, Thr
 
 /// Implements `attempt(): TokenBucket\Decision`.
 pub fn attempt(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
-    let question = Question::of(call.this(), "attempt")?;
-    let rules = question.rules;
-    let (outcome, by) = question.decide(&|state, now| rules.attempt(state, now))?;
+    let guess = Guess::of(call.this(), "attempt")?;
+    let rules = guess.rules;
+    let (outcome, by) = guess.decide(&|state, now| rules.attempt(state, now))?;
     if let (Some(by), Some(store)) = (by, attached::store()) {
-        store.count_for(question.key(), by, outcome.granted());
+        store.count_for(guess.key(), by, outcome.granted());
     }
-    *result = question.object(&outcome, by);
+    *result = guess.object(&outcome, by);
     Ok(())
 }
 
 /// Implements `peek(): TokenBucket\Decision`.
 pub fn peek(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
-    let question = Question::of(call.this(), "peek")?;
-    let rules = question.rules;
-    let (outcome, by) = question.decide(&|state, now| rules.peek(state, now))?;
-    *result = question.object(&outcome, by);
+    let guess = Guess::of(call.this(), "peek")?;
+    let rules = guess.rules;
+    let (outcome, by) = guess.decide(&|state, now| rules.peek(state, now))?;
+    *result = guess.object(&outcome, by);
     Ok(())
 }
 
 /// Implements `succeed(): void`. Clears the lockout of the store, and this host's own one.
 pub fn succeed(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
-    let question = Question::of(call.this(), "succeed")?;
-    question.decide(&Rules::succeed)?;
-    if question.storage()?.is_remote() {
-        question.decide_here(&Rules::succeed);
+    let guess = Guess::of(call.this(), "succeed")?;
+    guess.decide(&Rules::succeed)?;
+    if guess.storage()?.is_remote() {
+        guess.decide_here(&Rules::succeed);
     }
     Ok(())
 }
 
 /// The values of one call. They are held, because the handler of a warning may run PHP code.
-struct Question {
+struct Guess {
     rules: Rules,
     held: Zval,
     identifier: Zval,
     method: &'static str,
 }
 
-impl Question {
-    fn of(this: &Object<Lockout>, method: &'static str) -> Result<Self, Thrown> {
+impl Guess {
+    fn of(this: &Object<LockoutState>, method: &'static str) -> Result<Self, Thrown> {
         let rules = this.rules.get().copied();
         Ok(Self {
             rules: rules.ok_or_else(|| {
@@ -232,7 +232,7 @@ impl Question {
         })
     }
 
-    /// Does the same as [`Question::decide`] in this host's shared memory.
+    /// Does the same as [`Guess::decide`] in this host's shared memory.
     fn decide_here(&self, decide: Decide<'_>) -> Outcome {
         storage::update_here(self.key(), self.rules.max_block, decide)
     }

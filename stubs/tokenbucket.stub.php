@@ -839,7 +839,7 @@ namespace TokenBucket {
      * and Deny denies it. A lockout uses no denial cache. In shared memory, a wrong password keeps
      * a slot for $maxBlock.
      *
-     * @implementation lockout::Lockout
+     * @implementation lockout::LockoutState
      * @strict-properties
      * @not-serializable
      */

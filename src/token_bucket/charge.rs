@@ -94,18 +94,14 @@ fn charged(
 /// Returns the most ticks by which a charge may exceed the capacity, and the message for a charge
 /// that exceeds them. The charges of a window stay in the window, so that the next one is whole.
 fn most_debt(step: &Step) -> (Ticks, &'static str) {
-    match step.refill {
-        Refill::Windows(windows) => {
-            let shortest = windows.lengths.into_iter().min().unwrap_or(0);
-            let most = Ticks::from(shortest) * TICKS_PER_SECOND;
-            let message = "must not charge a window more tokens than it has microseconds";
-            (most.saturating_sub(step.span), message)
-        }
-        _ => {
-            let message = "must not leave a debt that takes more than 2^60 nanoseconds to repay";
-            (MAX_WAIT, message)
-        }
-    }
+    let Refill::Windows(windows) = step.refill else {
+        let message = "must not leave a debt that takes more than 2^60 nanoseconds to repay";
+        return (MAX_WAIT, message);
+    };
+    let shortest = windows.lengths.into_iter().min().unwrap_or(0);
+    let most = Ticks::from(shortest) * TICKS_PER_SECOND;
+    let message = "must not charge a window more tokens than it has microseconds";
+    (most.saturating_sub(step.span), message)
 }
 
 /// Refunds `cost` ticks. Returns the decision on a call that takes nothing. It is a fallback if the

@@ -21,7 +21,7 @@ use std::sync::{LazyLock, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
 use stores::remote::memcached::Memcached;
 use stores::remote::memcached::servers::parse_servers;
-use stores::remote::{Cause, Transport as _, Visit};
+use stores::remote::{Cause, Visit};
 
 /// An item: flags, value and version.
 #[derive(Clone, Debug, PartialEq, Eq)]

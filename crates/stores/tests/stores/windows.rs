@@ -76,9 +76,12 @@ fn every_window_is_the_steps_own() {
             (seed >> 33) % most
         };
         // A store with a clock chooses this window, whatever the host sends.
-        let chosen = |windows: Windows, now: Timestamp| match home.has_clock {
-            true => windows.at(now),
-            false => windows,
+        let chosen = |windows: Windows, now: Timestamp| {
+            if home.has_clock {
+                windows.at(now)
+            } else {
+                windows
+            }
         };
         for call in 0..600 {
             // Hosts whose clocks are behind or ahead send other windows.
@@ -245,7 +248,7 @@ fn denials_do_not_lengthen_the_life_of_a_window() {
             home.pass(20 * crate::MILLISECOND);
             let now = now(home, key);
             while current.end() <= now {
-                current.start = current.start + length;
+                current.start += length;
             }
         }
         assert!(home.take(key, &take(1, current), None).granted());
