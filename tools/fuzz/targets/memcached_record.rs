@@ -254,7 +254,8 @@ fn throttles(throttle: &Throttle) -> bool {
     let after = ITEMS.lock().expect("no poison").clone();
 
     let record = before.get(RECORD);
-    let bucket = record.map(|item| SerializedBucket::parse(&item.value).filter(|_| item.flags == 1));
+    let bucket =
+        record.map(|item| SerializedBucket::parse(&item.value).filter(|_| item.flags == 1));
     let lock = before.get(LOCK).map(|item| minutes::parse(&item.value));
     let is_readable = lock != Some(None);
     if bucket == Some(None) || !is_readable {

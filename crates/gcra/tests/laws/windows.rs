@@ -151,6 +151,8 @@ fn step(quota: &Quota, tokens: u64, windows: gcra::Windows) -> Step {
 
 /// Runs a history. Compares every verdict and state with the model if `way` is exact. Judges the
 /// grants of each window.
+// The calls of a history share the state of the bucket and of its model.
+#[allow(clippy::too_many_lines)]
 fn run((lengths, from, calls): &(Vec<u32>, f64, Vec<Call>), way: Way, own_clock: bool) -> Judged {
     let calendar = Calendar::new(lengths);
     let fixed = Calendar::new(&[SHORTEST + 1; COUNT]);
