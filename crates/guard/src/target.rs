@@ -48,36 +48,43 @@ fn paths<R: Request>(request: &R) -> Paths<'_> {
     let variable = |name| request.variable(name).unwrap_or_default();
     let file = request.script();
     let script = resolved(variable(c"SCRIPT_NAME").into());
-    let is_whole = file.ends_with(&script);
-    let end_of_script = if is_whole {
-        script.len()
-    } else {
-        until(file, &script)
-    };
+    let path = decoded(variable(c"REQUEST_URI"));
     let mut paths = Paths::new();
-    for path in spellings(decoded(variable(c"REQUEST_URI"))) {
-        if is_whole && path == script {
-            // Most requests for a script are like this.
-            add_below(&mut paths, &path, path.len());
-            continue;
-        }
-        let end = until(file, &path);
-        add_below(&mut paths, &path, end);
-        if end_of_script != end && path.starts_with(&script[..end_of_script]) {
-            add_below(&mut paths, &path, end_of_script);
-        }
-        paths.push(path);
-    }
-    if let Some(info) = request.variable(c"PATH_INFO") {
-        paths.extend(spellings(info.into()));
-    }
-    let below_root = below_root(file, variable(c"DOCUMENT_ROOT"));
-    paths.extend(below_root.filter(|path| *path != script));
-    if !is_whole {
-        paths.push(part(&script, 0..end_of_script));
+    let below_root = below_root(file, variable(c"DOCUMENT_ROOT")).filter(|path| **path != *script);
+    paths.extend(below_root.map(|path| resolved(path.into())));
+    if path == script && file.ends_with(&script) {
+        // Most requests for a script are like this.
+        add_below(&mut paths, &script, script.len());
+    } else {
+        add_found(
+            &mut paths,
+            (path, &script),
+            file,
+            request.variable(c"PATH_INFO"),
+        );
     }
     paths.push(script);
     paths
+}
+
+/// Adds the paths of a request whose URI has another path than its script.
+fn add_found<'r>(
+    paths: &mut Paths<'r>,
+    (path, script): (Path<'r>, &Path<'r>),
+    file: &[u8],
+    info: Option<&'r [u8]>,
+) {
+    let of_file = part(script, 0..until(file, script));
+    for path in spellings(path) {
+        let end = until(file, &path);
+        add_below(paths, &path, end);
+        if of_file.len() != end && path.starts_with(&of_file) {
+            add_below(paths, &path, of_file.len());
+        }
+        paths.push(path);
+    }
+    paths.extend(info.into_iter().flat_map(|info| spellings(info.into())));
+    paths.push(of_file);
 }
 
 /// Returns a path without "..", and the path with "..", if it has one.
@@ -103,10 +110,10 @@ fn add_below<'r>(paths: &mut Paths<'r>, path: &Path<'r>, end: usize) {
 }
 
 /// Returns the path of a file below the root of a site.
-fn below_root<'r>(file: &'r [u8], root: &[u8]) -> Option<Path<'r>> {
+fn below_root<'r>(file: &'r [u8], root: &[u8]) -> Option<&'r [u8]> {
     let root = root.strip_suffix(b"/").unwrap_or(root);
     let path = file.strip_prefix(root)?;
-    (!root.is_empty() && path.starts_with(b"/")).then(|| resolved(path.into()))
+    (!root.is_empty() && path.starts_with(b"/")).then_some(path)
 }
 
 #[cfg(test)]
