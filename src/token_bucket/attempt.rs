@@ -41,7 +41,7 @@ pub fn peek(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     } else {
         let question = question(call, bucket, number, "peek")?;
         let (storage, step) = (question.native("peek")?, question.step.dry());
-        let answer = storage.take_or_fall_back(question.plan.key(), &step, None)?;
+        let answer = question.run(storage, &step, None)?;
         let decision = question.decision(&answer);
         decision::above(
             &question.plan.quota,

@@ -9,6 +9,7 @@ use crate::storage::Storage;
 use gcra::batch::{Few, Taken};
 use gcra::{Decision, Outcome, Sourced};
 use std::any::{Any, TypeId};
+use std::mem;
 use zend::{Call, Number, Thrown, Zval, value};
 
 /// Implements `attemptEach(array $buckets): array`. Returns the decision of each bucket under the
@@ -20,6 +21,7 @@ pub fn attempt_each(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown
         questions: &questions,
         decisions: vec![None; questions.len()],
         taken: Vec::new(),
+        late: Vec::new(),
     };
     if let Err(thrown) = calls.run() {
         calls.give_back();
@@ -43,6 +45,8 @@ struct Calls<'a> {
     decisions: Vec<Option<Decision>>,
     /// The takes that storages of the extension granted.
     taken: Vec<Sourced<Taken>>,
+    /// The questions that must be repeated; see [`Question::is_late`].
+    late: Vec<usize>,
 }
 
 impl<'a> Calls<'a> {
@@ -54,6 +58,9 @@ impl<'a> Calls<'a> {
                 Some(storage) => self.take_each(storage, &group)?,
                 None => self.take_alone(group[0])?,
             }
+        }
+        for index in mem::take(&mut self.late) {
+            self.take_alone(index)?;
         }
         Ok(())
     }
@@ -81,6 +88,9 @@ impl<'a> Calls<'a> {
 
     fn decide(&mut self, index: usize, outcome: Sourced<Outcome>) {
         let question = &self.questions[index];
+        if self.decisions[index].is_none() && question.is_late(&outcome.value) {
+            self.late.push(index);
+        }
         self.decisions[index] = Some(question.decision(&outcome));
         if outcome.value.granted() {
             let step = question.step;

@@ -95,16 +95,35 @@ impl<'a> Question<'a> {
         Ok(())
     }
 
-    /// Reports whether the call must be repeated in the next window: its window ended, and another
-    /// call took tokens of the next one before. Then this denial says nothing about the tokens.
+    /// Reports whether the call must be repeated in the next window, because it was denied and its
+    /// window has ended meanwhile. The next window may have tokens.
     pub fn is_late(&self, outcome: &Outcome) -> bool {
         let Refill::Windows(windows) = self.step.refill else {
             return false;
         };
         let is_over = |storage: &dyn Storage| storage.unix_time() >= windows.end();
-        !outcome.granted()
-            && windows.are_before(outcome.empty_at)
-            && self.native("attempt").is_ok_and(is_over)
+        !outcome.granted() && self.native("attempt").is_ok_and(is_over)
+    }
+
+    /// Runs `step`, which is the step of the call or its dry form. Repeats it in the next window if
+    /// it [is late](Question::is_late).
+    ///
+    /// # Errors
+    /// Throws the same as [`Storage::take_or_fall_back`].
+    pub fn run(
+        &self,
+        storage: &dyn Storage,
+        step: &Step,
+        first: Option<Timestamp>,
+    ) -> Result<Sourced<Outcome>, Thrown> {
+        let key = self.plan.key();
+        let answer = storage.take_or_fall_back(key, step, first)?;
+        if !self.is_late(&answer.value) {
+            return Ok(answer);
+        }
+        let windows = calendar::windows(self.bucket, storage.unix_time())?;
+        let refill = Refill::Windows(windows);
+        storage.take_or_fall_back(key, &Step { refill, ..*step }, first)
     }
 
     /// Returns the change that gives `cost` ticks back.
@@ -243,13 +262,7 @@ impl<'a> Question<'a> {
         if let Some(denied) = first.and_then(|first| self.too_late(first, storage.now())) {
             return Ok(Sourced::by_store(denied));
         }
-        let answer = storage.take_or_fall_back(key, step, first)?;
-        if self.is_late(&answer.value) {
-            let windows = calendar::windows(self.bucket, storage.unix_time())?;
-            let refill = Refill::Windows(windows);
-            return storage.take_or_fall_back(key, &Step { refill, ..*step }, first);
-        }
-        Ok(answer)
+        self.run(storage, step, first)
     }
 
     /// Returns the denial of a call that waits or has a floor, if its tokens would be there too

@@ -33,6 +33,7 @@ use super::stream::Stream;
 use super::{Ask, Cause, Flown, Reply, Server, Transport, Visit, give_back, record};
 use flight::Flight;
 use gcra::clock::{TICKS_PER_MICROSECOND, TICKS_PER_SECOND, Timestamp, boot_clock, wall_clock};
+use gcra::refill::Refill;
 use gcra::step::{Denial, Verdict};
 use gcra::store::{Put, UNKNOWN_SPAN, empty_at};
 use ketama::{Distribution, Ring};
@@ -309,6 +310,10 @@ fn gives_up(lost: u32, patience: Timestamp) -> bool {
 /// denied.
 fn decide_one(record: ItemState, ask: &Ask, now: Timestamp, gives_up: bool) -> Reply {
     let mut outcome = record.decide(ask, now);
+    if let Refill::Windows(_) = ask.step.refill {
+        // The caller has chosen the window by this clock, which may be behind the followed one.
+        outcome.now = wall_ticks();
+    }
     if gives_up && outcome.empty_at != record.empty_at {
         outcome.verdict = Verdict::Denied(Denial::Contended);
         outcome.empty_at = record.empty_at;
