@@ -17,15 +17,15 @@ use TokenBucketStorage;
 /**
  * Denies requests that exceed a limit. A request takes its tokens from all limits, or from none.
  *
- * A denial is a response with the status 429. It is 503 if the store failed and its policy is
- * OnFailure::Deny. Every response that passes this middleware states the limit in the headers of
+ * A denial is a response with the status 429. It is 503 if the client has done nothing wrong: the
+ * store failed and its policy is OnFailure::Deny, or the bucket was not decided. Every response
+ * that passes this middleware states the limit in the headers of
  * draft-ietf-httpapi-ratelimit-headers-11.
  */
 final class RateLimitMiddleware implements MiddlewareInterface
 {
     /** The highest integer of a structured field. headers() states it for larger ones. */
     private const MAX_INTEGER = 999_999_999_999_999;
-    private const PROBLEM_TYPE = 'https://iana.org/assignments/http-problem-types#';
 
     /** @var array<string, Limit> by name */
     private readonly array $limits;
@@ -122,17 +122,12 @@ final class RateLimitMiddleware implements MiddlewareInterface
 
     private function denial(Decision $decision): ResponseInterface
     {
-        $unavailable = $decision->reason === 'unavailable';
-        $response = $this->responses->createResponse($unavailable ? 503 : 429);
+        $problem = $decision->problem([(string) $decision->refusedBy]);
+        $response = $this->responses->createResponse($problem['status']);
         if (!$this->problem) {
             return $response;
         }
-        $response->getBody()->write(json_encode([
-            'type' => self::PROBLEM_TYPE . ($unavailable ? 'temporary-reduced-capacity' : 'quota-exceeded'),
-            'title' => $unavailable ? 'The rate limiter is not available' : 'Too many requests',
-            'status' => $response->getStatusCode(),
-            'violated-policies' => [(string) $decision->refusedBy],
-        ], JSON_THROW_ON_ERROR | JSON_UNESCAPED_SLASHES));
+        $response->getBody()->write(json_encode($problem, JSON_THROW_ON_ERROR | JSON_UNESCAPED_SLASHES));
         return $response->withHeader('Content-Type', 'application/problem+json');
     }
 }

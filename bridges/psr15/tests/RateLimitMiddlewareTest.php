@@ -102,7 +102,7 @@ final class RateLimitMiddlewareTest extends TestCase
         self::assertSame('application/problem+json', $denial->getHeaderLine('Content-Type'));
         self::assertSame([
             'type' => 'https://iana.org/assignments/http-problem-types#quota-exceeded',
-            'title' => 'Too many requests',
+            'title' => 'Request cannot be satisfied as assigned quota has been exceeded',
             'status' => 429,
             'violated-policies' => ['ip'],
         ], json_decode((string) $denial->getBody(), true));
@@ -125,7 +125,7 @@ final class RateLimitMiddlewareTest extends TestCase
         $denial = $this->answer([$this->byAddress('ip', 1, 60)], problem: true);
         self::assertSame([
             'type' => 'https://iana.org/assignments/http-problem-types#temporary-reduced-capacity',
-            'title' => 'The rate limiter is not available',
+            'title' => 'Request cannot be satisfied due to temporary server capacity constraints',
             'status' => 503,
         ], array_slice(json_decode((string) $denial->getBody(), true), 0, 3));
         self::assertSame(503, $denial->getStatusCode());
