@@ -827,9 +827,9 @@ namespace TokenBucket {
      * Allows some attempts, and then blocks for longer and longer: for passwords and other guesses.
      *
      * Call attempt() before the password is verified, and succeed() if it is right. So parallel
-     * guesses cannot all pass a check. Each block ends with one attempt. Each further failure makes
-     * the next block longer by $factor, up to $maxBlock. A denial changes nothing, so it never
-     * extends a block. After $maxBlock without an attempt, the failures are forgotten.
+     * guesses cannot all pass a check. After each block, one attempt is allowed. Each further
+     * failure makes the next block longer by $factor, up to $maxBlock. A denial changes nothing, so
+     * it never extends a block. After $maxBlock without an attempt, the failures are forgotten.
      *
      * Use an identifier that succeed() may forget: the account, or the account and the network. A
      * network alone needs a bucket that a success refunds, because many clients may share it.

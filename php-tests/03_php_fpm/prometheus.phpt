@@ -38,7 +38,7 @@ $fpm->script('unfinished', str_replace('echo $text;', 'echo "a 1\n";', file_get_
 $consume = $fpm->script('consume', CONSUME_EACH);
 $prometheus = new Prometheus(['tokenbucket' => "$url/metrics", 'unfinished' => "$url/unfinished"], EXAMPLES . '/prometheus-alerts.yml');
 
-/** Sends requests by four clients, and returns the number of each result. */
+/** Sends requests from four clients, and returns how often each result occurred. */
 $load = function (int $requests_of_client, string $prefix = 'id') use ($fpm, $consume, $redis): array {
     $counts = [];
     foreach (in_processes(4, function () use ($fpm, $consume, $redis, $requests_of_client, $prefix): array {

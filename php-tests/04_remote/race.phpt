@@ -56,7 +56,7 @@ foreach ($stores as $kind => [$class, $server, $requests]) {
     }
 }
 
-// The control: a limiter that reads, checks and writes grants too much in the same race.
+// The control: a limiter that reads, checks and then writes must exceed the limit in the same race.
 $limiter = function () use ($redis): callable {
     $stream = stream_socket_client("unix://$redis->socket");
     $command = function (string $line) use ($stream): string {

@@ -48,7 +48,7 @@ $sorted = $shown;
 sort($sorted);
 check(count($shown) === CHANGES && $shown === $sorted && end($shown)[1] > $shown[0][1], 'the numbers rise: ' . json_encode($shown));
 
-// After the last update the page has the counts of the clients.
+// After the last update, the page shows the totals that the clients counted.
 $total = array_map(fn (int $column) => array_sum(array_column($results, $column)), [0, 1]);
 $text = array_map(fn (int $count) => number_format($count) . ' since the start', $total);
 $browser->wait_for(sprintf('document.querySelector("#now").innerText.includes("%s") && document.querySelector("#now").innerText.includes("%s")', ...$text));

@@ -33,7 +33,8 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
     let calendar = Calendar::new(period, &anchor)?;
     let rate = value::of_float(limit as f64 / period.average());
     let source = [call.arg(1), &identifier, call.arg(3), &rate];
-    // The plan is that of a quota as soon as the object has a calendar.
+    // Set the calendar first, because `derive` makes the plan of a quota only if the object has
+    // one.
     let before = bucket.calendar().replace(Some(calendar));
     let numbers = [Number::Int(limit), Number::Int(1)];
     let derived = derive(bucket, &source, source[IDENTIFIER], numbers, Origin::Quota);

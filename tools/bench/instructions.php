@@ -172,7 +172,7 @@ function module(): string
     return $path[1];
 }
 
-/** @return array<string, int> the instructions of PHP */
+/** @return array<string, int> the instructions that PHP executes for each statement */
 function counts_of_php(CountedRedis $server): array
 {
     $file = "$server->folder/php";

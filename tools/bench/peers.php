@@ -3,10 +3,10 @@
  * Compares our decisions with those of other limiters in the same store. Measures the time of a
  * granted and of a denied call, the round trips, and the distribution of the times of single calls.
  *
- * The rows of a store are sampled alternately. Nothing is subtracted from the samples. On Redis,
+ * The rows of a store are sampled alternately. Nothing is subtracted from these samples. On Redis,
  * round trips are the server's count of reads from clients (total_reads_processed). On other
- * servers, a proxy counts the round trips in separate calls. Single calls are timed with hrtime()
- * around each call. The median time of hrtime() itself is subtracted.
+ * servers, a proxy counts the round trips in separate calls. For the distribution, hrtime() is read
+ * before and after each call, and only here the median time of hrtime() itself is subtracted.
  */
 require __DIR__ . '/measure.inc.php';
 require __DIR__ . '/limiters.inc.php';

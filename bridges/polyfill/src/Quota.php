@@ -113,7 +113,10 @@ final class Quota
         return $ticks === null || $ticks > self::MOST ? null : $ticks;
     }
 
-    /** Returns the step that takes tokens. If they exceed the capacity, every bucket denies it. */
+    /**
+     * Returns the step that takes tokens. If the tokens exceed the capacity, even a full bucket
+     * denies the step.
+     */
     public function step(Amount $tokens): Step
     {
         $cost = $tokens->exceeds($this->capacity) ? $this->span + $this->grain->ticks() : $this->price($tokens);

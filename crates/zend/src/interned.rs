@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 pub struct Interned(AtomicPtr<zend_string>);
 
 impl Interned {
-    /// Returns a string that is not made yet.
+    /// Returns an empty string. [`Self::make`] sets its text.
     #[must_use]
     pub const fn unmade() -> Self {
         Self(AtomicPtr::new(ptr::null_mut()))

@@ -1,8 +1,8 @@
 //! A thin safe layer over the engine's own interface: classes, arguments, values, calls.
 //!
 //! The class macros of ext-php-rs are not used here, because the classes must behave as in a C
-//! extension. Arguments must be converted as PHP's own functions do. Objects must be valid from
-//! their creation. The cycle collector must be able to find property slots.
+//! extension. Arguments must be converted as PHP's own functions convert theirs. Objects must be
+//! valid from their creation. The cycle collector must be able to find property slots.
 //!
 //! An extension that uses this crate needs no unsafe code. The public items are safe on PHP's
 //! thread under one rule that the types do not express. Do not hold a Rust reference to an array

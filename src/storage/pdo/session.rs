@@ -59,7 +59,7 @@ pub fn in_transaction(db: Obj<'_>, made: &Made) -> Result<bool, Thrown> {
     Ok(value::bytes(&status) != b"Bad connection.")
 }
 
-/// Notes a reply of `MySQL`, which is now PDO's last insert id.
+/// Remembers a reply of `MySQL`, which PDO reports as its last insert id from now on.
 pub fn note_reply(reply: Option<i64>) {
     let (mut replies, place) = REPLIES.get();
     replies[place] = reply.unwrap_or(0).cast_unsigned();

@@ -21,7 +21,8 @@
 //! An undone take counts among those other calls. If a charge or a reservation overlaps it, it may
 //! have given back c. Otherwise it lowers the bucket by at most c, and r·(its length) of that are
 //! refilled meanwhile. So it gives back at most r·(its length) more than the bucket still lacks
-//! because of it. For the same reason this number is part of its own gift, if there are others.
+//! because of it. For the same reason r·(its length) is added to its own gift, if other calls may
+//! have given back tokens.
 //!
 //! **Waits.** Some stores read their clock and then wait for the bucket. On these stores a reset
 //! fills the bucket at the instant of the clock reading, up to `wait` earlier. The first call after

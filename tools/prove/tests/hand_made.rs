@@ -1,4 +1,4 @@
-//! Judges logs made by hand, rule by rule. The judge must acquit some of the logs and convict the
+//! Judges logs made by hand, rule by rule. The judge must accept some of the logs and reject the
 //! others.
 //!
 //! The bucket has a capacity of 2 tokens and gains one token a second. Times are in seconds.

@@ -1,4 +1,4 @@
-//! Checks that logs of an exact limiter are acquitted, and that one wrong call convicts them.
+//! Checks that the judge accepts logs of an exact limiter, and rejects them after one wrong call.
 
 mod simulated;
 
@@ -162,8 +162,8 @@ fn a_refund_that_is_not_noted_is_caught() {
     assert_eq!(caught, HISTORIES);
 }
 
-/// Returns the number of histories that rule 1 convicts because of the fault. Without the fault, it
-/// must acquit them.
+/// Returns the number of histories that rule 1 rejects because of the fault. Without the fault, it
+/// must accept them.
 fn convicted(fault: Fault, habits: Habits) -> u64 {
     let mut convicted = 0;
     for seed in 1..=HISTORIES {

@@ -43,7 +43,9 @@ final class OpenMetrics
         return $this->samples[self::key($name, $labels)] ?? null;
     }
 
-    /** Returns the sum of the samples of a family that have these labels, and maybe others. */
+    /**
+     * Returns the sum of the samples of a family that have these labels. They may also have others.
+     */
     public function sum(string $name, array $labels = []): float
     {
         $sum = 0.0;

@@ -1,4 +1,4 @@
-//! Simulates an exact limiter and its callers. The judge must acquit its logs.
+//! Simulates an exact limiter and its callers. The judge must accept the logs.
 #![allow(dead_code, reason = "each test uses a part")]
 
 use prove::call::{Call, Kind, Nanos, Outcome, TOKEN, Tokens};

@@ -9,8 +9,8 @@
 //! the hash of the item's key.
 //!
 //! ext-memcached hashes the following texts, so this module must write them in the same way:
-//! - The server's name as given, without the port if that is 11211. Another spelling of a host,
-//!   also in upper or lower case, is another server.
+//! - The server's name as given, without the port if that is 11211. A host that is spelled
+//!   differently counts as another server, even if only the case differs.
 //! - The path of a socket alone, as with `addServer($path, 0)`. `addServers()` appends `:0`,
 //!   whatever the port, so it places keys differently.
 //! - The key without `OPT_PREFIX_KEY`, unless `OPT_HASH_WITH_PREFIX_KEY` is set. [`Ring::place`]

@@ -75,7 +75,7 @@ impl Redis {
         }
     }
 
-    /// Returns true if several servers share the keys.
+    /// Returns true if the keys are spread over the servers of a cluster.
     #[must_use]
     pub fn is_cluster(&self) -> bool {
         self.topology.dsn.is_cluster()

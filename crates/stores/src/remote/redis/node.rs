@@ -187,8 +187,8 @@ impl Node {
 pub fn server(dsn: &Dsn) -> Server {
     let name = dsn.public_name();
     let identity = format!("redis\0{name}\0{}", dsn.user.as_deref().unwrap_or_default());
-    // A connection uses nothing but its DSN. So callers share a breaker only if every option that
-    // could make all calls of one of them fail is the same.
+    // A connection uses nothing but its DSN. If a wrong option makes all calls of one caller fail,
+    // only callers with the same option share its breaker.
     Server::new(identity.as_bytes(), name).with_access(dsn)
 }
 
