@@ -31,6 +31,7 @@ TokenBucket\Compat\LeakyBucket
 TokenBucket\Compat\MinuteWindow
 TokenBucket\Compat\RateExceededException
 TokenBucket\Compat\RateLimiter
+TokenBucket\ConcurrencyLimit
 TokenBucket\Decision
 TokenBucket\OnFailure
 TokenBucket\Period

@@ -11,12 +11,12 @@ require __DIR__ . '/models.inc.php';
 
 mt_srand(20260102);
 
-// In memory, the clock starts at 2^60 ns. Periods start at multiples of their length.
+// In memory, the clock starts in 2024. Periods start at multiples of their length.
 $differ = 0;
 foreach ([[30, 6], [1, 1], [7, 100], [86400, 3]] as [$period, $limit]) {
     $bucket = new TokenBucket\Compat\LeakyBucket($memory = new TokenBucketStorageMemory, $period, $limit);
     $ticks = $period * 1_000_000_000;
-    $now = 2 ** 60;
+    $now = gmmktime(0, 0, 0, 1, 1, 2024) * 1_000_000_000;
     $model = new LeakyModel($ticks, $limit, $now);
     for ($i = 0; $i < 3000; $i++) {
         if (mt_rand(0, 3) === 0) {

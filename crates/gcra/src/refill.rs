@@ -66,6 +66,13 @@ impl Windows {
         [before, self.start, next, next + ticks(self.lengths[2])]
     }
 
+    /// Returns `now`, or the last instant of the window if it has ended. A grant of the window that
+    /// is reported later describes that window, and not the next one.
+    #[must_use]
+    pub fn within(&self, now: Timestamp) -> Timestamp {
+        now.min(self.end().saturating_sub(1))
+    }
+
     /// Returns the windows of a call at `now` on another clock. That clock may differ by the length
     /// of a window.
     #[must_use]

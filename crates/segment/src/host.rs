@@ -8,8 +8,8 @@
 //!                               also holds a histogram of the durations of calls
 //! lines                         64 bytes each: four slots of 16 bytes
 //! denial cache                  64 bytes for 16 lines: one set of three 16-byte entries
-//! permits                       a counter of processes, and 1/64 of the lines; at least 1,024
 //! clients                       60 cells, one for each namespace
+//! permits                       a counter of processes, and 1/64 of the lines; at least 1,024
 //! diagnostics                   only if the operator enables them
 //! ```
 //!
@@ -156,9 +156,9 @@ impl Settings {
             lines: layout.place(self.lines),
             // Use one set for sixteen lines, within a lower and an upper limit.
             denials: layout.place((self.lines / 16).clamp(16, 1 << 20)),
+            clients: layout.place(namespaces::CELLS),
             numbers: layout.place(1),
             permits: layout.place(permits::lines(self.lines)),
-            clients: layout.place(namespaces::CELLS),
             diagnostics: layout.place(usize::from(self.diagnostics)),
             layout,
         }

@@ -23,7 +23,13 @@ impl<V: Variant> SharedMemory<V> {
     #[must_use]
     pub fn run(&self, key: Key<'_>, step: &Step, first: Option<Timestamp>) -> Outcome {
         let outcome = self.take(key, &self.in_slots(*step), first);
-        self.outside(step, outcome)
+        let mut outcome = self.outside(step, outcome);
+        if let Refill::Windows(windows) = step.refill
+            && outcome.granted()
+        {
+            outcome.now = windows.within(outcome.now);
+        }
+        outcome
     }
 
     /// Returns the step with its window as slots keep it. Its length is the lifetime of the record:

@@ -41,7 +41,7 @@ fn no_script_passes_a_number_that_may_be_written_with_an_exponent() {
     run(
         &redis,
         &[RECORD, CLOCK, BUCKET, TAKE_ALL],
-        &["1000", HOUR, ""],
+        &["1000", HOUR, "", "0"],
     );
     // A key without an expiry is written in another way.
     redis.cli(&["PERSIST", "bucket"]);

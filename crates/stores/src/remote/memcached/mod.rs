@@ -310,9 +310,14 @@ fn gives_up(lost: u32, patience: Timestamp) -> bool {
 /// denied.
 fn decide_one(record: ItemState, ask: &Ask, now: Timestamp, gives_up: bool) -> Reply {
     let mut outcome = record.decide(ask, now);
-    if let Refill::Windows(_) = ask.step.refill {
+    if let Refill::Windows(windows) = ask.step.refill {
         // The caller has chosen the window by this clock, which may be behind the followed one.
-        outcome.now = wall_ticks();
+        let now = wall_ticks();
+        outcome.now = if outcome.granted() {
+            windows.within(now)
+        } else {
+            now
+        };
     }
     if gives_up && outcome.empty_at != record.empty_at {
         outcome.verdict = Verdict::Denied(Denial::Contended);
