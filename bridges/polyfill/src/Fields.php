@@ -29,7 +29,12 @@ final class Fields
     public static function of(Decision $decision): self
     {
         $answer = Answer::behind($decision);
-        $fields = $answer === null ? self::ofProperties($decision) : self::ofAnswer($answer);
+        $next = LockoutAnswer::nextAfter($decision);
+        $fields = match (true) {
+            $answer !== null => self::ofAnswer($answer),
+            $next !== null => self::ofLockout($decision, $next),
+            default => self::ofProperties($decision),
+        };
         if (in_array($decision->reason, self::BESIDE_TOKENS, true) && $fields->retryAfter !== null) {
             // Instants of tokens would ask the client to wait for much longer than necessary.
             $fields->reset = null;
@@ -75,6 +80,14 @@ final class Fields
         $others = max(0, $quota->span - $quota->refill(1) - $answer->floor);
         $reset = $remaining === 0 ? max(0, $answer->resetAfter - $others) : $quota->refill($remaining);
         return [$above($quota->span), $remaining, $reset];
+    }
+
+    /** A lockout has no window. $next are the ticks of LockoutAnswer::nextAfter(). */
+    private static function ofLockout(Decision $decision, int $next): self
+    {
+        $fields = self::ofProperties($decision);
+        $reset = self::wholeSeconds(Seconds::fromTicks($next));
+        return new self($fields->capacity, $fields->remaining, null, $reset, $fields->retryAfter, $fields->fullAfter);
     }
 
     /** The time per token follows from the time until the bucket is full. */

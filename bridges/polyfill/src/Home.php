@@ -146,4 +146,23 @@ final class Home
     {
         return $step->exceedsCapacity() || $this->has($identifier) ? null : (new Proposal($this, $identifier))->during($bootstrap);
     }
+
+    /**
+     * Passes the state of a lockout, which is 0 without a record, and the current instant to
+     * $decide. Keeps the state of its outcome for $life ticks after the instant in that state.
+     *
+     * @param \Closure(int, int): Outcome $decide
+     */
+    public function updateLockout(string $identifier, int $life, \Closure $decide): Outcome
+    {
+        // No bucket has this key: none has a namespace as long as these bytes would mean.
+        $key = hash('sha256', 'lockout' . $this->key($identifier), true);
+        return $this->store->update($key, static function (?Record $record, int $now) use ($life, $decide): array {
+            $outcome = $decide($record->emptyAt ?? 0, $now);
+            if ($outcome->emptyAt !== ($record->emptyAt ?? 0)) {
+                $record = new Record($outcome->emptyAt, max($record->span ?? 0, $life));
+            }
+            return [$record, $outcome];
+        });
+    }
 }

@@ -12,7 +12,6 @@ return [
         '01_token_bucket/quota' => 'There are no quotas.',
         '01_token_bucket/quota_calendar' => 'There are no quotas.',
         '01_token_bucket/quota_error' => 'There are no quotas.',
-        '01_token_bucket/lockout' => 'There are no lockouts.',
         '01_token_bucket/reservation_time_limit' => 'PHP code does not run after the time limit, so tokens that were reserved for a wait stay taken.',
         '01_token_bucket/wait_profiler' => 'The test builds a profiler and starts a PHP without this package.',
         '10_concurrency/named_segment' => 'There is no segment.',

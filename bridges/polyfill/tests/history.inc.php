@@ -69,8 +69,11 @@ function history(int $seed, int $calls): void
             $made[] = new $class(any($storages), 'bucket ' . ($i % 9), $capacity, $rate);
         });
     }
+    foreach ([[3, 0.3, 2.0, 60.0], [1, 1.0, 1.1, 1e6], [2, 1e-9, 7.77, 1e8], [5, 7.5, 1.0, 1.0], [2, 1 / 3, 1e300, 3e8]] as $number => $rules) {
+        $lockouts[] = new TokenBucket\Lockout(any($storages), 'lockout ' . $number % 3, ...$rules);
+    }
     for ($i = 0; $i < $calls; $i++) {
-        [$bucket, $number, $method] = [any($made), any($tokens), mt_rand(0, 17)];
+        [$bucket, $number, $method] = [any($made), any($tokens), mt_rand(0, 22)];
         $seconds = any([0.0, 1e-9, 0.001, 0.3, 1.0, 7.5, 60.0, 3600.0, 1e6]);
         match ($method) {
             0, 1 => tell('attempt', fn () => $bucket->attempt($number, any([0, 0, 1, 2.5, 5]))),
@@ -91,7 +94,23 @@ function history(int $seed, int $calls): void
             15 => tell('block', fn () => $bucket->block($seconds)),
             16 => tell('drain', fn () => $bucket->drain($number)),
             17 => tell('reset', fn () => mt_rand(0, 3) > 0 ? null : $bucket->reset()),
+            18, 19, 20 => tell('lockout', fn () => any($lockouts)->attempt()),
+            21 => tell('lockout peek', fn () => any($lockouts)->peek()),
+            22 => tell('succeed', fn () => mt_rand(0, 9) > 0 ? null : any($lockouts)->succeed()),
         };
+    }
+}
+
+/** Prints the decisions of lockouts whose blocks become long enough to show every bit. */
+function lockouts(): void
+{
+    for ($i = 0; $i < 8; $i++) {
+        $storage = new TokenBucketStorageMemory();
+        $lockout = new TokenBucket\Lockout($storage, 'x', any([1, 3]), any([0.3, 1e5 / 7]), 1.3 + mt_rand(1, 1000) / 700, 1e9);
+        do {
+            tell('lockout', $lockout->attempt(...));
+            $storage->advance($block = $lockout->peek()->retryAfter);
+        } while ($block < 3e8 && $storage->now() < 2e9);
     }
 }
 
@@ -112,5 +131,6 @@ function first_calls(TokenBucketStorage $storage): void
 
 error_reporting(E_ALL);
 history((int) $argv[1], (int) $argv[2]);
+lockouts();
 first_calls(new TokenBucketStorageSharedMemory());
 first_calls(new TokenBucketStorageRedis('unix:///nonexistent', timeout: 0.01));

@@ -8,7 +8,6 @@ require __DIR__ . '/child.php';
 const NOT_SERVED = [
     'TokenBucket\Quota' => 'The polyfill refills buckets all the time, and has no windows of a calendar.',
     'TokenBucket\Period' => 'Only a Quota has a period.',
-    'TokenBucket\Lockout' => 'The record of the polyfill has the state of a bucket only.',
     'TokenBucket\Compat' => 'They replace limiters whose records are on Redis and memcached.',
 ];
 
