@@ -132,14 +132,56 @@ final class Fields
             'RateLimit' => "$policy;r=$this->remaining" . ($this->reset === null ? '' : ";t=$this->reset"),
         ];
         if ($this->retryAfter !== null) {
-            // A wait of 0 seconds would look like a grant.
-            $lines['Retry-After'] = (string) max($this->retryAfter, $this->reset ?? 0, 1);
+            $lines['Retry-After'] = (string) $this->wait();
+        }
+        return $legacy ? $lines + $this->legacy() : $lines;
+    }
+
+    /**
+     * Returns the fields of several decisions on one call.
+     *
+     * @param non-empty-list<string> $policies the names in quotes
+     * @param non-empty-list<Decision> $decisions
+     * @return array<string, string> values by field name
+     */
+    public static function joined(array $policies, array $decisions, bool $legacy): array
+    {
+        $all = array_map(self::of(...), $decisions);
+        $lines = array_map(static fn (string $policy, self $fields) => $fields->lines($policy, false), $policies, $all);
+        foreach (['RateLimit-Policy', 'RateLimit'] as $name) {
+            $joined[$name] = implode(', ', array_column($lines, $name));
+        }
+        $waits = [];
+        foreach ($all as $index => $fields) {
+            if (!$decisions[$index]->allowed) {
+                $waits[] = $fields->wait();
+            }
+        }
+        // The call succeeds only after the longest wait. A denial without a wait never ends.
+        if ($waits !== [] && !in_array(null, $waits, true)) {
+            $joined['Retry-After'] = (string) max($waits);
         }
         if ($legacy) {
-            $lines['X-RateLimit-Limit'] = (string) $this->capacity;
-            $lines['X-RateLimit-Remaining'] = (string) $this->remaining;
-            $lines['X-RateLimit-Reset'] = (string) (time() + $this->fullAfter);
+            // The legacy fields have no place for several limits.
+            $left = array_map(static fn (self $fields) => $fields->remaining, $all);
+            $joined += $all[array_search(min($left), $left, true)]->legacy();
         }
-        return $lines;
+        return $joined;
+    }
+
+    /** Returns the value of Retry-After. A wait of 0 seconds would look like a grant. */
+    private function wait(): ?int
+    {
+        return $this->retryAfter === null ? null : max($this->retryAfter, $this->reset ?? 0, 1);
+    }
+
+    /** @return array<string, string> values by field name */
+    private function legacy(): array
+    {
+        return [
+            'X-RateLimit-Limit' => (string) $this->capacity,
+            'X-RateLimit-Remaining' => (string) $this->remaining,
+            'X-RateLimit-Reset' => (string) (time() + $this->fullAfter),
+        ];
     }
 }

@@ -1,6 +1,9 @@
 <?php
 
-/** Prints the public and protected declarations of the classes that a file declares, as JSON. */
+/**
+ * Prints the functions, and the public and protected members of the classes, that a file declares,
+ * as JSON. If names are given, prints only these.
+ */
 
 declare(strict_types=1);
 
@@ -47,17 +50,22 @@ function describe(ReflectionClass $class): array
     return $declared;
 }
 
+function declared(): array
+{
+    $functions = array_map(static fn (string $name) => (new ReflectionFunction($name))->name, get_defined_functions()['user']);
+    return [...get_declared_classes(), ...get_declared_interfaces(), ...$functions];
+}
+
 [, $file, $names] = [...$argv, ''];
-$before = [...get_declared_classes(), ...get_declared_interfaces()];
+$before = declared();
 require_once $file;
-$names = $names !== '' ? json_decode($names) : array_values(array_diff([...get_declared_classes(), ...get_declared_interfaces()], $before));
+$names = $names !== '' ? json_decode($names) : array_values(array_diff(declared(), $before));
 $described = [];
 foreach ($names as $name) {
     if (class_exists($name) || interface_exists($name)) {
         $described[$name] = describe(new ReflectionClass($name));
+    } elseif (function_exists($name)) {
+        $described[$name] = ['function' => signature(new ReflectionFunction($name))];
     }
-}
-foreach (['TokenBucket\status', 'TokenBucket\metrics'] as $function) {
-    $described[$function] = function_exists($function) ? ['function' => signature(new ReflectionFunction($function))] : [];
 }
 echo json_encode($described, JSON_PRETTY_PRINT);

@@ -73,7 +73,7 @@ function history(int $seed, int $calls): void
         $lockouts[] = new TokenBucket\Lockout(any($storages), 'lockout ' . $number % 3, ...$rules);
     }
     for ($i = 0; $i < $calls; $i++) {
-        [$bucket, $number, $method] = [any($made), any($tokens), mt_rand(0, 22)];
+        [$bucket, $number, $method] = [any($made), any($tokens), mt_rand(0, 23)];
         $seconds = any([0.0, 1e-9, 0.001, 0.3, 1.0, 7.5, 60.0, 3600.0, 1e6]);
         match ($method) {
             0, 1 => tell('attempt', fn () => $bucket->attempt($number, any([0, 0, 1, 2.5, 5]))),
@@ -97,6 +97,7 @@ function history(int $seed, int $calls): void
             18, 19, 20 => tell('lockout', fn () => any($lockouts)->attempt()),
             21 => tell('lockout peek', fn () => any($lockouts)->peek()),
             22 => tell('succeed', fn () => mt_rand(0, 9) > 0 ? null : any($lockouts)->succeed()),
+            23 => tell('headersOf', fn () => TokenBucket\Decision::headersOf([$bucket->attempt($number), 'a "b"' => any($made)->peek(), any($lockouts)->attempt()])),
         };
     }
 }

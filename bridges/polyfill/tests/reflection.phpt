@@ -1,13 +1,14 @@
 --TEST--
-The classes declare what the stub of the extension declares
+The classes and functions declare what the stub of the extension declares
 --FILE--
 <?php
 require __DIR__ . '/child.php';
 
-/** Classes of the stub that this package does not have. */
+/** Classes and functions of the stub that this package does not have. */
 const NOT_SERVED = [
     'TokenBucket\Quota' => 'The polyfill refills buckets all the time, and has no windows of a calendar.',
     'TokenBucket\Period' => 'Only a Quota has a period.',
+    'TokenBucket\client_address' => 'It has the rules of the guard, which only the extension has.',
     'TokenBucket\Compat' => 'They replace limiters whose records are on Redis and memcached.',
 ];
 

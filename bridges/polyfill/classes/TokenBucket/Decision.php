@@ -11,6 +11,12 @@ final readonly class Decision implements \JsonSerializable
 {
     use Polyfill\NotSerialized;
 
+    /** The registry of problem types, which draft-ietf-httpapi-ratelimit-headers-11 extends. */
+    private const PROBLEM_TYPES = 'https://iana.org/assignments/http-problem-types#';
+
+    /** The reasons of denials because the service lacks capacity. It is not the client's fault. */
+    private const REDUCED = ['below_floor', 'unavailable', 'contended', 'table_full'];
+
     public bool $allowed;
     public float $remaining;
     public float $capacity;
@@ -67,17 +73,45 @@ final readonly class Decision implements \JsonSerializable
         return array_map(static fn ($value) => is_float($value) && is_infinite($value) ? null : $value, get_object_vars($this));
     }
 
-    public function headers(string $policy = 'default', bool $legacy = false): array
+    public function headers(string $policy = 'default', bool $legacy = false, ?string $partition = null): array
     {
         $policy = self::quoted($policy, new Argument(self::class . '::headers', 1, 'policy'));
-        return Fields::of($this)->lines($policy, $legacy);
+        $key = $partition === null ? '' : ';pk=:' . base64_encode($partition) . ':';
+        return Fields::of($this)->lines($policy . $key, $legacy);
+    }
+
+    public static function headersOf(array $decisions, bool $legacy = false): array
+    {
+        $argument = new Argument(self::class . '::headersOf', 1, 'decisions');
+        if ($decisions === []) {
+            throw $argument->invalid('must not be empty');
+        }
+        foreach ($decisions as $name => $decision) {
+            if (!$decision instanceof self) {
+                throw $argument->wrong('must contain only ' . self::class . ' objects');
+            }
+            $policies[] = self::quoted((string) $name, $argument, 'must have keys of printable ASCII characters');
+        }
+        return Fields::joined($policies, array_values($decisions), $legacy);
+    }
+
+    public function problem(array $policies = []): array
+    {
+        if ($this->allowed) {
+            throw new \LogicException('A granted decision is no problem');
+        }
+        [$type, $title, $status] = in_array($this->reason, self::REDUCED, true)
+            ? ['temporary-reduced-capacity', 'Request cannot be satisfied due to temporary server capacity constraints', 503]
+            : ['quota-exceeded', 'Request cannot be satisfied as assigned quota has been exceeded', 429];
+        $problem = ['type' => self::PROBLEM_TYPES . $type, 'title' => $title, 'status' => $status];
+        return $policies === [] ? $problem : [...$problem, 'violated-policies' => $policies];
     }
 
     /** Returns a text as a string of a structured field (RFC 9651), in quotes. */
-    private static function quoted(string $text, Argument $argument): string
+    private static function quoted(string $text, Argument $argument, string $fault = 'must contain only printable ASCII characters'): string
     {
         if (preg_match('/[^\x20-\x7e]/', $text) === 1) {
-            throw $argument->invalid('must contain only printable ASCII characters');
+            throw $argument->invalid($fault);
         }
         return '"' . addcslashes($text, '"\\') . '"';
     }
