@@ -1,0 +1,71 @@
+<?php
+
+declare(strict_types=1);
+
+namespace TokenBucket\Bridge\WordPress;
+
+use IXR_Error;
+use WP_Application_Passwords;
+use WP_Error;
+use WP_User;
+
+/** Limits logins: by form, by XML-RPC, and by application passwords of the REST API. */
+final class Logins
+{
+    private const VERIFIERS = ['wp_authenticate_username_password', 'wp_authenticate_email_password', 'wp_authenticate_application_password'];
+
+    private ?Attempt $attempt = null;
+    private ?WP_Error $denial = null;
+    /** @var list<string> the verifiers that were removed for this call */
+    private array $removed = [];
+
+    public function __construct(private readonly Limits $limits)
+    {
+    }
+
+    public function register(): void
+    {
+        add_filter('authenticate', $this->begin(...), 0, 3);
+        add_filter('authenticate', $this->end(...), PHP_INT_MAX);
+        add_filter('xmlrpc_login_error', $this->xmlRpcError(...), 10, 2);
+    }
+
+    private function begin($user, $name, #[\SensitiveParameter] $password)
+    {
+        $this->attempt = $this->denial = null;
+        // Core verifies no empty name or password.
+        if ($user instanceof WP_User || empty($name) || empty($password) || Limits::exempt()) {
+            return $user;
+        }
+        $this->attempt = new Attempt($this->limits, 'login');
+        $this->denial = $this->attempt->begin((string) $name);
+        if ($this->denial === null) {
+            return $user;
+        }
+        $this->attempt = null;
+        // Core's verifiers ignore an error, because they overwrite it.
+        $this->removed = array_values(array_filter(self::VERIFIERS, static fn ($verifier) => remove_filter('authenticate', $verifier, 20)));
+        return $this->denial;
+    }
+
+    private function end($user)
+    {
+        foreach ($this->removed as $verifier) {
+            add_filter('authenticate', $verifier, 20, 3);
+        }
+        $this->removed = [];
+        if ($this->denial !== null) {
+            return $this->denial;
+        }
+        if ($user instanceof WP_User) {
+            $this->attempt?->succeed($user->ID);
+        }
+        $this->attempt = null;
+        return $user;
+    }
+
+    private function xmlRpcError($error, $cause)
+    {
+        return $cause === $this->denial && $cause !== null ? new IXR_Error(429, wp_strip_all_tags($cause->get_error_message())) : $error;
+    }
+}
