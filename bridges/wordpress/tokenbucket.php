@@ -40,5 +40,11 @@ if (!extension_loaded('tokenbucket')) {
         // A wrong setting must not leave the site without limits.
         wp_die(esc_html('TOKENBUCKET_STORAGE in wp-config.php: ' . $error->getMessage()), 500);
     }
+    $blocks = new Blocks($limits);
     (new Logins($limits))->register();
+    (new Forms($limits))->register();
+    (new ToolsPage($blocks))->register();
+    if (defined('WP_CLI') && WP_CLI) {
+        \WP_CLI::add_command('tokenbucket', new Command($blocks));
+    }
 })();

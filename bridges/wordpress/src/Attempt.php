@@ -4,43 +4,40 @@ declare(strict_types=1);
 
 namespace TokenBucket\Bridge\WordPress;
 
-use TokenBucket;
-use TokenBucket\Decision;
 use WP_Error;
 
 /** One guess of a password. It is counted before the password is verified, unless it is denied. */
 final class Attempt
 {
-    /** @var list<TokenBucket> the buckets that gave a token */
-    private array $buckets = [];
+    /** @var list<array{string, string, string}> the buckets that gave a token */
+    private array $taken = [];
 
     /** @param string $kind 'login' or 'application': the beginning of the names of the limits */
     public function __construct(private readonly Limits $limits, private readonly string $kind)
     {
     }
 
-    /** Returns the error of a denial, which gives all tokens back, or null. */
+    /** Returns the error of a denial, which takes no token, or null. */
     public function begin(string $name): ?WP_Error
     {
         $network = Limits::network();
         $accounts = Limits::accounts($name);
-        $keys = [["{$this->kind}_network", $network]];
+        $targets = [["{$this->kind}_network", '', $network]];
         foreach ($accounts as $account) {
             if (!KnownNetworks::contain($account, $network)) {
-                $keys[] = ["{$this->kind}_account", $account];
+                $targets[] = ["{$this->kind}_account", $account, ''];
             }
         }
-        $this->buckets = array_map(fn (array $key) => $this->limits->bucket(...$key), $keys);
-        $decision = TokenBucket::attemptAll($this->buckets);
-        if (!$decision->allowed) {
-            $this->buckets = [];
-            return Limits::deny($decision, $keys[$decision->refusedBy][0]);
+        $denial = $this->limits->take($targets);
+        if ($denial !== null) {
+            return $denial;
         }
+        $this->taken = $targets;
         foreach ($accounts as $account) {
             $decision = $this->limits->lockout("{$this->kind}_lockout", $account, $network)->attempt();
             if (!$decision->allowed) {
                 $this->refund();
-                return Limits::deny($decision, "{$this->kind}_lockout");
+                return $this->limits->deny($decision, "{$this->kind}_lockout", $account, $network);
             }
         }
         return null;
@@ -57,9 +54,9 @@ final class Attempt
 
     private function refund(): void
     {
-        foreach ($this->buckets as $bucket) {
-            $bucket->refund();
+        foreach ($this->taken as $target) {
+            $this->limits->bucket(...$target)->refund();
         }
-        $this->buckets = [];
+        $this->taken = [];
     }
 }

@@ -22,6 +22,10 @@ final class Limits
         // Requests in flight hold tokens. Clients of the REST API send several at the same time.
         'application_network' => [100, HOUR_IN_SECONDS],
         'application_account' => [100, HOUR_IN_SECONDS],
+        'password_network' => [5, HOUR_IN_SECONDS],
+        'password_account' => [3, HOUR_IN_SECONDS],
+        'comment_network' => [10, 10 * MINUTE_IN_SECONDS],
+        'registration_network' => [5, HOUR_IN_SECONDS],
     ];
     /** The parameters of a TokenBucket\Lockout. */
     private const LOCKOUTS = [
@@ -45,10 +49,17 @@ final class Limits
         return $dsn === '' ? new TokenBucketStorageSharedMemory($namespace) : new TokenBucketStorageRedis($dsn, $namespace);
     }
 
-    public function bucket(string $limit, string $key): TokenBucket
+    /** Reports whether other processes, such as WP-CLI, use the same limits. */
+    public static function shared(): bool
+    {
+        return defined('TOKENBUCKET_STORAGE') && TOKENBUCKET_STORAGE !== '' || ini_get('tokenbucket.shm_path') !== '';
+    }
+
+    /** @param string $account the limited account, or '' if the limit is one of a network */
+    public function bucket(string $limit, string $account, string $network): TokenBucket
     {
         [$tokens, $seconds] = $this->numbers($limit);
-        return new TokenBucket($this->storage, "$limit:$key", $tokens, $tokens / $seconds);
+        return new TokenBucket($this->storage, "$limit:$account:$network", $tokens, $tokens / $seconds);
     }
 
     public function lockout(string $limit, string $account, string $network): Lockout
@@ -94,12 +105,34 @@ final class Limits
     {
         $users = [get_user_by('login', $name), is_email($name) ? get_user_by('email', $name) : false];
         $ids = array_map(static fn ($user) => (string) $user->ID, array_filter($users));
-        return array_values(array_unique($ids)) ?: ['unknown-' . wp_hash(mb_strtolower(trim($name)))];
+        return array_values(array_unique($ids)) ?: [self::unknown($name)];
+    }
+
+    /** Returns the account of a name that nobody has. */
+    public static function unknown(string $name): string
+    {
+        return 'unknown-' . wp_hash(mb_strtolower(trim($name)));
+    }
+
+    /**
+     * Takes a token from each bucket, or from none.
+     *
+     * @param list<array{string, string, string}> $targets the arguments of bucket()
+     * @return ?WP_Error the error of a denial
+     */
+    public function take(array $targets): ?WP_Error
+    {
+        if (self::exempt()) {
+            return null;
+        }
+        $decision = TokenBucket::attemptAll(array_map(fn (array $target) => $this->bucket(...$target), $targets));
+        return $decision->allowed ? null : $this->deny($decision, ...$targets[$decision->refusedBy]);
     }
 
     /** Answers a denial: sends status 429 and header fields, and returns the error. */
-    public static function deny(Decision $decision, string $limit): WP_Error
+    public function deny(Decision $decision, string $limit, string $account, string $network): WP_Error
     {
+        (new Blocks($this))->add($limit, $account, $network, $decision);
         if (!headers_sent()) {
             status_header(429);
             nocache_headers();
@@ -107,7 +140,20 @@ final class Limits
                 header("$name: $value");
             }
         }
-        return new WP_Error('too_many_attempts', __('<strong>Error:</strong> Too many attempts. Please try again later.', 'tokenbucket'), ['status' => 429]);
+        $message = __('<strong>Error:</strong> Too many attempts. Please try again later.', 'tokenbucket');
+        return new WP_Error('too_many_attempts', $message, ['status' => 429]);
+    }
+
+    /** Reports whether a block may be recorded: once while it lasts, and not too often. */
+    public function mayRecord(string $id, float $seconds): bool
+    {
+        $all = new TokenBucket($this->storage, 'record', 20, 1 / 3);
+        return TokenBucket::attemptAll([$this->recordOf($id, $seconds), $all])->allowed;
+    }
+
+    public function forgetRecord(string $id): void
+    {
+        $this->recordOf($id, 1)->reset();
     }
 
     /** @return list<int|float> */
@@ -121,5 +167,10 @@ final class Limits
          */
         $this->numbers ??= apply_filters('tokenbucket_limits', self::BUCKETS + self::LOCKOUTS);
         return $this->numbers[$limit];
+    }
+
+    private function recordOf(string $id, float $seconds): TokenBucket
+    {
+        return new TokenBucket($this->storage, "record:$id", 1, 1 / $seconds);
     }
 }

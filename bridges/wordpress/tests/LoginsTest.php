@@ -4,59 +4,99 @@ declare(strict_types=1);
 
 namespace TokenBucket\Bridge\WordPress\Tests;
 
-use PHPUnit\Framework\TestCase;
-
-require_once __DIR__ . '/Site.php';
+require_once __DIR__ . '/SiteTestCase.php';
 
 /** Tests floods of guesses, beside the same WordPress without the plugin. */
-final class LoginsTest extends TestCase
+final class LoginsTest extends SiteTestCase
 {
-    private const PLAIN = ['X-Plain: 1'];
-
-    private Site $site;
-
-    protected function setUp(): void
-    {
-        $this->site = new Site();
-    }
-
-    protected function tearDown(): void
-    {
-        self::assertSame('', $this->site->errors());
-        $this->site->stop();
-    }
+    protected const SETTINGS = "define('TOKENBUCKET_EXEMPT', ['203.0.113.9', '2001:db8:9::1']);";
 
     public function testAFloodFromOneAddressIsVerifiedFiveTimes(): void
     {
-        foreach (['form' => Site::form(...), 'xmlRpc' => Site::xmlRpc(...)] as $kind => $request) {
-            $address = $kind === 'form' ? '192.0.2.1' : '192.0.2.2';
-            $plain = $this->site->send(self::guesses(60, fn (int $i) => $request('owner', "wrong $i", $address, self::PLAIN)));
-            self::assertSame([60, [200 => 60]], [$this->site->verified(), self::statuses($plain)], "$kind without the plugin");
-            $limited = $this->site->send(self::guesses(60, fn (int $i) => $request(['owner', 'OWNER', 'owner@example.com'][$i % 3], "wrong $i", $address)));
-            self::assertSame([5, [200 => 5, 429 => 55]], [$this->site->verified(), self::statuses($limited)], $kind);
-            // Also the right password is denied, and not verified.
-            [$right] = $this->site->send([$request('owner', 'right password', $address)]);
-            self::assertSame([0, 429], [$this->site->verified(), $right['status']]);
+        self::$site->addUser('single');
+        foreach (['192.0.2.1' => Site::form(...), '192.0.2.2' => Site::xmlRpc(...)] as $address => $request) {
+            self::assertAnswers([200 => 40], 40, self::requests(40, fn (int $i) => $request('single', "wrong $i", $address, self::PLAIN)), 'without the plugin');
+            self::assertAnswers([200 => 5, 429 => 35], 5, self::requests(40, fn (int $i) => $request(['single', 'SINGLE', 'single@example.com'][$i % 3], "wrong $i", $address)));
+            [$right] = self::assertAnswers([429 => 1], 0, [$request('single', 'right password', $address)]);
             self::assertMatchesRegularExpression('/^Retry-After: [1-9]\d*\r?$/mi', $right['head']);
             self::assertMatchesRegularExpression('/^Cache-Control: .*no-cache/mi', $right['head']);
             self::assertStringContainsString('Too many attempts', $right['body']);
         }
-        // The owner logs in from another network meanwhile.
-        [$owner] = $this->site->send([Site::form('owner', 'right password', '198.51.100.7')]);
-        self::assertSame([1, 302], [$this->site->verified(), $owner['status']]);
+        self::assertAnswers([302 => 1], 1, [Site::form('single', 'right password', '198.51.100.7')]);
     }
 
-    /** @return list<array> */
-    private static function guesses(int $number, \Closure $guess): array
+    public function testARequestOfXmlRpcWithManyGuessesIsOneAttempt(): void
     {
-        return array_map($guess, range(0, $number - 1));
+        self::$site->addUser('many');
+        $request = fn (array $lines) => fn (int $i) => Site::multicall('many', ["a$i", "b$i", "c$i", 'right password'], '192.0.2.3', $lines);
+        self::assertAnswers([200 => 10], 10, self::requests(10, $request(self::PLAIN)), 'without the plugin');
+        self::assertAnswers([200 => 5, 429 => 5], 5, self::requests(10, $request([])));
     }
 
-    /** @return array<int, int> the number of responses by status */
-    private static function statuses(array $responses): array
+    public function testAFloodOfApplicationPasswordsIsVerifiedAsOftenAsTheLockoutAllows(): void
     {
-        $statuses = array_count_values(array_column($responses, 'status'));
-        ksort($statuses);
-        return $statuses;
+        $password = self::$site->addApplicationPassword(self::$site->addUser('app'));
+        self::assertAnswers([401 => 20], 20, self::requests(20, fn (int $i) => Site::rest('app', "wrong $i", '192.0.2.4', self::PLAIN)), 'without the plugin');
+        // Clients that send requests at the same time are not limited.
+        self::assertAnswers([200 => 24], 24, self::requests(24, fn () => Site::rest('app', $password, '192.0.2.4')));
+        self::assertAnswers([401 => 10, 429 => 10], 10, self::requests(20, fn (int $i) => Site::rest('app', "wrong $i", '192.0.2.4')));
+        [$right] = self::assertAnswers([429 => 1], 0, [Site::rest('app', $password, '192.0.2.4')]);
+        self::assertMatchesRegularExpression('/^Retry-After: [1-9]\d*\r?$/mi', $right['head']);
+        self::assertSame('too_many_attempts', json_decode($right['body'], true)['code']);
+        self::assertAnswers([200 => 1], 1, [Site::rest('app', $password, '198.51.100.8')]);
+        // Other requests of this address are answered.
+        self::assertAnswers([200 => 1], 0, [['path' => '/index.php?rest_route=/wp/v2/posts', 'address' => '192.0.2.4']]);
+    }
+
+    public function testAFloodFromManyAddressesDoesNotLockOutTheOwner(): void
+    {
+        $password = self::$site->addApplicationPassword(self::$site->addUser('owned'));
+        $address = fn (int $i, int $kind) => "10.$kind.0.$i";
+        $home = '198.51.100.9';
+        self::assertAnswers([302 => 1], 1, [Site::form('owned', 'right password', $home)]);
+        self::assertAnswers([200 => 30], 30, self::requests(30, fn (int $i) => Site::form('owned', "wrong $i", $address($i, 1), self::PLAIN)), 'without the plugin');
+        self::assertAnswers([200 => 20, 302 => 4, 429 => 20], 24, self::requests(44, fn (int $i) => $i % 11 === 10 ? Site::form('owned', 'right password', $home) : Site::form('owned', "wrong $i", $address($i, 1))));
+        self::assertAnswers([429 => 10], 0, self::requests(10, fn (int $i) => Site::xmlRpc('owned', "wrong $i", $address($i, 2))));
+        self::assertAnswers([200 => 3], 3, self::requests(3, fn () => Site::xmlRpc('owned', 'right password', $home)));
+        self::assertAnswers([200 => 4, 401 => 20, 429 => 20], 24, self::requests(44, fn (int $i) => $i % 11 === 10 ? Site::rest('owned', $password, $home) : Site::rest('owned', "wrong $i", $address($i, 3))));
+    }
+
+    public function testANetworkMayFailTwentyTimesWithAnyAccounts(): void
+    {
+        self::$site->addUser('neighbour');
+        $right = fn () => Site::form('neighbour', 'right password', '2001:db8::1');
+        self::assertAnswers([302 => 25], 25, self::requests(25, $right));
+        self::assertAnswers([200 => 20, 429 => 10], 0, self::requests(30, fn (int $i) => Site::form("nobody$i", 'wrong', "2001:db8::$i")));
+        self::assertAnswers([429 => 1], 0, [$right()]);
+    }
+
+    public function testAnUnknownAccountIsLimitedAsAKnownOne(): void
+    {
+        self::$site->addUser('known');
+        foreach (['known' => '192.0.2.11', 'unknown' => '192.0.2.12'] as $name => $address) {
+            $guess = Site::form($name, 'wrong', $address);
+            self::assertAnswers([200 => 5, 429 => 2], $name === 'known' ? 5 : 0, self::requests(7, fn () => $guess));
+            $answers[] = preg_replace('/.*(<div id="login_error".*?<\/div>).*/s', '$1', self::$site->send([$guess])[0]['body']);
+        }
+        self::assertSame($answers[0], $answers[1]);
+    }
+
+    public function testAUserNameThatIsTheEmailAddressOfAnotherAccountGivesNoGuesses(): void
+    {
+        self::$site->addUser('target', 'target@example.com');
+        self::$site->addUser('target@example.com', 'attacker@example.com');
+        $guess = fn (int $i) => Site::form($i % 3 === 2 ? 'attacker@example.com' : 'target@example.com', $i % 3 === 2 ? 'right password' : "wrong $i", '192.0.2.13');
+        foreach (self::requests(12, $guess) as $request) {
+            self::$site->send([$request]);
+        }
+        self::assertAnswers([429 => 1], 0, [Site::form('target', 'right password', '192.0.2.13')]);
+    }
+
+    public function testTheConstantOfWpConfigExemptsAClient(): void
+    {
+        self::$site->addUser('exempt');
+        foreach (['203.0.113.9', '2001:db8:9::2'] as $address) {
+            self::assertAnswers([200 => 8], 8, self::requests(8, fn (int $i) => Site::form('exempt', "wrong $i", $address)));
+        }
     }
 }

@@ -67,14 +67,26 @@ final class Site
         return (string) @file_get_contents("$this->folder/counters/errors");
     }
 
-    /** Returns the number of passwords that were verified since the last call. */
-    public function verified(): int
+    /** Returns the number of verified passwords, or of mails, since the last call. */
+    public function count(string $what = 'verified'): int
     {
-        $file = "$this->folder/counters/verified";
+        $file = "$this->folder/counters/$what";
         clearstatcache();
-        $verified = is_file($file) ? filesize($file) : 0;
+        $count = is_file($file) ? filesize($file) : 0;
         @unlink($file);
-        return $verified;
+        return $count;
+    }
+
+    /** Creates a user with the password "right password", and returns the id. */
+    public function addUser(string $name, string $email = ''): int
+    {
+        return $this->run('return wp_create_user(' . var_export($name, true) . ', "right password", ' . var_export($email ?: "$name@example.com", true) . ');');
+    }
+
+    /** Creates an application password. */
+    public function addApplicationPassword(int $user): string
+    {
+        return $this->run("return WP_Application_Passwords::create_new_application_password($user, ['name' => 'test'])[0];");
     }
 
     /** Runs code in WordPress, and returns its value as JSON keeps it. */
