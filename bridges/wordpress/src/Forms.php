@@ -22,7 +22,7 @@ final class Forms
         add_filter('wp_is_comment_flood', $this->comment(...), 100);
         add_filter('rest_request_after_callbacks', $this->restComment(...));
         add_filter('registration_errors', $this->registration(...), 100);
-        add_filter('wpmu_validate_user_signup', $this->signUp(...), 100);
+        add_action('before_signup_header', $this->signUp(...));
     }
 
     private function lostPassword($errors, $user = null): void
@@ -67,15 +67,15 @@ final class Forms
         return $errors;
     }
 
-    /** Limits the registrations of a multisite, whose form shows only some errors. */
-    private function signUp($result)
+    /** Limits the form of a network of sites before it sends its header. */
+    private function signUp(): void
     {
-        if (!current_user_can('create_users')) {
-            $denial = $this->limits->take([['registration_network', '', Limits::network()]]);
-            if ($denial !== null) {
-                $result['errors']->add('generic', $denial->get_error_message());
-            }
+        if ($_POST === [] || is_user_logged_in()) {
+            return;
         }
-        return $result;
+        $denial = $this->limits->take([['registration_network', '', Limits::network()]]);
+        if ($denial !== null) {
+            wp_die($denial, '', 429);
+        }
     }
 }

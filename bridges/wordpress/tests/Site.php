@@ -21,6 +21,7 @@ final class Site
     public readonly string $folder;
     private readonly MariaDbServer $database;
     private readonly Fpm $fpm;
+    private ?string $host = null;
     public readonly Nginx $nginx;
 
     /** @param string $settings lines of PHP for wp-config.php */
@@ -48,7 +49,7 @@ final class Site
             wp_install('Site', 'owner', 'owner@example.com', true, '', 'right password');
             echo 'created';
             PHP);
-        $this->fpm = new Fpm(['www' => ['listen.mode' => '0666', 'pm.max_children' => 8]], ['display_errors' => '0', 'log_errors' => '1', 'error_log' => "$this->folder/counters/errors", 'sendmail_path' => '/bin/true'], arguments: example_arguments(self::EXTENSIONS));
+        $this->fpm = new Fpm(['www' => ['listen.mode' => '0666', 'pm.max_children' => 8]], ['display_errors' => '0', 'log_errors' => '1', 'error_log' => "$this->folder/counters/errors", 'opcache.revalidate_freq' => '0'], arguments: example_arguments(self::EXTENSIONS));
         $this->nginx = new Nginx($this->fpm, $this->directives());
         $created = $this->send([['path' => '/create.php']])[0];
         $created['body'] === 'created' || throw new \RuntimeException($created['body'] . $this->errors());
@@ -95,6 +96,39 @@ final class Site
         $response = $this->send([['path' => '/run.php', 'body' => $code]])[0];
         $response['status'] === 200 || throw new \RuntimeException($response['body'] . $this->errors());
         return json_decode($response['body'], true, flags: JSON_THROW_ON_ERROR);
+    }
+
+    /** Logs a user in, and returns the cookies. */
+    public function logIn(string $name, string $address): string
+    {
+        [$response] = $this->send([self::form($name, 'right password', $address)]);
+        preg_match_all('/^Set-Cookie: ([^=]+=[^;\r\n]+)/mi', $response['head'], $cookies);
+        return implode('; ', $cookies[1]);
+    }
+
+    /** Turns the site into a network of sites at http://localhost/. */
+    public function makeNetwork(): void
+    {
+        $this->run(<<<'PHP'
+            global $wpdb;
+            require ABSPATH . 'wp-admin/includes/upgrade.php';
+            foreach ($wpdb->tables('ms_global') as $table => $name) {
+                $wpdb->$table = $name;
+            }
+            install_network();
+            populate_network(1, 'localhost', 'owner@example.com', 'Network', '/', false);
+            PHP);
+        $file = "$this->folder/site/wp-config.php";
+        file_put_contents($file, str_replace("define('DB_NAME'", <<<'PHP'
+            const MULTISITE = true;
+            const SUBDOMAIN_INSTALL = false;
+            const DOMAIN_CURRENT_SITE = 'localhost';
+            const PATH_CURRENT_SITE = '/';
+            const SITE_ID_CURRENT_SITE = 1;
+            const BLOG_ID_CURRENT_SITE = 1;
+            define('DB_NAME'
+            PHP, file_get_contents($file)));
+        $this->host = 'localhost';
     }
 
     /** Returns a request of the login form. */
@@ -166,7 +200,7 @@ final class Site
             CURLOPT_TIMEOUT => 300,
             // WordPress wants this cookie before it accepts a login.
             CURLOPT_COOKIE => $request['cookie'] ?? 'wordpress_test_cookie=WP+Cookie+check',
-            CURLOPT_HTTPHEADER => ['Expect:', 'X-Forwarded-For: ' . ($request['address'] ?? '192.0.2.99'), ...$request['lines'] ?? []],
+            CURLOPT_HTTPHEADER => ['Expect:', 'Host: ' . ($this->host ?? "127.0.0.1:{$this->nginx->port}"), 'X-Forwarded-For: ' . ($request['address'] ?? '192.0.2.99'), ...$request['lines'] ?? []],
         ]);
         if (isset($request['body'])) {
             curl_setopt($client, CURLOPT_POSTFIELDS, $request['body']);
@@ -227,6 +261,8 @@ final class Site
             root $this->folder/site;
             types { text/css css; application/javascript js; image/svg+xml svg; image/png png; }
             location ~ [.](css|js|svg|png)$ { }
+            # The paths of the sites of a network.
+            rewrite ^/second(/wp-(?:admin|content|includes)/.*|/wp-[a-z-]+[.]php)$ \$1;
             location ~ /$ { rewrite ^(.*)$ \$1index.php last; }
             location ~ ^/.+[.]php$ {
                 fastcgi_pass unix:{$this->fpm->folder}/www.sock;
