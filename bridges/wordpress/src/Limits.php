@@ -52,7 +52,7 @@ final class Limits
     /** Reports whether other processes, such as WP-CLI, use the same limits. */
     public static function shared(): bool
     {
-        return defined('TOKENBUCKET_STORAGE') && TOKENBUCKET_STORAGE !== '' || ini_get('tokenbucket.shm_path') !== '';
+        return defined('TOKENBUCKET_STORAGE') && TOKENBUCKET_STORAGE !== '' || \TokenBucket\status()['shared_memory']['path'] !== '';
     }
 
     /** @param string $account the limited account, or '' if the limit is one of a network */

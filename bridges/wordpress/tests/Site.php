@@ -16,7 +16,7 @@ require_once __DIR__ . '/../../../tools/testkit/php/sql_servers.php';
 /** A new WordPress on MariaDB, php-fpm and nginx, with the plugin as a must-use plugin. */
 final class Site
 {
-    private const EXTENSIONS = ['mysqlnd', 'mysqli', 'mbstring', 'ctype', 'tokenizer', 'dom', 'xml', 'opcache'];
+    public const EXTENSIONS = ['mysqlnd', 'mysqli', 'mbstring', 'ctype', 'tokenizer', 'dom', 'xml', 'opcache'];
 
     public readonly string $folder;
     private readonly MariaDbServer $database;
@@ -24,8 +24,11 @@ final class Site
     private ?string $host = null;
     public readonly Nginx $nginx;
 
-    /** @param string $settings lines of PHP for wp-config.php */
-    public function __construct(string $settings = '')
+    /**
+     * @param string $settings lines of PHP for wp-config.php
+     * @param array<string, string> $ini settings of PHP
+     */
+    public function __construct(string $settings = '', array $ini = [])
     {
         $this->folder = sys_get_temp_dir() . '/tokenbucket-wordpress-' . getmypid() . '-' . bin2hex(random_bytes(4));
         mkdir("$this->folder/counters", 0777, true);
@@ -49,7 +52,7 @@ final class Site
             wp_install('Site', 'owner', 'owner@example.com', true, '', 'right password');
             echo 'created';
             PHP);
-        $this->fpm = new Fpm(['www' => ['listen.mode' => '0666', 'pm.max_children' => 8]], ['display_errors' => '0', 'log_errors' => '1', 'error_log' => "$this->folder/counters/errors", 'opcache.revalidate_freq' => '0'], arguments: example_arguments(self::EXTENSIONS));
+        $this->fpm = new Fpm(['www' => ['listen.mode' => '0666', 'pm.max_children' => 8]], ['display_errors' => '0', 'log_errors' => '1', 'error_log' => "$this->folder/counters/errors", 'opcache.revalidate_freq' => '0'] + $ini, arguments: example_arguments(self::EXTENSIONS));
         $this->nginx = new Nginx($this->fpm, $this->directives());
         $created = $this->send([['path' => '/create.php']])[0];
         $created['body'] === 'created' || throw new \RuntimeException($created['body'] . $this->errors());
