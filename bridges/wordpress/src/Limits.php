@@ -67,7 +67,7 @@ final class Limits
         return new Lockout($this->storage, "$limit:$account:$network", ...$this->numbers($limit));
     }
 
-    /** Reports whether wp-config.php exempts this client, so that a locked-out owner can log in. */
+    /** Reports whether wp-config.php exempts this client, for an owner who is locked out. */
     public static function exempt(): bool
     {
         $exempt = defined('TOKENBUCKET_EXEMPT') ? TOKENBUCKET_EXEMPT : [];
@@ -80,7 +80,7 @@ final class Limits
         return self::networkOf((string) ($_SERVER['REMOTE_ADDR'] ?? ''));
     }
 
-    /** Returns an IPv4 address, or the /64 of an IPv6 address, because its user owns the network. */
+    /** Returns an IPv4 address, or the /64 of an IPv6 address, because a client owns all of it. */
     public static function networkOf(string $address): string
     {
         $bytes = (string) @inet_pton($address);

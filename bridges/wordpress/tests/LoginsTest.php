@@ -4,12 +4,20 @@ declare(strict_types=1);
 
 namespace TokenBucket\Bridge\WordPress\Tests;
 
+use RedisServer;
+
+require_once __DIR__ . '/../../../tools/testkit/php/servers.php';
 require_once __DIR__ . '/SiteTestCase.php';
 
 /** Tests floods of guesses, beside the same WordPress without the plugin. */
 final class LoginsTest extends SiteTestCase
 {
-    protected const SETTINGS = "define('TOKENBUCKET_EXEMPT', ['203.0.113.9', '2001:db8:9::1']);";
+    protected const SETTINGS = <<<'PHP'
+        define('TOKENBUCKET_EXEMPT', ['203.0.113.9', '2001:db8:9::1']);
+        if (isset($_SERVER['HTTP_X_STORAGE'])) {
+            define('TOKENBUCKET_STORAGE', $_SERVER['HTTP_X_STORAGE']);
+        }
+        PHP;
 
     public function testAFloodFromOneAddressIsVerifiedFiveTimes(): void
     {
@@ -98,5 +106,24 @@ final class LoginsTest extends SiteTestCase
         foreach (['203.0.113.9', '2001:db8:9::2'] as $address) {
             self::assertAnswers([200 => 8], 8, self::requests(8, fn (int $i) => Site::form('exempt', "wrong $i", $address)));
         }
+    }
+
+    public function testTheLimitsCanBeOnRedis(): void
+    {
+        self::$site->addUser('redis');
+        $redis = RedisServer::start();
+        chmod($redis->socket, 0777);
+        $guess = fn (int $i) => Site::form('redis', "wrong $i", '192.0.2.14', ["X-Storage: unix://$redis->socket"]);
+        self::assertAnswers([200 => 5, 429 => 5], 5, self::requests(10, $guess));
+        $client = new \Redis();
+        $client->connect($redis->socket);
+        self::assertGreaterThan(0, $client->dbSize());
+        $redis->kill();
+    }
+
+    public function testAnInvalidStorageNamesTheConstant(): void
+    {
+        [$page] = self::assertAnswers([500 => 1], 0, [Site::form('redis', 'wrong', '192.0.2.15', ['X-Storage: redis://:port'])]);
+        self::assertStringContainsString('TOKENBUCKET_STORAGE in wp-config.php: ', $page['body']);
     }
 }

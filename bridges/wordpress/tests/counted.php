@@ -14,7 +14,7 @@ add_filter('comment_flood_filter', '__return_false', 100);
 add_filter('rest_allow_anonymous_comments', '__return_true');
 if (!isset($_SERVER['HTTP_X_PLAIN'])) {
     // No token is refilled before the test ends. Few application passwords make a test short.
-    add_filter('tokenbucket_limits', static fn (array $limits) => [
+    defined('DEFAULT_LIMITS') || add_filter('tokenbucket_limits', static fn (array $limits) => [
         'application_network' => [30, 1e9], 'application_account' => [20, 1e9], 'application_lockout' => [10, 900, 2, 86_400],
     ] + array_map(static fn (array $numbers) => count($numbers) === 2 ? [$numbers[0], 1e9] : $numbers, $limits));
     require_once PLUGIN . '/tokenbucket.php';
