@@ -237,8 +237,9 @@ final class Site
             define('WP_HTTP_BLOCK_EXTERNAL', true);
             define('DISABLE_WP_CRON', true);
             foreach (['AUTH', 'SECURE_AUTH', 'LOGGED_IN', 'NONCE'] as \$key) {
-                define(\$key . '_KEY', \$key);
-                define(\$key . '_SALT', \$key);
+                // WordPress replaces values that are used twice, in a race of the first requests.
+                define(\$key . '_KEY', \$key . ' key');
+                define(\$key . '_SALT', \$key . ' salt');
             }
             define('PLUGIN', $plugin);
             define('COUNTERS', $counters);
