@@ -5,9 +5,12 @@
  */
 $count = static fn (string $what) => file_put_contents(COUNTERS . "/$what", '.', FILE_APPEND);
 add_filter('check_password', static function ($right) use ($count) {
-    $count('verified');
+    defined('REST_REQUEST') || $count('verified');
     return $right;
 });
+// Newer versions of WordPress verify application passwords without that filter.
+add_action('application_password_did_authenticate', static fn () => defined('REST_REQUEST') && $count('verified'));
+add_action('application_password_failed_authentication', static fn ($error) => defined('REST_REQUEST') && $error->get_error_code() === 'incorrect_password' && $count('verified'));
 add_filter('pre_wp_mail', static fn () => (bool) $count('mails'));
 // Core allows a comment of an address every 15 seconds.
 add_filter('comment_flood_filter', '__return_false', 100);
