@@ -77,7 +77,9 @@ final class Limits
     /** Returns the network of the client. */
     public static function network(): string
     {
-        return self::networkOf((string) ($_SERVER['REMOTE_ADDR'] ?? ''));
+        // By the proxies that tokenbucket.guard_trusted_proxies names. The polyfill has no guard.
+        $client = function_exists('TokenBucket\client_address') ? \TokenBucket\client_address() : null;
+        return self::networkOf($client ?? (string) ($_SERVER['REMOTE_ADDR'] ?? ''));
     }
 
     /** Returns an IPv4 address, or the /64 of an IPv6 address, because a client owns all of it. */
