@@ -16,7 +16,8 @@ foreach (calls_by_mode() as $mode => [, , $call]) {
     $classes[] = array_keys($any->classes);
 }
 check($classes[0] === $classes[1], 'classes in strict mode: ' . json_encode($classes[1]));
-echo implode("\n", $classes[0]), "\n";
+// Few arguments by chance are those of a limit, so that some runs make none.
+echo implode("\n", array_diff($classes[0], [TokenBucket\ConcurrencyLimit::class])), "\n";
 ?>
 --EXPECT--
 TokenBucket
@@ -31,7 +32,6 @@ TokenBucket\Compat\LeakyBucket
 TokenBucket\Compat\MinuteWindow
 TokenBucket\Compat\RateExceededException
 TokenBucket\Compat\RateLimiter
-TokenBucket\ConcurrencyLimit
 TokenBucket\Decision
 TokenBucket\OnFailure
 TokenBucket\Period

@@ -40,13 +40,14 @@ final class Limits
     {
     }
 
-    /** @throws \ValueError if TOKENBUCKET_STORAGE is invalid */
+    /** @throws \ValueError if TOKENBUCKET_STORAGE or TOKENBUCKET_TIMEOUT is invalid */
     public static function storage(): TokenBucketStorage
     {
         // All sites of a network share their users, and so their limits.
         $namespace = 'wordpress:' . DB_NAME . ':' . $GLOBALS['wpdb']->base_prefix;
         $dsn = defined('TOKENBUCKET_STORAGE') ? (string) TOKENBUCKET_STORAGE : '';
-        return $dsn === '' ? new TokenBucketStorageSharedMemory($namespace) : new TokenBucketStorageRedis($dsn, $namespace);
+        $timeout = defined('TOKENBUCKET_TIMEOUT') ? (float) TOKENBUCKET_TIMEOUT : 0.05;
+        return $dsn === '' ? new TokenBucketStorageSharedMemory($namespace) : new TokenBucketStorageRedis($dsn, $namespace, $timeout);
     }
 
     /** Reports whether other processes, such as WP-CLI, use the same limits. */

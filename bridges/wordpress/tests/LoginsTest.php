@@ -16,6 +16,7 @@ final class LoginsTest extends SiteTestCase
         define('TOKENBUCKET_EXEMPT', ['203.0.113.9', '2001:db8:9::1']);
         if (isset($_SERVER['HTTP_X_STORAGE'])) {
             define('TOKENBUCKET_STORAGE', $_SERVER['HTTP_X_STORAGE']);
+            define('TOKENBUCKET_TIMEOUT', 20);
         }
         PHP;
 
