@@ -37,8 +37,9 @@ $interrupted = function (Closure $make, Closure $meanwhile): TokenBucket\Decisio
     $waiter = getmypid();
     if (($pid = pcntl_fork()) === 0) {
         $mine = $make();
-        // A handler that throws before the sleep would end the statement that reserves, whose tokens
-        // are then lost. Sleeping is ppoll() without descriptors. Some systems hide this file.
+        // A handler that throws before the sleep would end the statement that reserves, whose
+        // tokens are then lost. Sleeping is ppoll() without descriptors. Some systems hide this
+        // file.
         $sleeps = fn () => str_starts_with(@file_get_contents("/proc/$waiter/syscall") ?: PPOLL . ' 0x0 0x0 ', PPOLL . ' 0x0 0x0 ');
         while ($mine->peek(0)->remaining >= 0 || !$sleeps()) {
             usleep(1_000);
