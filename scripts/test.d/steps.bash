@@ -17,6 +17,7 @@ steps=(
     'jit|all|30|.phpt of the classes with the tracing JIT'
     'instructions|all|10|instructions of calls, compared with tools/bench/instructions.json'
     'php8.6|full|200|every .phpt on PHP 8.6'
+    'bridges-whole|full|300|bridges, the polyfill on each PHP and the plugin in each WordPress'
     'php8.5-whole|full|200|every .phpt on PHP 8.5'
     'php8.4-whole|full|200|every .phpt on PHP 8.4'
     'opcache|full|200|every .phpt with opcache'
@@ -297,7 +298,7 @@ step_valgrind() {
 }
 
 # Laravel 13 and Symfony 8 run on PHP 8.4, with the module in that PHP's folder.
-step_bridges() {
+run_bridges() {
     local bridge code=0
     [[ -d $(scripts/setup bridges)/phpunit ]] || skip "PHPUnit is not available"
     (choose_newer_php 8.4) || [[ $? -eq $SKIPPED ]]
@@ -308,6 +309,9 @@ step_bridges() {
     done
     return "$code"
 }
+
+step_bridges() { BRIDGES=short run_bridges; }
+step_bridges-whole() { run_bridges; }
 
 step_opcache() {
     build_release
