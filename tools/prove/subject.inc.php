@@ -79,10 +79,12 @@ abstract class Subject
         return $id;
     }
 
-    /** Returns the code that the workers of php-fpm run. */
+    /** Returns the code that the workers of php-fpm run. It is one file, with the controls. */
     public function code(): string
     {
-        return file_get_contents(__DIR__ . '/worker.php');
+        $controls = substr(file_get_contents(__DIR__ . '/controls.inc.php'), strlen('<?php'));
+        $main = '// The campaign includes this file';
+        return str_replace($main, "$controls\n$main", file_get_contents(__DIR__ . '/worker.php'));
     }
 
     /** Lets a worker of php-fpm run a script. Returns its output, or null if the worker died. */

@@ -449,7 +449,8 @@ if (basename($_SERVER['SCRIPT_FILENAME']) === 'worker.php') {
     $log = new CallLog($load['logs'], process_id());
     $of_permits = isset($load['permits']);
     if (isset($load['control'])) {
-        require_once __DIR__ . ($of_permits ? '/permit_controls.inc.php' : '/controls.inc.php');
+        // Under php-fpm the class is in this file.
+        class_exists($load['control']) || require_once __DIR__ . ($of_permits ? '/permit_controls.inc.php' : '/controls.inc.php');
         $limiter = new $load['control']($load);
     }
     if ($of_permits) {
