@@ -3,7 +3,7 @@
 declare(strict_types=1);
 
 /**
- * Sends requests when it is told to, as one of several processes. Prints each request as [instant
+ * Sends requests on request, as one of several processes. Prints each request as [instant
  * before its token was taken, seconds of delay, status or null, instant of the response,
  * retryAfter]. The delay of a request that was denied is null.
  *

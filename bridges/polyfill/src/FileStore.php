@@ -120,7 +120,7 @@ final class FileStore implements Store
             if (fstat($this->handle)['nlink'] > 0) {
                 return;
             }
-            // Somebody has removed the file. Other processes use a new one.
+            // The file was removed. Other processes use a new one.
             $this->open();
         }
         throw new StorageException('tokenbucket/polyfill cannot lock ' . $this->path());

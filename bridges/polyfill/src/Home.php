@@ -32,7 +32,7 @@ final class Home
         return new self(FileStore::ofApplication(), $isRoot ? '' : pack('J', strlen($outer)) . $outer . $namespace);
     }
 
-    /** Returns buckets of a fake clock, which nobody shares. */
+    /** Returns buckets of a fake clock, which no other process shares. */
     public static function memory(): self
     {
         return new self(new MemoryStore(), '', Grain::FakeNanosecond);

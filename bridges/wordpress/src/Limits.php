@@ -111,7 +111,7 @@ final class Limits
         return array_values(array_unique($ids)) ?: [self::unknown($name)];
     }
 
-    /** Returns the account of a name that nobody has. */
+    /** Returns the account of a name that no user has. */
     public static function unknown(string $name): string
     {
         return 'unknown-' . wp_hash(mb_strtolower(trim($name)));

@@ -3,7 +3,7 @@
 //! This is a `HyperLogLog` with 1,024 registers. The hash of a client selects a register, and other
 //! bits of the hash have a rank: the number of their leading zeros plus one. A register keeps the
 //! greatest rank. The secret of the segment keys the hash, so no client can choose its register,
-//! and the registers name nobody.
+//! and the registers identify no client.
 //!
 //! A register has the day in its high bits and the rank in its low bits. So one `fetch_max` adds a
 //! client, and replaces the register of an earlier day. Nothing has to be cleared. Today and
