@@ -737,8 +737,8 @@ namespace TokenBucket {
         /**
          * Returns the start and the end of the window that contains an instant.
          *
-         * @param \DateTimeInterface|null $at the instant; by default now, on the storage's clock on
-         *     this host
+         * @param \DateTimeInterface|null $at the instant; by default now, by the wall clock of this
+         *     host, or by the own clock of a TokenBucketStorageMemory
          * @return array{\DateTimeImmutable, \DateTimeImmutable} the start and the end, in the time
          *     zone of the anchor
          * @implementation-alias token_bucket::quota::window
@@ -909,9 +909,10 @@ namespace TokenBucket {
      * in work that may take longer than the lease. While the server fails, the failure policy of
      * the storage decides. OnFailure::Local takes permits in this host's shared memory.
      *
-     * Objects with one identifier share their permits. If their limits differ, a limit counts only
-     * the permits that it could have granted itself. On Redis it counts all of them. So the holders
-     * never exceed the greatest limit. A bucket with the same identifier is independent.
+     * Objects with one identifier share their permits. If their limits differ, the holders never
+     * exceed the greatest limit. In shared memory, permits are numbered from 0, and a limit of n
+     * counts only those below n. On Redis it counts all of them. A bucket with the same identifier
+     * is independent.
      *
      * A TokenBucketStorageMemory keeps permits in its object, for tests.
      *

@@ -43,7 +43,7 @@ $other = new Lockout($storage, 'bob', 2);
 foreach ([$other->peek(), $other->attempt(), $other->attempt(), $other->attempt()] as $decision) {
     echo implode(' | ', $decision->headers('login')), "\n";
 }
-echo "-- a bucket of the same name, another identifier, and other objects --\n";
+echo "-- other objects share a block, unless they allow more attempts --\n";
 print_values((new TokenBucket($storage, 'bob', 1, 1))->consume(), (new Lockout($storage, 'carol', 1))->attempt()->allowed);
 print_values((new Lockout($storage, 'bob', 2))->attempt()->reason, (clone $other)->peek()->reason);
 print_values((new Lockout($storage, 'bob', 3))->attempt()->allowed);
@@ -96,7 +96,7 @@ allowed granted remaining=2.0 capacity=3.0 retryAfter=0.0 resetAfter=200.0
 "login";q=2 | "login";r=1;t=86400
 "login";q=2 | "login";r=0;t=900
 "login";q=2 | "login";r=0;t=900 | 900
--- a bucket of the same name, another identifier, and other objects --
+-- other objects share a block, unless they allow more attempts --
 true true
 'locked_out' 'locked_out'
 true

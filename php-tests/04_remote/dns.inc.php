@@ -13,7 +13,10 @@ function bucket(int $port, OnFailure $policy, float $timeout): TokenBucket
     return new TokenBucket(new TokenBucketStorageRedis("redis://store.test:$port", 'p', $timeout, $policy), 'x', 1e6, 1);
 }
 
-/** Lets all workers call the store at once. Prints how many calls it decides, and the lookups. */
+/**
+ * Lets all workers call the store at once. Prints how many calls the store decides, and whether
+ * only one worker at a time looked its name up.
+ */
 function call_at_once(DnsServer $dns, int $port, float $timeout): void
 {
     $before = $dns->lookups();

@@ -1,12 +1,12 @@
 # shellcheck shell=bash
 # Unpacks C libraries and compilers for other processors.
 
-# Unpacks Debian's newest rustc with the standard library of AArch64, and the sources from which
-# cargo builds that of other targets.
+# Unpacks Debian's newest rustc, the standard library for this processor and for AArch64, and the
+# sources from which cargo builds the standard library for other targets.
 unpack_rust() {
     local home=$PWD/target/rust newest='?name(^libstd-rust-1)'
-    # The compiler is a library. The patterns select the package of its version, and two levels of
-    # the packages that it needs.
+    # The first pattern selects the package of the newest version. The others select the packages
+    # that it needs, and those that these need.
     unpack_programs rust sid /usr/bin/rustc rustc rust-src libstd-rust-dev \
         "$newest" "?reverse-depends($newest)" "?reverse-depends(?reverse-depends($newest))" libtinfo6 libbsd0 libmd0
     unpack_packages rust-arm64 sid/arm64 libstd-rust-dev

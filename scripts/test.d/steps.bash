@@ -269,7 +269,7 @@ step_jit() {
 
 step_instructions() {
     build_release
-    # shellcheck disable=SC2031 # the module of this step
+    # shellcheck disable=SC2031 # build_release has set it in this shell
     "$PHP" -n -d "extension=$module" tools/bench/instructions.php check
     # shellcheck disable=SC2031
     "$PHP" -n -d "extension=$module" tools/bench/conditions.php

@@ -114,7 +114,8 @@ function statements_of_server(string $dsn, Closure $ask): array
     ];
 }
 
-/** Executes each statement in a short and in a long loop, with a mark around each loop. */
+/** Executes each statement in a short and in a long loop, with a mark before, between and after the
+loops. */
 function loop(array $statements, Closure $mark): void
 {
     foreach ($statements as $name => [$statement, $variables]) {
@@ -143,7 +144,8 @@ function counts(array $names, string $file): array
 {
     $counts = [];
     foreach ($names as $i => $name) {
-        // The first of a row's three marks ends the count of all that came before its loops.
+        // A row writes three files. The first counts what came before its short loop. The second
+        // counts the short loop, and the third counts the long one.
         [$short, $long] = [total("$file." . (3 * $i + 2)), total("$file." . (3 * $i + 3))];
         $counts[$name] = (int) round(($long - $short) / ((LONG - SHORT) * 20));
     }

@@ -1,9 +1,10 @@
 //! Limiters with the records of other libraries, so that hosts can migrate one by one.
 //!
 //! A limiter is a pure function. It takes a record and the instant, and returns the verdict (true
-//! for a grant) and the next record. [`records::take`] runs this function exactly on any store that
-//! implements [`records::Records`]. Some limiters use a script or the lock of another library
-//! instead. That saves a round trip, or is needed because other programs change the same record.
+//! for a grant) and the next record. [`records::take`] writes the next record by compare-and-swap
+//! to any store that implements [`records::Records`], so no concurrent change is lost. Some
+//! limiters use a script or the lock of another library instead. That saves a round trip, or is
+//! needed because other programs change the same record.
 
 pub mod charged;
 pub mod json_bucket;

@@ -270,14 +270,15 @@ mod tests {
         let sets = sets(4);
         let cache = DenialCache::new(&sets);
         let hour = 3600 * TICKS_PER_SECOND;
-        // The last numbers are the greatest units to which the bounds may be rounded.
+        // The last number of a row is the greatest unit to which its bound may be rounded.
         for (bound, error, rounding) in [
             (NOW - 5, 0, 1 << 14),
             (NOW + 12_345_678, 33_000, 1 << 16),
             (NOW - 2 * hour, 70_000, 1 << 17),
             (NOW - 24 * hour, 70_000, 1 << 19),
             (NOW - 400 * 24 * hour, 1, 1 << 27),
-            // With this bound rounded to 2^15, the error would just not fit.
+            // The error would fit a unit of 2^15. But rounding the bound down to that unit would
+            // add to the error, and the sum would not fit.
             (Timestamp((NOW.0 >> 16 << 16) + 20_000), 65_526, 1 << 16),
             (Timestamp(5), 0, 1 << 33),
             (Timestamp(3 << 60), 1 << 40, 1 << 40),

@@ -58,8 +58,9 @@ fn a_used_bucket_refills_from_now_on() {
     assert_eq!(again.empty_at, denied.empty_at);
     assert!(again.now > denied.now);
     assert_eq!(caller.count(Event::SetBack), 2, "by the dry step, too");
-    // Control: the clock is right again.
     assert_eq!(caller.count(Event::Failed), 0);
+    // The denial has written a state that is not in the future. So the bucket grants a call that
+    // costs only a microsecond.
     let other = Step::new(MICROSECOND, CAPACITY * HOUR);
     assert!(caller.grants("id", &other));
 }

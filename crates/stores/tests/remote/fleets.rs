@@ -54,7 +54,8 @@ fn a_sentinel_that_names_a_replica_is_not_believed_again() {
     let (old, new) = (Redis::start(&[]), Redis::start(&[]));
     let stale = Sentinel::start(&old, &[]);
     let good = Sentinel::start(&new, &["sentinel config-epoch mymaster 5"]);
-    // As a replica of the other server, it would pass on what the other sentinel knows.
+    // No server listens on that port. As a replica of `new`, `old` would pass the messages of the
+    // good sentinel on to the stale one.
     old.cli(&["REPLICAOF", "127.0.0.1", "1"]);
     let caller = Caller::redis(&at(&[stale.port(), good.port()]), PLAIN);
     // The first calls meet the replica. Then the other sentinel is asked, too.
