@@ -1,7 +1,7 @@
 //! `attemptAll()`: takes tokens from every bucket, or from none.
 
 use super::groups::{Group, checks, groups};
-use super::list::{Element, elements, questions};
+use super::list::{Element, derive_questions, elements};
 use super::question::Question;
 use super::undo::Undo;
 use crate::storage::Storage;
@@ -34,7 +34,8 @@ fn decide(list: &ZendHashTable, number: Number) -> Result<Zval, Thrown> {
 /// Does the same for the elements of the array. Returns true in the second part if the call must be
 /// repeated; see [`Question::is_late`].
 fn decide_elements(elements: &[Element], number: Number) -> Result<(Zval, bool), Thrown> {
-    let questions = questions(elements, number, "attemptAll")?;
+    let mut questions = Few::new();
+    derive_questions(&mut questions, elements, number, "attemptAll")?;
     let (index, decision, floor, is_late) = match &questions[..] {
         // One bucket needs no batch, which takes longer.
         [question] => {
@@ -300,8 +301,17 @@ impl Batch for Calls<'_, '_> {
             } else {
                 left
             };
-            let batched = self.take_at_once(tickets, left)?;
-            return Ok(batched.map(|more| taken.extend(more)).err());
+            return Ok(match self.take_at_once(tickets, left)? {
+                Ok(more) if taken.is_empty() => {
+                    *taken = more;
+                    None
+                }
+                Ok(more) => {
+                    taken.extend(more);
+                    None
+                }
+                Err(refused) => Some(refused),
+            });
         }
         let operations = self.groups[group].iter().copied();
         let (failed, asked): (Group<'_, '_>, Group<'_, '_>) = operations.partition(has_failed);

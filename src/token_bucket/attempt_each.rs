@@ -1,7 +1,7 @@
 //! `attemptEach()`: decides each bucket on its own, with one round trip for each server.
 
 use super::attempt;
-use super::list::{elements, questions};
+use super::list::{derive_questions, elements};
 use super::question::{Home, Question};
 use super::undo::Undo;
 use crate::decision;
@@ -16,7 +16,8 @@ use zend::{Call, Number, Thrown, Zval, value};
 /// bucket's key.
 pub fn attempt_each(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let elements = elements(call.array(1)?)?;
-    let questions = questions(&elements, Number::Int(1), "attemptEach")?;
+    let mut questions = Few::new();
+    derive_questions(&mut questions, &elements, Number::Int(1), "attemptEach")?;
     let mut calls = Calls {
         questions: &questions,
         decisions: vec![None; questions.len()],

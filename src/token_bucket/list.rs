@@ -21,18 +21,18 @@ pub fn elements(list: &ZendHashTable) -> Result<Few<Element>, Thrown> {
     Ok(elements)
 }
 
-/// Derives the question of each element of the array that `method` takes. `number` is the number of
-/// tokens of an element that does not contain one. This may run PHP code, which may change the
-/// array.
+/// Adds the question of each element of the array that `method` takes to `questions`, where it
+/// stays: moving questions takes as long as deriving them. `number` is the number of tokens of an
+/// element that does not contain one. This may run PHP code, which may change the array.
 ///
 /// # Errors
 /// Fails as [`Question::of`] and [`Question::leave`] do.
-pub fn questions<'a>(
+pub fn derive_questions<'a>(
+    questions: &mut Few<Question<'a>>,
     elements: &'a [Element],
     number: Number,
     method: &str,
-) -> Result<Few<Question<'a>>, Thrown> {
-    let mut questions = Few::new();
+) -> Result<(), Thrown> {
     for element in elements {
         questions.push(element.question(number)?);
         if let Some(floor) = element.floor
@@ -41,7 +41,7 @@ pub fn questions<'a>(
             question.leave(floor, 1, method)?;
         }
     }
-    Ok(questions)
+    Ok(())
 }
 
 /// An element of the array: a bucket, or a list of a bucket, its tokens and possibly its floor.

@@ -4,6 +4,7 @@
 
 use crate::clock::{TICKS_PER_SECOND, Ticks};
 use crate::quota::Quota;
+use crate::refill::Refill;
 use crate::step::{Denial, Outcome, Step, Verdict};
 
 /// The wait after a denial because of contention or a full table: one millisecond in ticks. After
@@ -80,7 +81,13 @@ impl Decision {
     #[must_use]
     pub fn new(quota: &Quota, step: &Step, outcome: &Outcome) -> Self {
         // The store may have decided in another window than that of this host's clock.
-        let step = &step.at(outcome.now);
+        let moved;
+        let step = if let Refill::Windows(_) = step.refill {
+            moved = step.at(outcome.now);
+            &moved
+        } else {
+            step
+        };
         Self {
             verdict: outcome.verdict,
             remaining: remaining(quota, step, outcome),
