@@ -247,7 +247,7 @@ function table_of_kills(array $run): void
         $row['rate'],
         $row['kills']
     ));
-    echo "| limiter | granted | limit at that instant | answers | calls that threw | last answer after |\n|---|---|---|---|---|---|\n";
+    echo "| limiter | granted | limit at the end | answers | calls that threw | last answer after |\n|---|---|---|---|---|---|\n";
     foreach ($run['rows'] as $row) {
         [$granted, $seconds, $answers] = [$row['granted'], $row['seconds'], $row['answers']];
         $limit = $row['capacity'] + $row['rate'] * end($seconds);
