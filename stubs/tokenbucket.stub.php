@@ -187,8 +187,8 @@ namespace {
          * until the tokens may be used.
          *
          * The tokens are taken at once, also if they are refilled later. If the wait would be
-         * longer than $maxWait, the reservation is denied and takes nothing. This includes a debt
-         * with which _bootstrap() creates the bucket.
+         * longer than $maxWait, the reservation is denied and takes nothing. A debt with which
+         * _bootstrap() creates the bucket is part of the wait.
          *
          * @param float $maxWait seconds, 0 or more; INF for any wait
          * @throws LogicException over a storage that is written in PHP
@@ -203,9 +203,9 @@ namespace {
          * of the time per token, or by a microsecond if that is longer. If a signal arrives that
          * PHP must handle, cancels the reservation and returns a denial with the reason
          * "interrupted" and the numbers of that instant. Over a storage that is written in PHP,
-         * these numbers are estimates, and calls are repeated in no order. The sleep blocks the
-         * whole process, also inside a fiber. In an event loop, call reserve() and set a timer for
-         * its delay.
+         * these numbers are estimates, and waiting callers get their tokens in no order. The sleep
+         * blocks the whole process, also inside a fiber. In an event loop, call reserve() and set a
+         * timer for its delay.
          *
          * @param float $timeout seconds, 0 or more; INF for any wait
          */
@@ -230,10 +230,10 @@ namespace {
          * Blocks the bucket. No call for a token or more is granted for $seconds. Then the bucket
          * holds one token, and refills.
          *
-         * A second call never shortens a block and never adds to it: the later end is valid.
-         * reset() ends the block. A refund gives back its tokens in a block, too, so that the block
-         * ends earlier. Reservations that were made before keep their instants. Calls for less than
-         * a token, and calls under another capacity or rate, may be granted before the end.
+         * If a bucket is blocked twice, the later end is valid. reset() ends the block. A refund
+         * gives back its tokens in a block, too, so that the block ends earlier. Reservations that
+         * were made before the block keep their instants. Calls for less than a token, and calls
+         * under another capacity or rate, may be granted before the end.
          *
          * The decision is as for charge(): a grant, with a negative remaining during the block.
          * While the store fails, OnFailure::Local blocks the bucket of this host only, and Allow
@@ -246,8 +246,8 @@ namespace {
         public function block(float $seconds): TokenBucket\Decision {}
 
         /**
-         * Leaves the bucket at most $tokens. It refills from there. If it holds fewer tokens, or if
-         * $tokens exceed the capacity, nothing changes.
+         * Lowers the tokens of the bucket to $tokens. Then the bucket refills as usual. If it holds
+         * fewer tokens, or if $tokens exceed the capacity, nothing changes.
          *
          * The decision is as for charge(). The other rules are those of block().
          *
@@ -262,16 +262,16 @@ namespace {
          * An element is a bucket, or the list [bucket, tokens] to take another number of tokens, or
          * [bucket, tokens, floor] to leave a floor in the bucket as attempt() does. A bucket that
          * is listed twice is charged twice, and must hold the greatest of its floors afterwards.
-         * Buckets on one Redis server are charged in
-         * one atomic operation. Buckets in shared memory are decided at one instant. Otherwise the
-         * buckets are checked first, and then charged. Redis and memcached servers are asked at
-         * once, in pipelines of up to 500 buckets. Databases are asked in turn, and shared memory
-         * comes last. If a bucket denies its charge, the other charges are given back. The call
-         * never grants too much, but other callers may be denied for an instant.
+         * Buckets on one Redis server are charged in one atomic operation. Buckets in shared memory
+         * are decided at one instant. Otherwise the buckets are checked first, and then charged.
+         * Redis and memcached servers are asked at once, in pipelines of up to 500 buckets.
+         * Databases are asked in turn, and shared memory comes last. If a bucket denies its charge,
+         * the other charges are given back. The call never grants too much, but other callers may
+         * be denied for an instant.
          *
-         * Each Redis or memcached storage counts the time that the whole call has waited for such
-         * servers against its own $timeout. A check may take half of the time, so a storage whose
-         * server hangs leaves time to the others. A storage that fails its check is not asked
+         * The time that the whole call waits for Redis and memcached counts against the $timeout of
+         * each storage on these servers. The checks may take half of the timeout, so a storage
+         * whose server hangs leaves time to the others. A storage that fails the check is not asked
          * again, and its failure policy decides. If charges must be given back, that may take one
          * more timeout.
          *
@@ -292,12 +292,12 @@ namespace {
          * its own.
          *
          * An element is a bucket, the list [bucket, tokens], or the list [bucket, tokens, floor]. A
-         * bucket that is listed twice decides twice, in order. The buckets on one Redis or
-         * memcached server take one round trip, up to 500 buckets of one timeout. All servers are
-         * asked at once, so servers that hang take one timeout together. The buckets of other
-         * storages are decided one after another. If a server fails, the failure policy of each
-         * bucket's storage decides. If a storage throws, the tokens of the other buckets are given
-         * back, except over a storage that is written in PHP.
+         * bucket that is listed twice decides twice, in order. Up to 500 buckets on one Redis or
+         * memcached server take one round trip if their storages have the same timeout. All servers
+         * are asked at once, so several servers that hang delay the call by one timeout only. The
+         * buckets of other storages are decided one after another. If a server fails, the failure
+         * policy of each bucket's storage decides. If a storage throws, the tokens of the other
+         * buckets are given back, except over a storage that is written in PHP.
          *
          * @throws TokenBucket\StorageException if a server fails under OnFailure::Throw
          * @param non-empty-array<TokenBucket|array{0: TokenBucket, 1: int|float, 2?: int|float}> $buckets the buckets
@@ -309,8 +309,8 @@ namespace {
         /**
          * Creates the record of a bucket that holds $initialTokens. Runs when the bucket has no
          * record. A subclass may override it so that new buckets start with fewer tokens. The call
-         * that creates the bucket is then granted, except for reserve() and wait() if the bucket
-         * starts with a debt that is longer than their wait.
+         * that creates the bucket is then granted. Only reserve() and wait() are denied if the
+         * bucket starts with a debt that takes longer to refill than they may wait.
          *
          * @param int|float $initialTokens the tokens that the new bucket holds after the call. A
          *     negative number is a debt
@@ -392,7 +392,8 @@ namespace {
          *     Sentinel: `redis+sentinel://[user[:password]@]sentinel[:port],…/primary[/database]`
          *     (`?sentinel_user=…`, `?sentinel_password=…`). Cluster:
          *     `redis+cluster://[user[:password]@]host[:port],…` (`?hash_tags=1` to place buckets by
-         *     hash tags in identifiers). Both have the options of TLS with `rediss+…`
+         *     hash tags in identifiers). Both take the options of TLS with `rediss+sentinel://` and
+         *     `rediss+cluster://`
          * @param string $prefix a bucket's key is the prefix and the identifier. If they are longer
          *     than 250 bytes together, the key is their beginning and a SHA-256 hash
          * @param float $timeout seconds that one call may take, including the connection; greater
@@ -402,8 +403,8 @@ namespace {
          * @param bool $denialCache true to use the denial cache of this host. If the server loses
          *     its data, the host restores cached denials
          * @param float $denialCacheMaxAge seconds for which a cached denial is returned without
-         *     contacting the server, 0 to 3600. A refund or reset by another host takes effect
-         *     after this time at the latest
+         *     contacting the server, 0 to 3600. A refund or reset by another host takes effect on
+         *     this host after this time at the latest
          * @throws ValueError if the DSN is invalid or a number is out of range
          */
         public function __construct(
@@ -693,13 +694,13 @@ namespace TokenBucket {
      *
      * A quota is a bucket that becomes full at the start of each window, and is not refilled
      * between. Use it for limits of a contract, such as 10,000 calls a month. It grants at most
-     * $limit tokens in a window, so at most twice as many in a time as long as a window that begins
-     * in one window and ends in the next one. Add a bucket with attemptAll() if the calls must also
-     * be spread over time.
+     * $limit tokens in a window. A period of the same length that begins in one window and ends in
+     * the next one gets at most twice as many. Add a bucket with attemptAll() if the calls must
+     * also be spread over time.
      *
      * The methods are those of TokenBucket. resetAfter is the time until the window ends. A part of
      * a token costs as much as a whole one. charge() may exceed the limit within a window, and the
-     * next window is whole again. refund() and settle() change only the current window, and
+     * next window starts full. refund() and settle() change only the current window, and
      * attemptAll() gives tokens back only to the window from which they were taken. block() lasts
      * until the end of the window in which its time ends. reserve(), wait(), drain() and floors
      * throw a LogicException.
@@ -749,9 +750,9 @@ namespace TokenBucket {
     /**
      * Selects the rule that decides calls while a store fails.
      *
-     * Each use is counted in status(). It is also written to PHP's error log, once a minute for
-     * each store and kind of cause, except for Throw. tokenbucket.failure_report selects another
-     * report.
+     * Each use is counted in status(). Except for Throw, the failure is also written to PHP's error
+     * log, at most once a minute for each store and kind of cause. tokenbucket.failure_report
+     * selects another report.
      */
     enum OnFailure
     {
@@ -816,9 +817,10 @@ namespace TokenBucket {
          * Gives the tokens back, once. Later calls do nothing.
          *
          * While the bucket is in debt, gives back the cost only if no other call has taken tokens
-         * since. Otherwise two callers could get their tokens at one instant. If the bucket is not
-         * in debt, gives back all tokens that it still lacks. Does nothing in a forked child,
-         * because only the process that reserved can give the tokens back.
+         * since the reservation. Otherwise two callers could get their tokens at one instant. If
+         * the bucket is not in debt, gives back all tokens that it still lacks because of the
+         * reservation. Does nothing in a forked child, because only the process that reserved can
+         * give the tokens back.
          */
         public function cancel(): void {}
     }
@@ -831,13 +833,14 @@ namespace TokenBucket {
      * failure makes the next block longer by $factor, up to $maxBlock. A denial changes nothing, so
      * it never extends a block. After $maxBlock without an attempt, the failures are forgotten.
      *
-     * Use an identifier that succeed() may forget: the account, or the account and the network. A
-     * network alone needs a bucket that a success refunds, because many clients may share it.
+     * Use an identifier that succeed() may forget: the account, or the account and the network. For
+     * a network alone use a bucket, and refund its token after a success, because many clients may
+     * share the network.
      *
      * Lockouts work in shared memory, in TokenBucketStorageMemory, on Redis and on memcached. While
-     * the server fails, OnFailure::Local is the lockout of this host, Allow allows each attempt,
-     * and Deny denies it. A lockout uses no denial cache. In shared memory, a wrong password keeps
-     * a slot for $maxBlock.
+     * the server fails, OnFailure::Local uses a lockout in this host's shared memory, Allow allows
+     * each attempt, and Deny denies it. A lockout uses no denial cache. In shared memory, a wrong
+     * password occupies a slot for $maxBlock.
      *
      * @implementation lockout::LockoutState
      * @strict-properties
@@ -855,7 +858,7 @@ namespace TokenBucket {
          * @param string $identifier any bytes, any length. A bucket of this name is independent
          * @param int $attempts the failures that begin the first block: 1 to 512
          * @param float $block seconds of the first block: greater than 0, less than 36 years
-         * @param float $factor the factor of each further block: 1 or more
+         * @param float $factor each further block is longer by this factor: 1 or more
          * @param float $maxBlock seconds of the longest block: greater than 0, less than 36 years
          * @throws \ValueError if a number is out of range
          */
@@ -888,7 +891,7 @@ namespace TokenBucket {
         public function peek(): Decision {}
 
         /**
-         * Forgets the failures, also those of this host's own lockout.
+         * Forgets the failures, also those that OnFailure::Local has counted on this host.
          *
          * @throws \LogicException as attempt() does
          */
@@ -1001,7 +1004,7 @@ namespace TokenBucket {
          * Gives the permit back, once. Later calls do nothing. Does nothing after a denial.
          *
          * If a Redis server fails, a later call of this process to the server gives the permit
-         * back. Otherwise it ends with its lease.
+         * back. Without such a call, the permit ends with its lease.
          *
          * @throws StorageException if the server failed and the policy is OnFailure::Throw. The end
          *     of the object or of the request throws nothing, and writes to PHP's log instead
@@ -1205,7 +1208,7 @@ namespace TokenBucket {
     /**
      * Returns the counters and the state of the segment that this process uses, as OpenMetrics text
      * for Prometheus. docs/reference/metrics.md describes each metric. The text contains no
-     * identifiers. It takes less than a millisecond, also if the table is large.
+     * identifiers. A call takes less than a millisecond, also if the table is large.
      *
      * @return string a text that Prometheus reads as OpenMetrics and in its older format
      * @implementation metrics::metrics
@@ -1213,9 +1216,9 @@ namespace TokenBucket {
     function metrics(): string {}
 
     /**
-     * Returns the address of the client by the rules of the guard, as an identifier of buckets. It
-     * is REMOTE_ADDR. If this is in tokenbucket.guard_trusted_proxies, it is the last address in
-     * X-Forwarded-For that is not.
+     * Returns the address of the client by the rules of the guard, as an identifier of buckets.
+     * This is REMOTE_ADDR. If REMOTE_ADDR is in tokenbucket.guard_trusted_proxies, it is the last
+     * address in X-Forwarded-For that is not in this setting.
      *
      * IPv6 addresses with the same first 64 bits are one client, such as "2001:db8:1:2::/64". An
      * IPv4 address in IPv6 (::ffff:192.0.2.1, and 64:ff9b::8.8.8.8 of NAT64) is the IPv4 address.
@@ -1410,7 +1413,8 @@ namespace TokenBucket\Compat {
      * seconds.
      *
      * On Redis the class uses the sorted sets set01 to set10, placed by Flexihash, and counts
-     * denials in "locked". Other storages keep a bucket that leaks at multiples of the period.
+     * denials in the sorted set "locked". Other storages keep a bucket that leaks at multiples of
+     * the period.
      *
      * @implementation compat::leaky_bucket::LeakyBucket
      * @not-serializable
