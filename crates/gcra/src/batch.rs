@@ -25,8 +25,8 @@ use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::ops::Deref;
 
-/// A list with a value for each step of a batch. It needs no memory of the heap for the few steps
-/// that most batches have, which are at most `MOST`.
+/// A list with a value for each step of a batch. Most batches have few steps, and up to `MOST`
+/// values need no heap memory.
 pub type Few<T, const MOST: usize = 4> = SmallVec<[T; MOST]>;
 
 /// The result of a batch: the takes of all buckets, or the one take that was denied.

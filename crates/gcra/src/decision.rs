@@ -48,7 +48,7 @@ impl<T> Sourced<T> {
         Self { value, fallback }
     }
 
-    /// Replaces the result by `convert` of it, from the same source.
+    /// Converts the result with `convert`, and keeps its source.
     pub fn map<R>(self, convert: impl FnOnce(T) -> R) -> Sourced<R> {
         Sourced {
             value: convert(self.value),

@@ -1,13 +1,14 @@
-//! The lockout: some attempts are free, and then each block ends with one attempt.
+//! The lockout: some attempts are free. Then each failure blocks, and one attempt is allowed after
+//! each block.
 //!
 //! An attempt is counted before its result is known, so that parallel guesses cannot all pass a
 //! check. Each further failure makes the block longer, up to the longest block. A denial changes
-//! nothing, so it never extends a block. After the longest block without an attempt, the failures
-//! are forgotten.
+//! nothing, so it never extends a block. If no attempt is made for the length of the longest block,
+//! the failures are forgotten.
 //!
-//! The state is the instant at which the block ends. Its low ten bits hold the number of failures
-//! instead. Without a block, the instant is that of the last attempt. A missing record, or one that
-//! a success has cleared, is [`Timestamp::ZERO`].
+//! The state is the instant at which the block ends. Its low ten bits are not time, but the number
+//! of failures. Without a block, the instant is that of the last attempt. A missing record, or one
+//! that a success has cleared, is [`Timestamp::ZERO`].
 //!
 //! Worked example: 5 attempts, a block of 15 minutes, factor 2. The fifth failure blocks for 15
 //! minutes. The attempt after that is the sixth failure, and blocks for 30 minutes.

@@ -81,7 +81,7 @@ impl MemoryStore {
     }
 
     /// Runs one step. `first` is used only for a bucket without a record, as in
-    /// [`Step::decide_first`]. Grants no tokens of a time that the clock does not reach.
+    /// [`Step::decide_first`]. Grants no tokens that are due after the end of the clock.
     pub fn take(&self, key: Key<'_>, step: &Step, first: Option<Timestamp>) -> Outcome {
         let now = self.now.get();
         let step = Step {
@@ -120,7 +120,7 @@ impl MemoryStore {
         self.each_bucket(tickets, |step| step)
     }
 
-    /// Runs the steps on each bucket as one step, which `changed` changes before. Stops at a
+    /// Runs the steps on each bucket as one step, after `changed` has changed this step. Stops at a
     /// denial.
     fn each_bucket(&self, tickets: Grouped<'_, '_>, changed: impl Fn(Step) -> Step) -> Batched {
         let taken = tickets.buckets().map(|mine| {

@@ -380,7 +380,7 @@ impl Quota {
     }
 
     /// Returns the most ticks by which a time of `ticks` became longer because the time per token
-    /// was rounded up. The result is less than 0.1 % of `ticks` and one grain.
+    /// was rounded up. The result is less than 0.1 % of `ticks` plus one grain.
     #[must_use]
     pub const fn rounding(&self, ticks: Ticks) -> Ticks {
         if self.is_rounded {

@@ -8,8 +8,8 @@ use crate::quota::{Grain, MAX_SPAN};
 use crate::step::Step;
 use crate::tokens::{AmountError, Tokens};
 
-/// Below these 52 days, neighbouring doubles differ by less than a tick. So each number of ticks
-/// has a nearest double of its own.
+/// Below 2^52 ticks (52 days), neighbouring doubles differ by less than a tick. So each number of
+/// ticks has a nearest double of its own.
 const DISTINCT: Ticks = 1 << 52;
 
 /// Returns `seconds` in ticks, rounded up, at most [`MAX_SPAN`].

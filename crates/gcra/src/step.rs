@@ -16,16 +16,16 @@
 //! debt. A step that costs nothing does not change it either.
 //!
 //! A step with a `max_wait` may be granted tokens that are not there yet. Then `empty_at` is in the
-//! future, and the bucket is in debt until that instant. Later steps take the tokens after these.
-//! Reservations use this to serve callers in order of arrival. Charges that must not be denied use
-//! it, too.
+//! future, and the bucket is in debt until that instant. Later steps get the tokens that refill
+//! after these. Reservations use this to serve callers in order of arrival. Charges that must not
+//! be denied use it, too.
 //!
 //! A negative `max_wait` is a floor: a grant must leave the tokens of that many ticks in the
 //! bucket. Less important callers have a floor, so that they leave tokens to more important ones.
 //!
 //! A bucket may also be refilled at certain instants only ([`Refill`]). Then the last of these
 //! instants takes the place of `now`. In a window, the bucket is full at the start, so the instant
-//! is the start and the span.
+//! is the start plus the span.
 //!
 //! Worked example: capacity 10, one token a second, empty at second 100. At second 103.5 the bucket
 //! holds 3.5 tokens. Taking 3 moves `empty_at` to 103. Taking 4 is denied, and succeeds at 104.
@@ -193,7 +193,8 @@ impl Step {
             Refill::Continuous => self.span,
             // The span and the drain tick are at most 2^60 ticks each.
             Refill::Ticks(tick) => self.span + (tick.get() - 1),
-            // The state is in the window, so it is the length of a window later in the next one.
+            // The state is not before the start of its window. So after the length of a window, the
+            // next window has begun, in which the bucket is full.
             Refill::Windows(windows) => windows.end() - windows.start,
         }
     }

@@ -34,7 +34,7 @@ pub enum Put {
         is_undo: bool,
     },
     /// Moves the state of a window forward to the start of a later window. So no window before that
-    /// start grants a token, and the window that starts there is whole.
+    /// start grants a token, and the window that starts there is full.
     Advance {
         /// The start of the later window.
         until: Timestamp,
@@ -52,7 +52,8 @@ pub enum Put {
         age: i64,
     },
     /// Moves the state forward to the instant `age` ticks ago. A state that is later already stays,
-    /// so two equal changes at one instant are one. A bucket without a record was full.
+    /// so two equal changes at one instant have the effect of one. A bucket without a record was
+    /// full.
     Raise {
         /// The ticks since the bucket was empty, between -2^60 and 2^60.
         age: i64,
@@ -154,19 +155,20 @@ impl Put {
     ///
     /// A full bucket gains no tokens. Without the take, the bucket would have been full earlier,
     /// and would have gained fewer tokens since. Giving back the whole cost would grant those
-    /// tokens a second time. So the result is at most the time from full to `taken`. `now` must not
-    /// be before any step that ran on the bucket since the take. So the store reads the clock when
-    /// it runs the give-back.
+    /// tokens a second time. So the result is at most the time from the state of a full bucket to
+    /// `taken`. `now` must not be before any step that ran on the bucket since the take. So the
+    /// store reads the clock when it runs the give-back.
     ///
     /// While the bucket is in debt, later calls were granted tokens of the future. These calls keep
     /// the instants that they were given. So the tokens that were taken after `taken` are not given
     /// back, because two calls could otherwise get their tokens at one instant. `in_debt` limits
     /// the rest.
     ///
-    /// A cancelled reservation gives back nothing then. The state does not show the cancels of
-    /// other reservations, and each of them hides as many tokens that were taken after `taken`. It
-    /// does not show the capacities of the later calls either. A call with a smaller capacity would
-    /// get tokens at an instant at which it already has a reservation.
+    /// If other calls took tokens after a reservation, its cancel gives back nothing while the
+    /// bucket is in debt. The state does not show the cancels of other reservations, and each of
+    /// them hides as many tokens that were taken after `taken`. The state does not show the
+    /// capacities of the later calls either. A call with a smaller capacity would get tokens at an
+    /// instant at which it already has a reservation.
     ///
     /// A take without a wait has no such limit, because all such takes that can be undone at one
     /// instant cost at most the capacity.

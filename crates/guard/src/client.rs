@@ -57,7 +57,7 @@ impl Client {
 
     /// Appends the address that a limit counts. An IPv6 client usually owns all addresses with the
     /// same first 64 bits, so these addresses are one client. A client of NAT64 is its IPv4
-    /// address. This comes last: only the address as it arrived is compared with networks.
+    /// address. Call this last, because networks must be compared with the address as it arrived.
     pub fn append_to(self, text: &mut Vec<u8>) {
         let counted = match self {
             Self::Known(address) => Self::Known(embedded(address)),

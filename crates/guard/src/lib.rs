@@ -1,9 +1,8 @@
 //! The guard's rules: the limits of php.ini that a request must pass before its script is compiled.
 //!
-//! This module is pure. It parses the settings ([`Limit`], [`Networks`]), finds the client's
-//! address ([`Client`]), decides which limits count it ([`Target`]) and makes the identifiers of
-//! the buckets. The PHP extension reads the
-//! request, takes the tokens and sends the response.
+//! This crate is pure. It parses the settings ([`Limit`], [`Networks`]), finds the client's address
+//! ([`Client`]), decides which limits count it ([`Target`]) and makes the identifiers of the
+//! buckets. The PHP extension reads the request, takes the tokens and sends the response.
 //!
 //! Invariant: a client cannot choose which bucket counts it, except by the values that a limit
 //! names. So unusual spellings of an address or a path lead to the same bucket, and malformed

@@ -134,7 +134,7 @@ mod tests {
         assert!(contains("::ffff:10.0.0.0/104", "10.9.0.1"));
         assert!(!contains("::ffff:10.0.0.0/104", "11.0.0.1"));
         assert!(contains("::ffff:0:0/96", "203.0.113.9"));
-        // Less than the whole prefix of mapped addresses is a network of IPv6.
+        // A prefix that is shorter than that of all mapped addresses is a network of IPv6.
         assert!(!contains("::ffff:0:0/95", "203.0.113.9"));
         assert!(contains("::ffff:0:0/95", "::fffe:1:1"));
     }

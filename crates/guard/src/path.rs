@@ -14,12 +14,12 @@ pub type Path<'r> = Cow<'r, [u8]>;
 /// the script that runs, the path is that of the script: a script runs for any path below it
 /// (`/login.php/anything`), and the index of a folder runs for the folder. Some servers, such as
 /// Apache with `MultiViews`, also find the script for its name without suffixes (`/news` for
-/// `/news.en.php`). `info` is the part of the path that follows (`PATH_INFO`).
+/// `/news.en.php`). `info` is the part of the path after the script (`PATH_INFO`).
 ///
 /// `script` is the script's path by `SCRIPT_NAME`, which may be wrong: nginx passes
-/// `/login.php/1.php` if its configuration does not split the path. Then PHP looks for a file above
-/// this path. So `file`, the file that PHP runs, decides where the script's path ends. Without a
-/// URI, the path is that of the script, too.
+/// `/login.php/1.php` if its configuration does not split the path. Then PHP looks for a file at
+/// the paths above it, here `/login.php`. So `file`, the file that PHP runs, decides where the
+/// script's path ends. Without a URI, the path is that of the script, too.
 pub fn path<'r>(uri: &'r [u8], script: &'r [u8], info: &[u8], file: &[u8]) -> Path<'r> {
     let until = |path: Path<'r>| part(&path, 0..until(file, &path));
     let script = until(resolved(script.into()));

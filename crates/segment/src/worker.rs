@@ -1,7 +1,7 @@
 //! Ids of workers: of processes, or of threads in a thread-safe PHP.
 //!
 //! The kernel gives each thread an id of its own. The first thread of a process has the id of the
-//! process. So processes and threads can claim the same things.
+//! process. So processes and threads can own shards and lookups in the same way.
 
 use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};

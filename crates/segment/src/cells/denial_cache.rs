@@ -3,9 +3,9 @@
 //! A bucket's `empty_at` is the instant at which it was, or will be, empty. A step only moves that
 //! instant forward. So an instant that a host has received once stays a lower bound. The host may
 //! deny from this bound without contacting the store. An entry holds the bound on this host's
-//! clock, the instant at which the host received the state (`seen`), and the error of the bound.
-//! The cache has memory of its own, so an entry never evicts a bucket. A lost entry causes one more
-//! round trip.
+//! clock, the instant at which the request for the state was sent (`seen`), and the error of the
+//! bound. The cache has memory of its own, so an entry never evicts a bucket. A lost entry causes
+//! one more round trip.
 //!
 //! ```text
 //! set    cleared_at: 64 bits | asker: 64 bits | three entries
@@ -64,7 +64,7 @@ pub struct CacheEntry {
     pub bound: Timestamp,
     /// The ticks by which `empty_at` may be later than the bound.
     pub error: Ticks,
-    /// The ticks since this host received the state, rounded up.
+    /// The ticks since the request for this state was sent, rounded up.
     pub age: Ticks,
 }
 
@@ -86,7 +86,8 @@ impl<'a> DenialCache<'a> {
     }
 
     /// Returns the entry of the bucket with this hash, with its age at `now`. Returns `None` if the
-    /// entry is missing, if the set was cleared since, or if the state was seen after `now`.
+    /// entry is missing, if the set was cleared since, or if the entry's request was sent after
+    /// `now`.
     #[inline]
     #[must_use]
     pub fn find(&self, hash: u128, now: Timestamp) -> Option<CacheEntry> {
@@ -95,8 +96,8 @@ impl<'a> DenialCache<'a> {
         let mut words = set.entries.iter().map(|slot| slot.load(Relaxed));
         let word = words.find(|&word| fingerprint(word) == fingerprint(hash))?;
         let seen = seen(word);
-        // Both units are rounded down. So an entry that was seen in the unit of the stamp is not
-        // used, because it may be older than the stamp.
+        // Both units are rounded down. So an entry whose request was sent in the unit of the stamp
+        // is not used, because it may be older than the stamp.
         let is_current = unit(Timestamp(set.cleared_at.load(Acquire))) < seen && seen <= unit(now);
         is_current.then(|| unpack(word, now))
     }
@@ -118,9 +119,10 @@ impl<'a> DenialCache<'a> {
         slot.compare_exchange(old, word, AcqRel, Relaxed).ok();
     }
 
-    /// Requests the lease on asking the store about the bucket, from `now` for `length` ticks.
-    /// Returns false if another worker holds this lease. If the lease belongs to another bucket of
-    /// the set, returns true without a lease, because no call waits for another bucket.
+    /// Requests the lease that allows this worker to ask the store about the bucket, from `now` for
+    /// `length` ticks. Returns false if another worker holds this lease. If the lease belongs to
+    /// another bucket of the set, returns true without a lease, because no call waits for another
+    /// bucket.
     #[must_use]
     pub fn lease(&self, hash: u128, now: Timestamp, length: Ticks) -> bool {
         let asker = &self.set(hash).asker;
@@ -135,7 +137,7 @@ impl<'a> DenialCache<'a> {
             .is_ok()
     }
 
-    /// Ends the lease on asking the store about the bucket.
+    /// Ends the lease on the bucket, so that another worker may ask the store.
     pub fn release(&self, hash: u128) {
         let asker = &self.set(hash).asker;
         let held = asker.load(Relaxed);
@@ -187,7 +189,7 @@ const fn unit(instant: Timestamp) -> u64 {
     instant.saturating_since(EPOCH) >> SEEN_UNIT
 }
 
-/// Returns the unit in which the state of an entry was seen.
+/// Returns the unit in which the request of an entry was sent.
 // The cast keeps only the bits that are needed.
 #[allow(clippy::cast_possible_truncation)]
 const fn seen(word: u128) -> u64 {
@@ -243,7 +245,7 @@ fn unpack(word: u128, now: Timestamp) -> CacheEntry {
     CacheEntry {
         bound: Timestamp(bound.clamp(0, i128::from(END.0)) as Ticks),
         error: 2 << exponent,
-        // Round up: the state was seen at some time within its unit.
+        // Round up: the request was sent at some time within its unit.
         age: (unit(now).saturating_sub(seen) + 1) << SEEN_UNIT,
     }
 }
@@ -262,7 +264,7 @@ mod tests {
             .collect()
     }
 
-    /// One unit of the instants at which states are seen.
+    /// The unit of `seen` in ticks.
     const UNIT: Ticks = 1 << SEEN_UNIT;
 
     #[test]

@@ -59,7 +59,7 @@ pub(crate) struct Cell {
 
 /// The cells that all workers of a master inherit.
 static SHARED: RwLock<Option<Arc<Region<Cell>>>> = RwLock::new(None);
-/// The cells of a process that has none of the others.
+/// The cells of a process for which [`SHARED`] is empty.
 static OWN: [Cell; CELLS] = [const { Cell::new() }; CELLS];
 
 /// Uses `cells` from now on, or the cells of this process if `cells` is `None`. Processes that are

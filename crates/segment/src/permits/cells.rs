@@ -22,7 +22,7 @@ pub trait Cells {
     fn group(&self, number: u16) -> impl Group;
     /// Returns the number of the process that calls.
     fn owner(&self) -> Owner;
-    /// Returns a number that the process has not used for a word of late.
+    /// Returns a number that the process has not used recently in a word.
     fn ticket(&self) -> u64;
     /// Asks the kernel whether another process is alive.
     fn is_alive(&self, owner: Owner) -> bool;
@@ -65,7 +65,7 @@ pub(super) enum Try {
     AllHeld,
 }
 
-/// The owners that were asked for in one round.
+/// The owners about which the kernel was asked in one round.
 pub(super) struct Owners<'c, C> {
     cells: &'c C,
     dead: BTreeMap<Owner, bool>,

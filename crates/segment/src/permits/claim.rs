@@ -8,8 +8,8 @@ use crate::slots::counters::Event;
 use crate::slots::word::Word;
 use std::sync::atomic::Ordering::SeqCst;
 
-/// Claims a slot for a cell that is in no slot, and then holds the cell. Asks for owners only if
-/// `owners` is given and no slot is free.
+/// Claims a slot for a cell that is in no slot, and then holds the cell. Asks the kernel about
+/// owners only if `owners` is given and no slot is free.
 #[cold]
 #[inline(never)]
 pub(super) fn claim<C: Cells>(cells: &C, cell: u16, owners: Option<&mut Owners<'_, C>>) -> Try {

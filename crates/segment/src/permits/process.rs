@@ -1,7 +1,7 @@
 //! The number of this process among the owners of permits.
 //!
 //! A process draws its number from a counter in the segment when it needs one, and again after a
-//! fork. So a number is never used again. Then it locks the byte of the number; see
+//! fork. So a number is never used again. Then the process locks the byte with this number; see
 //! [`crate::memory`]. All threads of a process share its number.
 
 use super::protocol::{Point, Variant};

@@ -27,12 +27,12 @@
 //! holders never exceed the greatest limit in use.
 //!
 //! Invariant: a denial is true. All cells were held when they were read first, and hold the same
-//! words when they are read again. The tickets make sure that these are the same holds. Each owner
-//! was asked for in between and was alive. So all permits were held by live owners at the instant
-//! at which the first owner was asked for.
+//! words when they are read again. The tickets make sure that these are the same holds. In between,
+//! the kernel was asked about each owner, and all of them were alive. So all permits were held by
+//! live owners at the instant of the first question.
 //!
-//! A process that is killed at any point leaves each word as before its change or as after it. What
-//! it has held or claimed belongs to a dead owner. A live process leaves no claim behind.
+//! A process that is killed at any point leaves each word as before its change or as after it. Its
+//! holds and claims then belong to a dead owner. A live process leaves no claim behind.
 
 use super::cells::{Owners, Try, load, swap};
 use super::claim::claim;
@@ -70,8 +70,8 @@ pub fn acquire<C: Cells>(cells: &C, limit: u16) -> Acquired {
     try_words(cells, limit).unwrap_or_else(|| acquire_again(cells, limit))
 }
 
-/// Takes a permit if one pass sees a free cell. Only reads words, and asks for no owners. Returns
-/// `None` if it takes no permit.
+/// Takes a permit if one pass sees a free cell. Only reads words, and does not ask the kernel.
+/// Returns `None` if it takes no permit.
 #[inline]
 pub fn try_words<C: Cells>(cells: &C, limit: u16) -> Option<Acquired> {
     let seen = glance(cells, limit);

@@ -53,8 +53,8 @@ impl<V: Variant> Permits<'_, V> {
         Ok(protocol::acquire(&self.entered(key)?, cut(limit)))
     }
 
-    /// Takes a permit if one pass over the words sees a free one. Asks the kernel for no process,
-    /// so the permits of dead processes are not found. Returns `None` if it takes none.
+    /// Takes a permit if one pass over the words sees a free one. Does not ask the kernel, so the
+    /// permits of dead processes are not found. Returns `None` if it takes none.
     ///
     /// # Errors
     /// Returns the reason if this process cannot hold permits.

@@ -26,7 +26,7 @@ pub fn block<S: Slots>(slots: &S, step: &Step, pause: Ticks) -> Option<Outcome> 
         if word.is_blocked() || verdict != Verdict::Denied(Denial::Insufficient) {
             return None;
         }
-        // A token that comes later than the end of the block stays late.
+        // If the next token comes after the end of the block already, the state stays.
         let end = (now + pause).saturating_sub(step.cost);
         let empty_at = word.empty_at().max(end);
         let blocked = word.moved(empty_at, Lifetime::covering(step.lifetime()));

@@ -11,8 +11,8 @@ use gcra::step::{Outcome, Step, Verdict};
 use gcra::store::{Put, empty_at};
 
 /// Undoes a granted step. `outcome` and `before` are the results of
-/// [`super::protocol::take_found`]. `windows` is
-/// the window from which the step took tokens, if its refill is windows.
+/// [`super::protocol::take_found`]. `windows` is the window from which the step took tokens, if it
+/// has windows.
 ///
 /// While no other process has changed the record, this restores the record as it was before. If
 /// that was no record, the slot is emptied. Otherwise this gives back the tokens as [`refund`]

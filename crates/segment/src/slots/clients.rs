@@ -179,7 +179,7 @@ mod tests {
         add(&clients, days[1], 1, 0..100);
         assert!(is_close(clients.estimate(days[0]), 1_000));
         assert!(is_close(clients.estimate(days[1]), 100));
-        // The array of the first day is used again, and what is left of that day does not count.
+        // The array of the first day is used again, and its old registers do not count.
         add(&clients, days[2], 1, 0..10);
         let estimates = days.map(|day| clients.estimate(day));
         assert!(is_close(estimates[1], 100) && is_close(estimates[2], 10));

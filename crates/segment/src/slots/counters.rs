@@ -101,8 +101,8 @@ pub enum By {
 /// [`super::namespaces`].
 pub const ROWS: usize = 64;
 
-/// The decisions of a namespace, by [`By`]: first those that granted, then those that denied. A row
-/// is one cache line.
+/// The decisions of a namespace: for each [`By`] the number of grants, and then the number of
+/// denials. A row is one cache line.
 type Decisions<T> = [[T; 2]; By::Policy as usize + 1];
 
 /// One value for each row.

@@ -3,7 +3,7 @@
 //! A key may live in any of a few slots (two lines of four). Each slot is one word:
 //!
 //! ```text
-//! from             to               by                                          when
+//! from             to               by                                          function
 //! EMPTY            PENDING(K)       a caller of K that found no record          `claim`
 //! LIVE(X), full    PENDING(K)       the same; X was full and is forgotten       `claim`
 //! LIVE(X)          PENDING(K)       the same, if the table may evict; counted   `claim`

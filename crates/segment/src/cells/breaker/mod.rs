@@ -266,9 +266,9 @@ impl Breaker {
     }
 
     /// Reports whether a caller should be warned at `now` of a failure of this kind. Returns true
-    /// at most once a minute for each kind. An open breaker is only worth a warning if its cause
-    /// has caused none. A broken connection and one that cannot be established count as one kind,
-    /// because some processes notice the end of a server by the one and some by the other.
+    /// at most once a minute for each kind. An open breaker is reported only if no failure was
+    /// reported in the last minute. A broken connection and one that cannot be established count as
+    /// one kind. When a server ends, some processes lose a connection and others cannot connect.
     #[must_use]
     pub fn warns(&self, kind: CauseKind, now: Timestamp) -> bool {
         let is_due = |last: &AtomicU64| {
@@ -346,5 +346,5 @@ const fn class(timeout: Ticks) -> Ticks {
     timeout >> low << low
 }
 
-// Pairs of cache lines, as the alignment says.
+// A breaker fills pairs of cache lines, because its alignment is a pair.
 const _: () = assert!(size_of::<Breaker>() == 512);

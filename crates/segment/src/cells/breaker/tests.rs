@@ -127,7 +127,7 @@ fn each_kind_of_cause_warns_once_a_minute() {
         (4, CauseKind::Broken, true),
         (5, CauseKind::Connect, false),
         (61, CauseKind::Timeout, false),
-        // Timeouts have warned within the last minute.
+        // A timeout was reported within the last minute.
         (61, CauseKind::Waiting, false),
         (62, CauseKind::Timeout, true),
         (63, CauseKind::Connect, false),
@@ -229,7 +229,7 @@ fn a_full_table_costs_only_stores_that_fail() {
     let is_open = |store| breakers.of(store, 0, "").is_open(START);
     let many = 3 * CELLS as u64;
     for store in 1..=many {
-        // A store that works never meets the failures of the others.
+        // A store that works never shares a cell with a store that fails.
         assert!(!is_open(1_000_000 + store), "{store}");
         open(breakers, store);
         assert!(is_open(store), "a new store has a breaker, too");
