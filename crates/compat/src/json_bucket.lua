@@ -1,4 +1,4 @@
--- Stands after record.lua and clock.lua.
+-- In a script, this text follows record.lua and clock.lua.
 -- Takes one token from a bucket that is kept as the JSON object {"num": tokens, "time": second}.
 -- The bucket held that number of tokens at that second since the epoch.
 --

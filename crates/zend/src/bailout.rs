@@ -2,9 +2,9 @@
 //!
 //! A bailout jumps over all frames up to the engine's last `zend_try`, so that Rust code in between
 //! would never release its values. Therefore a call goes through [`door`] if it may run PHP code,
-//! or if it needs the engine's memory, which is limited. It stops the bailout and unwinds the Rust
-//! frames with a panic. At the edge of the method [`call::run`](super::call::run) catches the panic
-//! and resumes the bailout.
+//! or if it needs the engine's memory, which is limited. [`door`] stops the bailout and unwinds the
+//! Rust frames with a panic. At the edge of the method [`call::run`](super::call::run) catches the
+//! panic and resumes the bailout.
 //!
 //! No door is needed where the frames up to the method hold only values of the engine, because the
 //! engine releases these at the end of the request.

@@ -15,8 +15,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// Decides on a request. If it returns true, the request ends without any script. Then it has sent
-/// a response. No PHP code may run in it.
+/// Decides on a request. Returns true if it has sent a response. The request then ends without any
+/// script. No PHP code may run in this function.
 pub type Gate = fn(&Request) -> bool;
 
 type Compile = unsafe extern "C" fn(*mut zend_file_handle, c_int) -> *mut zend_op_array;

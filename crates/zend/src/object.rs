@@ -260,7 +260,7 @@ impl Class {
 }
 
 /// Returns a new object of the state's class with this state. `construct` sets its properties. The
-/// caller owns no memory of the process, unless the state does; see [`State::OWNS_MEMORY`].
+/// caller must own no memory of the process, unless the state does; see [`State::OWNS_MEMORY`].
 ///
 /// # Errors
 /// Fails if the engine cannot create the object, or with the exception of `construct`.

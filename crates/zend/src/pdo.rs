@@ -1,8 +1,9 @@
 //! Reads the data source and user of a PDO object, and the session of an `SQLite` connection. PDO
 //! has no methods that return these values.
 //!
-//! PDO's public headers declare this structure for PDO drivers. Only its beginning is read, which
-//! is the same in every PHP from 8.1 on, and the driver, whose place PHP's headers tell.
+//! PDO's public headers declare the structure `pdo_dbh_t` for PDO drivers. Only two parts are read:
+//! its beginning, which is the same in every PHP from 8.1 on, and the driver, whose place PHP's
+//! headers define.
 
 use super::obj::Obj;
 use super::{foreign, symbols, system};

@@ -87,9 +87,9 @@ pub fn read<R>(read: impl FnOnce(&Request) -> R) -> R {
     read(&Request::current())
 }
 
-/// Sends a response to the request. Each of `fields` is a line of its header. Before, only a
-/// session that PHP starts itself may have set header fields, and of those this replaces
-/// `Cache-Control`.
+/// Sends a response to the request. Each of `fields` is a line of its header. Before this call,
+/// only a session that PHP starts itself may have set header fields. The response replaces the
+/// session's `Cache-Control`.
 pub fn respond<'a>(
     _: &Request,
     status: u16,

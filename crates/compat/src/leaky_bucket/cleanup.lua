@@ -1,4 +1,4 @@
--- Stands after drain.lua.
+-- In a script, this text follows drain.lua.
 -- Drains a set if a period has ended since it was last drained.
 --
 -- KEYS     the set and its control

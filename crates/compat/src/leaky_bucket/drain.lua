@@ -1,4 +1,4 @@
--- Stands first.
+-- In a script, this text comes first.
 -- The start of each script on a leaky bucket in sorted sets.
 --
 -- Hits leak once per period. Members with one hit or less are removed, and all other members lose

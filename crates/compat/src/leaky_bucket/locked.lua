@@ -1,4 +1,4 @@
--- Stands alone.
+-- This text is a whole script.
 -- Lists the members with the most denials.
 --
 -- KEYS[1]  the set that counts denials

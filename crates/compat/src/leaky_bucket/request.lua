@@ -1,4 +1,4 @@
--- Stands after drain.lua.
+-- In a script, this text follows drain.lua.
 -- Counts one hit of a client's action.
 --
 -- KEYS     the set of the member, that set's control, and the set that counts denials

@@ -1,4 +1,4 @@
--- Stands after record.lua.
+-- In a script, this text follows record.lua.
 -- Returns the counters of some minutes. Increments this minute's counter if ARGV is not empty.
 --
 -- KEYS     the counters, this minute's first

@@ -1,4 +1,4 @@
--- Stands after record.lua and clock.lua.
+-- In a script, this text follows record.lua and clock.lua.
 -- Writes a record if the caller has read its current content, or only reads the record.
 --
 -- KEYS[1]  the record

@@ -1,7 +1,7 @@
 //! Calls to servers: finds the server of a record, asks its breaker, calls, and reports the result.
 //!
-//! The route to the record and the breaker of its server are looked up once in a call, and handed
-//! along.
+//! The route to the record and the breaker of its server are looked up once in a call, and passed
+//! on.
 
 use super::breaker::{Breaker, Passage};
 use super::{Answer, Blame, Cause, Failure, OnFailure, Remote, Server, Transport, Visit, sure};
@@ -83,8 +83,8 @@ impl<'h, T: Transport> Remote<'h, T> {
         self.call(route, peer, now, deadline, call)
     }
 
-    /// Returns the route to the record `name` and its server, or the servers to ask for it if that
-    /// is not known.
+    /// Returns the route to the record `name` and its server. If these are not known, returns the
+    /// servers to ask for them.
     pub(super) fn find_server(&self, name: &[u8]) -> Result<(T::Route, Peer<'h>), Peer<'h>> {
         let route = self.transport.route(name);
         let route = route.map_err(|fleet| self.peer(&fleet))?;
@@ -114,7 +114,8 @@ impl<'h, T: Transport> Remote<'h, T> {
         deadline: Timestamp,
     ) -> Result<(T::Route, Peer<'h>), Failed<'h>> {
         let fleet = match found {
-            // Other stores took the time. This one is not asked, so it does not fail.
+            // Other stores have used up the time. This store is not asked, so no failure of it is
+            // counted.
             Ok((_, peer)) | Err(peer) if now >= deadline => return Err((peer, Cause::OutOfTime)),
             Err(fleet) => fleet,
             Ok((route, peer)) => match self.fleet(&route, &peer, now) {
@@ -164,7 +165,8 @@ impl<'h, T: Transport> Remote<'h, T> {
             });
             let Err((_, Cause::Redirected { server, asks })) = &result else {
                 if hops > 0 {
-                    // The other server may have failed, so the first one is asked for the map.
+                    // The other server may have failed, so the first one is asked for the servers
+                    // of all slots.
                     self.transport.refresh(deadline);
                 }
                 return result;

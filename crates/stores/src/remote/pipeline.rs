@@ -1,5 +1,5 @@
 //! Steps on several buckets, each decided on its own. Steps on one server share a pipeline, and all
-//! servers are asked at once. So servers that hang take one timeout together.
+//! servers are asked at once. So several servers that hang delay the call by one timeout only.
 
 use super::breaker::Passage;
 use super::cached::exceeds;
@@ -157,7 +157,8 @@ impl<'h, T: Transport> Each<'_, 'h, T> {
                 None => others.push(requests),
             }
         }
-        // A server that must be searched for is waited for, so the others were asked before.
+        // The search for a server waits for replies, so the servers that are known were asked
+        // before.
         for requests in others {
             let located = self.locate(requests, wave.len() > 1, deadline);
             let begin = |(route, peer)| self.begin(requests, route, peer, deadline);
@@ -235,7 +236,8 @@ impl<'h, T: Transport> Each<'_, 'h, T> {
         requests
     }
 
-    /// Returns the server of a pipeline before `deadline`, if no other server is asked for it.
+    /// Returns the server of a pipeline, if it is known without asking another server and
+    /// `deadline` has not passed.
     fn located(
         &self,
         requests: &[PendingStep],
@@ -317,9 +319,9 @@ impl<'h, T: Transport> Each<'_, 'h, T> {
         Ok(self.learn(request, &reply, now))
     }
 
-    /// Adds requests that failed for one cause to `failures`. The first of them has the cause,
-    /// which is one of a policy that throws, if there is one. No policy decides a step for more
-    /// than the capacity.
+    /// Adds requests that failed for one cause to `failures`. Only the first one that is added gets
+    /// the cause. If the policy of a request throws, such a request is the first. Steps for more
+    /// than the capacity are last, because no policy decides them.
     fn fail<'r>(
         &self,
         open: impl IntoIterator<Item = &'r PendingStep>,

@@ -314,7 +314,8 @@ mod tests {
         }
     }
 
-    /// All waits of a call together end at its deadline, because each one is no longer than this.
+    /// All waits of a call together end at its deadline, because no wait is longer than the time
+    /// that is left.
     #[test]
     fn a_wait_is_no_longer_than_the_time_left() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -4,9 +4,9 @@ use gcra::clock::Ticks;
 
 /// The part of its timeout that a store may use.
 ///
-/// A call on several stores has one deadline. Each store counts the time that the whole call has
-/// waited against its own timeout. So stores with different timeouts need no common one, and the
-/// call takes at most the longest of them.
+/// A call on several stores has one deadline. The time that the whole call has waited counts
+/// against the timeout of each store. So the stores may have different timeouts, and the call takes
+/// at most the longest of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeLeft {
     /// The ticks that the call has waited for stores.

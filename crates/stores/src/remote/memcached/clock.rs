@@ -1,8 +1,8 @@
 //! The clock for decisions on memcached, which has no clock that its clients could use.
 //!
 //! Every host uses its wall clock. If the clock of host A is 5 ms ahead of host B's clock, B reads
-//! states that A wrote in B's future. Without a correction, A would take all tokens of a saturated
-//! bucket, because each token is there 5 ms earlier for A.
+//! states that A wrote in B's future. Without a correction, A would take all tokens of a bucket
+//! that both hosts use up, because each token is there 5 ms earlier for A.
 //!
 //! So a host follows a clock that is ahead, by at most [`MOST_AHEAD`]. It learns the lead from the
 //! instants at which records were written. The lead shrinks with time unless it is learned again.

@@ -1,7 +1,7 @@
 //! The permits that may be in a set on a server although nobody uses them.
 //!
-//! A request of unknown fate may have taken its permit, and a release may have failed. Such a
-//! permit is removed with a later call. If the removal is executed before a request that was
+//! A request whose result is unknown may have taken its permit, and a release may have failed. Such
+//! a permit is removed with a later call. If the removal is executed before a request that was
 //! delayed on its way, the permit stays until its lease ends.
 
 use gcra::clock::{Ticks, Timestamp, boot_clock};

@@ -1,4 +1,4 @@
--- Stands after record.lua.
+-- In a script, this text follows record.lua.
 -- The head of each script on buckets.
 --
 -- A bucket's record is the microsecond since the epoch at which it was, or will be, empty. While

@@ -1,4 +1,4 @@
--- Stands after record.lua.
+-- In a script, this text follows record.lua.
 -- The head of each script that needs the server's time, in microseconds since the epoch.
 
 local time = call('TIME')

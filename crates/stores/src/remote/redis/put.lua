@@ -1,4 +1,4 @@
--- Stands after record.lua, clock.lua and bucket.lua.
+-- In a script, this text follows record.lua, clock.lua and bucket.lua.
 -- Changes one bucket without taking tokens.
 --
 -- KEYS[1]  the bucket

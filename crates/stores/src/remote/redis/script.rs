@@ -29,8 +29,8 @@ pub const CLOCK: &str = include_str!("clock.lua");
 #[derive(Debug)]
 pub struct Script {
     parts: &'static [&'static str],
-    /// Threads do not wait for each other to join the parts. A thread that another one waits for
-    /// does not exist in a forked child.
+    /// Threads do not wait for each other to join the parts, because a forked child does not have
+    /// the thread that it would wait for.
     joined: OnceBox<Joined>,
 }
 

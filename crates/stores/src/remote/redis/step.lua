@@ -1,4 +1,4 @@
--- Stands after take.lua, record.lua and bucket.lua.
+-- In a script, this text follows take.lua, record.lua and bucket.lua.
 -- Runs a step of any kind on one bucket.
 --
 -- KEYS[1]  the bucket

@@ -1,4 +1,4 @@
--- Stands after record.lua, clock.lua and bucket.lua.
+-- In a script, this text follows record.lua, clock.lua and bucket.lua.
 -- Runs several steps. Either all of them take their tokens, or none does.
 --
 -- KEYS     the bucket of each step; a bucket may occur more than once

@@ -173,7 +173,8 @@ impl Topology {
     /// is left for the call that follows. A cluster that is known is not asked again at once,
     /// because it may have no server for the slot of a key.
     ///
-    /// # Errors Returns the first error if no server gives an answer, or [`Cause::Unserved`] if the
+    /// # Errors
+    /// Returns the first error if no server gives an answer, or [`Cause::Unserved`] if the
     /// fleet was asked a moment ago.
     pub fn ask(&self, deadline: Timestamp) -> Result<(), Cause> {
         let Some(fleet) = &self.dsn.fleet else {
