@@ -1,8 +1,12 @@
 //! `TokenBucket\Decision`: the result of one call.
 
+mod header;
+
+pub use header::{fields, fields_of, quoted};
+
 use crate::{classes, http};
 use ext_php_rs::ffi::IS_NULL;
-use gcra::clock::{TICKS_PER_MICROSECOND, wall_clock};
+use gcra::clock::TICKS_PER_MICROSECOND;
 use gcra::{Decision, Denial, Quota, Ticks, Verdict, seconds};
 use zend::object::{instantiate_beside_memory, instantiate_with};
 use zend::system::Starting;
@@ -10,9 +14,6 @@ use zend::{Array, Call, Class, Interned, Number, Object, State, Thrown, Zval, th
 
 /// The message for a text that cannot be a string of a structured HTTP field.
 const ONLY_ASCII: &str = "must contain only printable ASCII characters";
-
-/// The greatest integer that a structured HTTP field can hold (RFC 9651).
-const GREATEST_FIELD: u64 = 999_999_999_999_999;
 
 /// The names of the properties, in the order of their slots.
 const PROPERTIES: [&str; 9] = [
@@ -29,14 +30,6 @@ const PROPERTIES: [&str; 9] = [
 
 /// The reason of a denial because all permits are held.
 const ALL_HELD: &str = "too_many_concurrent";
-
-/// The reasons of denials that do not depend on tokens; see [`Decision::is_beside_tokens`].
-const BESIDE_TOKENS: [&[u8]; 4] = [
-    b"contended",
-    b"table_full",
-    b"unavailable",
-    ALL_HELD.as_bytes(),
-];
 
 /// The seconds after which it makes sense to ask for a permit again.
 const PERMIT_RETRY: f64 = 1.0;
@@ -385,272 +378,4 @@ pub fn allows(object: &Object<DecisionState>) -> bool {
 /// Returns the reason of a decision.
 pub fn reason(object: &Object<DecisionState>) -> Zval {
     object.copy_property(5)
-}
-
-/// Returns the numbers of the header fields of a decision.
-#[inline]
-pub fn fields_of(object: &Object<DecisionState>) -> Fields {
-    match &**object {
-        DecisionState(Some(HeaderSource::Bucket(quota, decision, 0))) => {
-            Fields::of_decision(quota, decision)
-        }
-        DecisionState(Some(HeaderSource::Bucket(quota, decision, floor))) => {
-            Fields::above(quota, decision, *floor)
-        }
-        DecisionState(Some(HeaderSource::Lockout(next))) => Fields::of_lockout(object, *next),
-        DecisionState(None) => Fields::of_properties(object),
-    }
-}
-
-/// Returns the header fields of a decision. `policy` is in quotes, without line breaks.
-pub fn fields(quota: &Quota, decision: &Decision, policy: &str) -> Lines {
-    Fields::of_decision(quota, decision).lines(policy, false)
-}
-
-/// Returns the text as a string of a structured field (RFC 9651), in quotes. Returns `None` if a
-/// byte is not printable ASCII.
-pub fn quoted(text: &[u8]) -> Option<String> {
-    let mut quoted = String::from('"');
-    for &byte in text {
-        if !(0x20..=0x7e).contains(&byte) {
-            return None;
-        }
-        if matches!(byte, b'"' | b'\\') {
-            quoted.push('\\');
-        }
-        quoted.push(char::from(byte));
-    }
-    quoted.push('"');
-    Some(quoted)
-}
-
-/// The numbers of the header fields of draft-ietf-httpapi-ratelimit-headers-11: tokens, and whole
-/// seconds. They are rounded so that a client that follows them is not denied.
-pub struct Fields {
-    /// The parameter q.
-    capacity: u64,
-    /// The parameter r.
-    pub remaining: u64,
-    /// The parameter w: the seconds in which the whole bucket refills, if they are known.
-    window: Option<u64>,
-    /// The parameter qu, in quotes, if the quota is not in requests or tokens.
-    unit: Option<String>,
-    /// The parameter t: the seconds in which the remaining tokens refill, or one token if none
-    /// remains. `None` if they are not known, or if the tokens are not the reason of a denial.
-    reset: Option<u64>,
-    /// `Retry-After` (RFC 9110), for a denial that ends.
-    retry_after: Option<u64>,
-    /// The seconds until the bucket is full.
-    full_after: u64,
-}
-
-impl Fields {
-    fn of_decision(quota: &Quota, decision: &Decision) -> Self {
-        let remaining = u64::try_from(decision.remaining).map_or(0, |it| it.min(GREATEST_FIELD));
-        let reset = if quota.window().is_some() {
-            decision.reset_after
-        } else if remaining > 0 {
-            quota.refill(remaining)
-        } else {
-            // The bucket is full after `reset_after`. It holds one token when only the refill of
-            // the other tokens remains.
-            let others = quota.span() - quota.refill(1);
-            decision.reset_after.saturating_sub(others)
-        };
-        let retry_after = decision.retry_after.filter(|_| !decision.allowed());
-        let retry_after = retry_after.map(|ticks| quota.whole_seconds(ticks));
-        Self {
-            capacity: quota.capacity().floor().min(GREATEST_FIELD),
-            remaining,
-            window: Some(match quota.window() {
-                Some(seconds) => u64::from(seconds),
-                None => quota.whole_seconds(quota.span()),
-            }),
-            unit: None,
-            reset: Some(quota.whole_seconds(reset)),
-            retry_after,
-            full_after: quota.whole_seconds(decision.reset_after),
-        }
-        .beside_tokens(decision.is_beside_tokens())
-    }
-
-    /// Returns the numbers of a call with a floor of that many ticks. They leave out the tokens of
-    /// the floor, which are not for this caller.
-    #[cold]
-    fn above(quota: &Quota, decision: &Decision, floor: Ticks) -> Self {
-        let fields = Self::of_decision(quota, decision);
-        let above = |ticks: Ticks| {
-            quota
-                .tokens(ticks.saturating_sub(floor))
-                .min(GREATEST_FIELD)
-        };
-        let held = quota.span().saturating_sub(decision.reset_after);
-        let remaining = fields.remaining.min(above(held));
-        let others = (quota.span() - quota.refill(1)).saturating_sub(floor);
-        let reset = match remaining {
-            0 => decision.reset_after.saturating_sub(others),
-            _ => quota.refill(remaining),
-        };
-        Self {
-            capacity: above(quota.span()),
-            remaining,
-            reset: fields.reset.map(|_| quota.whole_seconds(reset)),
-            ..fields
-        }
-    }
-
-    /// Returns the numbers of a decision of a lockout, which has no window.
-    fn of_lockout(object: &Object<DecisionState>, next: Ticks) -> Self {
-        Self {
-            window: None,
-            reset: Some(whole_seconds(seconds::from_ticks(next))),
-            ..Self::of_properties(object)
-        }
-        .beside_tokens(BESIDE_TOKENS.contains(&value::bytes(&object.copy_property(5))))
-    }
-
-    /// Returns the numbers of a decision that PHP code has made. The time per token follows from
-    /// the time until the bucket is full. It is unknown for a full bucket.
-    fn of_properties(object: &Object<DecisionState>) -> Self {
-        let [remaining, capacity, retry_after, reset_after] =
-            [1, 2, 3, 4].map(|slot| float(&object.copy_property(slot)));
-        let token = reset_after / (capacity - remaining);
-        let is_known = token.is_finite() && token > 0.0;
-        let reset = if remaining >= 1.0 {
-            remaining.floor() * token
-        } else {
-            reset_after - (capacity - 1.0).max(0.0) * token
-        };
-        let (reason, unit) = (object.copy_property(5), object.copy_property(8));
-        let unit = value::bytes(&unit);
-        let is_beside_tokens = BESIDE_TOKENS.contains(&value::bytes(&reason));
-        let ends = !object.copy_property(0).bool().unwrap_or(false) && retry_after.is_finite();
-        Self {
-            capacity: whole(capacity.floor()),
-            remaining: whole(remaining.floor()),
-            window: is_known.then(|| whole_seconds(capacity * token)),
-            unit: (!unit.is_empty()).then(|| quoted(unit)).flatten(),
-            reset: is_known.then(|| whole_seconds(reset)),
-            retry_after: ends.then(|| whole_seconds(retry_after)),
-            full_after: whole_seconds(reset_after),
-        }
-        .beside_tokens(is_beside_tokens)
-    }
-
-    /// Leaves out the instants of tokens if a denial does not depend on tokens. They would ask the
-    /// client to wait for much longer than necessary.
-    fn beside_tokens(self, is_beside_tokens: bool) -> Self {
-        match (is_beside_tokens, self.retry_after) {
-            (true, Some(retry_after)) => Self {
-                reset: None,
-                full_after: retry_after.max(1),
-                ..self
-            },
-            _ => self,
-        }
-    }
-
-    /// Returns the value of `Retry-After`. It is at least t, and at least 1, because a wait of 0
-    /// seconds would look like a grant.
-    pub fn wait(&self) -> Option<u64> {
-        let retry_after = self.retry_after?;
-        Some(retry_after.max(self.reset.unwrap_or(0)).max(1))
-    }
-
-    /// Returns the lines of the fields.
-    pub fn lines(&self, policy: &str, legacy: bool) -> Lines {
-        let mut lines = Lines::new();
-        lines.append("RateLimit-Policy: ", policy);
-        lines.append_number(";q=", Some(self.capacity));
-        lines.append_number(";w=", self.window);
-        if let Some(unit) = &self.unit {
-            lines.append(";qu=", unit);
-        }
-        lines.end();
-        lines.append("RateLimit: ", policy);
-        lines.append_number(";r=", Some(self.remaining));
-        lines.append_number(";t=", self.reset);
-        lines.end();
-        if let Some(wait) = self.wait() {
-            lines.append_number("Retry-After: ", Some(wait));
-            lines.end();
-        }
-        if legacy {
-            let full_at = wall_clock().as_secs().saturating_add(self.full_after);
-            let numbers = [
-                ("X-RateLimit-Limit: ", self.capacity),
-                ("X-RateLimit-Remaining: ", self.remaining),
-                ("X-RateLimit-Reset: ", full_at),
-            ];
-            for (name, number) in numbers {
-                lines.append_number(name, Some(number));
-                lines.end();
-            }
-        }
-        lines
-    }
-}
-
-/// The lines of header fields, without line breaks. Searching one text for its line breaks takes
-/// longer.
-pub struct Lines {
-    text: String,
-    /// The ends of the lines in the text.
-    ends: [usize; Self::MOST],
-    count: usize,
-}
-
-impl Lines {
-    /// The most fields of a decision.
-    const MOST: usize = 6;
-
-    fn new() -> Self {
-        Self {
-            text: String::with_capacity(256),
-            ends: [0; Self::MOST],
-            count: 0,
-        }
-    }
-
-    /// Appends two texts to the current line.
-    fn append(&mut self, before: &str, text: &str) {
-        self.text.push_str(before);
-        self.text.push_str(text);
-    }
-
-    /// Appends a number and the text before it, if the number is known.
-    fn append_number(&mut self, before: &str, number: Option<u64>) {
-        if let Some(number) = number {
-            self.append(before, itoa::Buffer::new().format(number));
-        }
-    }
-
-    /// Ends the current line.
-    fn end(&mut self) {
-        self.ends[self.count] = self.text.len();
-        self.count += 1;
-    }
-
-    /// Returns the lines in their order.
-    pub fn iter(&self) -> impl Iterator<Item = &str> {
-        let mut start = 0;
-        self.ends[..self.count].iter().map(move |&end| {
-            let line = &self.text[start..end];
-            start = end;
-            line
-        })
-    }
-}
-
-/// Returns seconds as a whole number, rounded up. Ignores a microsecond, because the reply takes
-/// longer, and the rounding of doubles is smaller.
-fn whole_seconds(seconds: f64) -> u64 {
-    whole((seconds - 1e-6).ceil())
-}
-
-/// Returns a whole number for a field.
-// Numbers outside the range are limited to it.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-fn whole(number: f64) -> u64 {
-    (number as u64).min(GREATEST_FIELD)
 }
