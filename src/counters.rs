@@ -85,8 +85,8 @@ pub struct Decided {
     pub count: u64,
 }
 
-/// Returns the rows of namespaces, in order. A row that several namespaces share is returned only
-/// if it has counted a decision.
+/// Returns the rows of namespaces, sorted by store and name. A row that several namespaces share is
+/// returned only if it has counted a decision.
 pub fn rows(host: &Host, totals: &Totals) -> Vec<Named> {
     let mut rows = host.slots().rows();
     rows.retain(|row| row.name.is_some() || decided(row, totals).iter().any(|it| it.count > 0));

@@ -1,4 +1,4 @@
-//! The extension's exceptions, and the PHP exceptions for errors of the core crate.
+//! The extension's exceptions, and the PHP exceptions for errors of the other crates.
 //!
 //! An invalid argument throws a `ValueError` that names it. A failed store throws a
 //! `TokenBucket\StorageException`, or is reported by the setting `tokenbucket.failure_report`. A
@@ -51,8 +51,8 @@ pub fn report(message: &str, warn: fn(&str) -> Result<(), Thrown>) -> Result<(),
     Ok(())
 }
 
-/// Reports such a failure where PHP code cannot run, because the request or an object ends. Writes
-/// it to PHP's log instead of a warning.
+/// Reports a failure like [`report`] where PHP code cannot run, because the request or an object
+/// ends. Writes it to PHP's log instead of a warning.
 #[cold]
 pub fn report_in_log(message: &str) {
     if !matches!(ini::failure_report(), FailureReport::None) {

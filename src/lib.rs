@@ -2,8 +2,8 @@
 //! share.
 //!
 //! This file holds only the module's entry point and hooks. A method of a PHP class uses a store of
-//! the core crate through [`storage`], and converts the result to a PHP value. All unsafe code that
-//! uses PHP's engine is in the crate [`zend`].
+//! the crates `segment` and `stores` through [`storage`], and converts the result to a PHP value.
+//! All unsafe code that uses PHP's engine is in the crate [`zend`].
 
 #![forbid(unsafe_code)]
 // The only public item is the entry point that the macro generates, and it cannot be documented.

@@ -1,8 +1,8 @@
 //! `TokenBucket\Lockout`: blocks after some failures, for longer and longer.
 //!
-//! In shared memory and in memory the state is a slot, as for a bucket, in a namespace of its own.
-//! Redis and memcached keep a record of its own. If they fail, the failure policy decides: `Local`
-//! is this host's own lockout.
+//! In shared memory and in memory the state is a slot, as for a bucket, in a namespace that no
+//! bucket has. Redis and memcached keep a record that is not a bucket's. If they fail, the failure
+//! policy decides: `Local` uses a lockout in this host's shared memory.
 
 use crate::storage::{self, RemoteStorage, Storage, StorageClass};
 use crate::{attached, classes, decision, exceptions};
@@ -130,7 +130,8 @@ pub fn peek(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     Ok(())
 }
 
-/// Implements `succeed(): void`. Clears the lockout of the store, and this host's own one.
+/// Implements `succeed(): void`. Clears the lockout of the store, and the one that `Local` uses on
+/// this host.
 pub fn succeed(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let guess = Guess::of(call.this(), "succeed")?;
     guess.decide(&Rules::succeed)?;

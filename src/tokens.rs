@@ -1,4 +1,5 @@
-//! Numbers of tokens: the argument `$tokens` of several methods, and the amount that a number is.
+//! Numbers of tokens: the argument `$tokens` of several methods, and the conversion of numbers to
+//! exact amounts.
 
 use gcra::{AmountError, Tokens};
 use zend::{Call, Number, Thrown};

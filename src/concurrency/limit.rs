@@ -162,7 +162,7 @@ pub fn acquire(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
         patience(call, 1)?
     };
     let this = call.this::<ConcurrencyLimit>();
-    // Comes first, because the question may own memory of the process.
+    // These objects are made first, because the question may own memory of the process.
     let prepared = Prepared::new(this.limit.get());
     if let (Some(hash), 0) = (this.hash.get(), timeout) {
         *result = prepared.settle(at_once(hash, this.limit.get()));
@@ -220,7 +220,7 @@ impl Question {
 pub fn held(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let question = Question::of(call.this::<ConcurrencyLimit>())?;
     let held = question.permits.held(question.key(), question.limit)?;
-    // At most the limit.
+    // The number is at most the limit.
     result.set_long(i64::try_from(held).unwrap_or(i64::MAX));
     Ok(())
 }

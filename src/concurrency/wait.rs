@@ -5,8 +5,8 @@ use crate::token_bucket::wait::{rest, sleep_until};
 use gcra::{Key, TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
 use zend::Thrown;
 
-/// The pauses between the tries of a wait. Each pause doubles the pause before. A random part of up
-/// to a half is left out.
+/// The pauses between the tries of a wait. Each pause is twice as long as the one before, up to a
+/// limit. A random part of up to a half is left out.
 struct Pace {
     first: Ticks,
     longest: Ticks,

@@ -166,8 +166,8 @@ impl Fields {
         .beside_tokens(is_beside_tokens)
     }
 
-    /// Leaves out the instants of tokens if a denial does not depend on tokens. They would ask the
-    /// client to wait for much longer than necessary.
+    /// Leaves out the times at which tokens are back if a denial does not depend on tokens. These
+    /// times would make the client wait for much longer than necessary.
     fn beside_tokens(self, is_beside_tokens: bool) -> Self {
         match (is_beside_tokens, self.retry_after) {
             (true, Some(retry_after)) => Self {

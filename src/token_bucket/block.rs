@@ -1,7 +1,8 @@
-//! `block()` and `drain()`, which leave the bucket at most a number of tokens, later or now.
+//! `block()` and `drain()`, which lower the bucket to a number of tokens: to one token at a later
+//! instant, or to any number now.
 //!
-//! Both move the state `empty_at` forward to an instant, and never back. So two workers that block
-//! at once block once, and no call shortens a block.
+//! Both move the state `empty_at` forward to an instant, and never back. So two blocks at the same
+//! time have the effect of one, and no call shortens a block.
 
 use super::bucket::Bucket;
 use super::calendar;
@@ -64,8 +65,8 @@ pub fn drain(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     Ok(())
 }
 
-/// Leaves the bucket at most the tokens of `left`, `ticks` from now. Changes nothing if they exceed
-/// the capacity. Returns the decision as `charge()` does.
+/// Lowers the bucket to the tokens of `left`, which it holds `ticks` from now. Changes nothing if
+/// they exceed the capacity. Returns the decision as `charge()` does.
 ///
 /// # Errors
 /// Throws the same as [`Question::take`].

@@ -92,7 +92,7 @@ fn charged(
 }
 
 /// Returns the most ticks by which a charge may exceed the capacity, and the message for a charge
-/// that exceeds them. The charges of a window stay in the window, so that the next one is whole.
+/// that exceeds them. The charges of a window stay in the window, so that the next one starts full.
 fn most_debt(step: &Step) -> (Ticks, &'static str) {
     let Refill::Windows(windows) = step.refill else {
         let message = "must not leave a debt that takes more than 2^60 nanoseconds to repay";

@@ -42,7 +42,7 @@ pub fn is_lost(db: &Zval) -> bool {
 }
 
 /// Reports whether the connection has a transaction open. On a lost connection of `PostgreSQL`, PDO
-/// always reports a transaction. That one was lost before this call.
+/// always reports a transaction, but it was lost before this call.
 ///
 /// # Errors
 /// Fails with the exception of a class that extends PDO.
