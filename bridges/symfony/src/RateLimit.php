@@ -20,7 +20,7 @@ final class RateLimit extends SymfonyRateLimit
     private function __construct(public readonly Decision $decision, bool $accepted, float $wait, ?int $limit)
     {
         // A call that never succeeds has an infinite wait. A year is as good for a date.
-        $this->retryAt = microtime(true) + min($wait, 31_536_000);
+        $this->retryAt = microtime(true) + (is_finite($wait) ? $wait : 31_536_000);
         $seconds = (int) ceil($wait > 0 ? $this->retryAt : floor($this->retryAt));
         // As in Symfony, in UTC.
         $date = \DateTimeImmutable::createFromFormat('U', (string) $seconds);

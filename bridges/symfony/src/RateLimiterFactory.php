@@ -65,7 +65,7 @@ namespace TokenBucket\Bridge\Symfony {
             self::check($config);
             // As in Symfony, the id may be an integer or an object.
             $this->id = (string) $config['id'];
-            $this->anchor = isset($config['anchor_at']) ? self::anchor($config['anchor_at']) : null;
+            $this->anchor = isset($config['anchor_at']) ? self::anchor($config['anchor_at'], $storage) : null;
             $rate = $config['rate'] ?? [];
             $window = isset($config['interval']) ? self::parse($config['interval']) : [null, 0];
             $refill = isset($rate['interval']) ? self::parse($rate['interval']) : [null, 0];
@@ -134,8 +134,12 @@ namespace TokenBucket\Bridge\Symfony {
             return [$now->diff($end), $end->getTimestamp() - $now->getTimestamp() + $end->format('u') / 1e6];
         }
 
-        private static function anchor(string|\DateTimeInterface $anchor): \DateTimeImmutable
+        private static function anchor(string|\DateTimeInterface $anchor, StorageInterface $storage): \DateTimeImmutable
         {
+            // The anchor is a part of a quota's identifier, so it must not change with the present.
+            if (is_string($anchor) && $storage instanceof BucketStorage && strtotime($anchor, 0) !== strtotime($anchor, 40_000_003)) {
+                throw new \InvalidArgumentException(sprintf('The start of a window must be a whole date, not "%s", which depends on the present.', $anchor));
+            }
             if ($anchor instanceof \DateTimeInterface) {
                 return \DateTimeImmutable::createFromInterface($anchor);
             }

@@ -113,7 +113,7 @@ final class ConfigurationTest extends TestCase
             self::markTestSkipped('Symfony has anchor_at since 8.1');
         }
         $limiters = ['monthly' => ['policy' => 'fixed_window', 'limit' => 3, 'interval' => '2 months', 'anchor_at' => '2024-01-05', 'lock_factory' => null]];
-        foreach ([[], ['interval' => '1 month', 'limit' => PHP_INT_MAX], ['anchor_at' => 'x y']] as $change) {
+        foreach ([[], ['interval' => '1 month', 'limit' => PHP_INT_MAX], ['interval' => '1 month', 'anchor_at' => 'nonsense'], ['interval' => '1 month', 'anchor_at' => 'midnight']] as $change) {
             try {
                 $this->start(limiters: ['monthly' => $change + $limiters['monthly']]);
                 self::fail('A quota has no such windows');
