@@ -10,6 +10,7 @@ use Symfony\Component\RateLimiter\LimiterInterface;
 use Symfony\Component\RateLimiter\RateLimit as SymfonyRateLimit;
 use Symfony\Component\RateLimiter\RateLimiterFactoryInterface;
 use Symfony\Component\Security\Http\RateLimiter\DefaultLoginRateLimiter;
+use TokenBucket\Quota;
 
 /**
  * Limits logins by address, and by address and user name. Replaces DefaultLoginRateLimiter.
@@ -20,7 +21,7 @@ use Symfony\Component\Security\Http\RateLimiter\DefaultLoginRateLimiter;
  */
 final class LoginRateLimiter implements RequestRateLimiterInterface
 {
-    /** The attribute of a request with the number of its attempts that took tokens. */
+    /** The attribute of a request: the number of its attempts that took tokens, and the window. */
     private const TAKEN = '_tokenbucket_login';
     /** The constant has moved between versions of Symfony. */
     private const LAST_USERNAME = '_security.last_username';
@@ -38,8 +39,10 @@ final class LoginRateLimiter implements RequestRateLimiterInterface
 
     public function consume(Request $request): SymfonyRateLimit
     {
-        $limit = (new CompoundLimiter($this->limiters($request)))->consume();
-        $request->attributes->set(self::TAKEN, self::taken($request) + (int) $limit->isAccepted());
+        $limiters = $this->limiters($request);
+        $window = self::window($limiters[0]);
+        $limit = (new CompoundLimiter($limiters))->consume();
+        $request->attributes->set(self::TAKEN, [self::taken($request, $window) + (int) $limit->isAccepted(), $window]);
         return $limit;
     }
 
@@ -57,7 +60,7 @@ final class LoginRateLimiter implements RequestRateLimiterInterface
     {
         [$global, $local] = $this->limiters($request);
         $local->reset();
-        $taken = self::taken($request);
+        $taken = self::taken($request, self::window($global));
         if ($taken > 0) {
             $request->attributes->remove(self::TAKEN);
             // As in Symfony, a negative number gives tokens back.
@@ -65,9 +68,19 @@ final class LoginRateLimiter implements RequestRateLimiterInterface
         }
     }
 
-    private static function taken(Request $request): int
+    /**
+     * Returns the tokens that the attempts of a request took and may give back. A later window has
+     * all its tokens.
+     */
+    private static function taken(Request $request, ?array $window): int
     {
-        return (int) $request->attributes->get(self::TAKEN);
+        [$taken, $itsWindow] = $request->attributes->get(self::TAKEN, [0, null]);
+        return $window == $itsWindow ? $taken : 0;
+    }
+
+    private static function window(LimiterInterface $limiter): ?array
+    {
+        return $limiter instanceof BucketLimiter && $limiter->bucket instanceof Quota ? $limiter->bucket->window() : null;
     }
 
     /** @return array{LimiterInterface, LimiterInterface} */

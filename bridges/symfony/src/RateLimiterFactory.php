@@ -53,7 +53,7 @@ namespace TokenBucket\Bridge\Symfony {
         private readonly float $seconds;
         private readonly int $amount;
         private readonly string $id;
-        /** The start of a window, if windows follow the calendar. Symfony has them since 8.1. */
+        /** The start of a window, if windows follow the calendar. */
         private readonly ?\DateTimeImmutable $anchor;
 
         /** @param array{id: string, policy: string, limit?: int, interval?: string, rate?: array{interval: string, amount?: int}, anchor_at?: null|string|\DateTimeInterface} $config */
@@ -62,7 +62,8 @@ namespace TokenBucket\Bridge\Symfony {
             private readonly StorageInterface $storage,
             private readonly ?LockFactory $lockFactory = null,
         ) {
-            self::check($config);
+            // Symfony's limiters have windows of the calendar since 8.1.
+            self::check($config, $storage instanceof BucketStorage || class_exists(CalendarAlignedWindow::class));
             // As in Symfony, the id may be an integer or an object.
             $this->id = (string) $config['id'];
             $this->anchor = isset($config['anchor_at']) ? self::anchor($config['anchor_at'], $storage) : null;
@@ -108,9 +109,12 @@ namespace TokenBucket\Bridge\Symfony {
         /** Creates the quota of an identifier, whose windows follow the calendar. */
         private function quota(BucketStorage $storage, string $id, int $limit, \DateTimeImmutable $anchor): Quota
         {
+            if (!class_exists(Quota::class)) {
+                throw new \LogicException('Windows of the calendar need the extension tokenbucket. The polyfill has none.');
+            }
             $interval = $this->config['interval'];
             if (!preg_match('/^\s*1\s*(minute|hour|day|week|month|year)s?\s*$/iD', $interval, $unit)) {
-                throw new \LogicException(sprintf('The option "anchor_at" needs an interval of one minute, hour, day, week, month or year, not "%s".', $interval));
+                throw new \LogicException(sprintf('Its interval must be one minute, hour, day, week, month or year, not "%s".', $interval));
             }
             $period = constant(Period::class . '::' . ucfirst(strtolower($unit[1])));
             // Another period or anchor needs another identifier. A bucket's begins with a digit.
@@ -151,11 +155,11 @@ namespace TokenBucket\Bridge\Symfony {
         }
 
         /** Throws the exceptions of Symfony's factory for options that it refuses. */
-        private static function check(array $config): void
+        private static function check(array $config, bool $hasAnchors): void
         {
             if (isset($config['id'], $config['policy']) && in_array($config['policy'], self::POLICIES, true) && self::hasTypes($config, self::TYPES)
                 && self::hasTypes($config['rate'] ?? [], self::TYPES_OF_RATE)
-                && (!isset($config['anchor_at']) || is_string($config['anchor_at']) && $config['policy'] === 'fixed_window' && class_exists(CalendarAlignedWindow::class))) {
+                && (!isset($config['anchor_at']) || is_string($config['anchor_at']) && $config['policy'] === 'fixed_window' && $hasAnchors)) {
                 return;
             }
             // Symfony's resolver finds the words. It takes longer than a decision.
@@ -171,7 +175,7 @@ namespace TokenBucket\Bridge\Symfony {
             // Symfony deprecates a nested resolver as a default since 7.3.
             $option = $options->define('rate');
             method_exists(OptionConfigurator::class, 'options') ? $option->options($rate) : $option->default($rate);
-            if (class_exists(CalendarAlignedWindow::class)) {
+            if ($hasAnchors) {
                 $options->define('anchor_at')->allowedTypes('null', 'string', \DateTimeInterface::class);
             }
             $options->resolve($config);

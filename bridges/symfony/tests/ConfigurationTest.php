@@ -129,6 +129,70 @@ final class ConfigurationTest extends TestCase
         self::assertFalse($factory->create('x')->consume()->isAccepted());
     }
 
+    public function testALimiterOfTheSettingQuotasFollowsTheCalendar(): void
+    {
+        $window = fn (string $interval) => ['policy' => 'fixed_window', 'limit' => 2, 'interval' => $interval, 'lock_factory' => null];
+        $limiters = ['daily-exports' => $window('1 day'), 'mails' => $window('1 week')];
+        $this->start(['quotas' => ['daily-exports' => '2023-05-06 06:00 Asia/Tokyo', 'mails' => null, '_login_local_main' => null]], $limiters);
+        $container = $this->kernel->getContainer();
+        $memory = $container->get(TokenBucketStorageMemory::class);
+        // The clock begins on Monday, 2024-01-01 00:00 UTC, which is 09:00 in Tokyo.
+        // As in Symfony, a name has underscores instead of dashes.
+        foreach (['daily_exports' => 21 * 3600, 'mails' => 7 * 86400] as $name => $end) {
+            $limiter = $container->get("limiter.$name")->create('x');
+            $accepted = fn () => array_map(fn () => $limiter->consume()->isAccepted(), range(1, 3));
+            self::assertSame([true, true, false], $accepted());
+            $memory->advance($end - 1);
+            self::assertFalse($limiter->consume()->isAccepted(), $name);
+            $memory->advance(1);
+            self::assertSame([true, true, false], $accepted(), $name);
+            $memory->advance(7 * 86400 - $end);
+        }
+        $login = fn (string $password) => $this->kernel->handle(Request::create('/login', server: ['PHP_AUTH_USER' => 'alice', 'PHP_AUTH_PW' => $password]), HttpKernelInterface::MAIN_REQUEST, false)->getStatusCode();
+        array_map(fn () => $login('wrong'), range(1, 3));
+        $memory->advance(3599);
+        self::assertSame(401, $login('right'));
+        $memory->advance(1);
+        self::assertSame([200, 200], [$login('right'), $login('right')]);
+        // The other limiters refill continuously.
+        $api = $container->get('limiter.api')->create('x');
+        $api->consume(3);
+        $memory->advance(1200);
+        self::assertTrue($api->consume()->isAccepted());
+    }
+
+    public function testALimiterThatCannotBeAQuotaIsRefusedWhenTheContainerIsBuilt(): void
+    {
+        $refused = [
+            ['name' => 'missing', 'message' => 'The limiter "missing" of token_bucket.quotas does not exist'],
+            ['name' => 'api', 'bridge' => ['except' => ['api']], 'message' => 'The limiter "api" of token_bucket.quotas does not exist, or token_bucket.except has it, too.'],
+            ['name' => 'sliding', 'message' => 'The limiter "sliding" cannot be one of token_bucket.quotas: its policy is "sliding_window", not "fixed_window".'],
+            ['name' => 'quarter', 'message' => 'The limiter "quarter" of framework.rate_limiter cannot be a quota: Its interval must be one minute, hour, day, week, month or year, not "15 minutes".'],
+            ['name' => 'api', 'start' => 'nonsense', 'message' => 'The limiter "api" of framework.rate_limiter cannot be a quota: Cannot parse'],
+            ['name' => 'api', 'start' => 'Europe/Berlin', 'message' => 'must be a whole date, not "Europe/Berlin", which depends on the present.'],
+            ['name' => 'api', 'start' => 'monday', 'message' => 'must be a whole date, not "monday", which depends on the present.'],
+            ['name' => 'api', 'start' => 1704067200, 'message' => 'YAML reads a date without quotes as a number.'],
+        ];
+        if (TestKernel::VERSION_ID >= 80100) {
+            $refused[] = ['name' => 'anchored', 'message' => 'The limiter "anchored" cannot be one of token_bucket.quotas: it has the option "anchor_at".'];
+        }
+        $limiters = [
+            'sliding' => ['policy' => 'sliding_window', 'limit' => 3, 'interval' => '1 hour', 'lock_factory' => null],
+            'quarter' => ['policy' => 'fixed_window', 'limit' => 3, 'interval' => '15 minutes', 'lock_factory' => null],
+        ];
+        if (TestKernel::VERSION_ID >= 80100) {
+            $limiters['anchored'] = ['policy' => 'fixed_window', 'limit' => 3, 'interval' => '1 month', 'anchor_at' => '2024-01-05', 'lock_factory' => null];
+        }
+        foreach ($refused as $case) {
+            try {
+                $this->start(['quotas' => [$case['name'] => $case['start'] ?? null]] + ($case['bridge'] ?? []), $limiters);
+                self::fail("$case[name] was accepted");
+            } catch (LogicException|InvalidConfigurationException $e) {
+                self::assertStringContainsString($case['message'], $e->getMessage());
+            }
+        }
+    }
+
     public function testAWrongDsnIsRefusedWhenTheContainerIsBuilt(): void
     {
         foreach (['sharedmemory', 'redis://user:secret@host:99999', 'memcached://host:port', '%kernel.environment%://'] as $dsn) {
@@ -150,6 +214,13 @@ final class ConfigurationTest extends TestCase
         $code = 'require $argv[1]; (new TokenBucket\\Bridge\\Symfony\\TokenBucketBundle())->build(new Symfony\\Component\\DependencyInjection\\ContainerBuilder());';
         exec(escapeshellarg(PHP_BINARY) . ' -n -d display_errors=1 -d include_path=' . escapeshellarg(get_include_path()) . ' -r ' . escapeshellarg($code) . ' -- ' . escapeshellarg(__DIR__ . '/bootstrap.php') . ' 2>&1', $output);
         self::assertStringContainsString('LogicException: TokenBucketBundle in config/bundles.php needs the extension tokenbucket, which this PHP does not load.', implode("\n", $output));
+    }
+
+    public function testThePolyfillHasNoWindowsOfTheCalendar(): void
+    {
+        $code = 'require $argv[1]; require $argv[2]; (new TokenBucket\Bridge\Symfony\RateLimiterFactory(["id" => "x", "policy" => "fixed_window", "limit" => 1, "interval" => "1 day", "anchor_at" => "2024-01-01"], new TokenBucket\Bridge\Symfony\BucketStorage(new TokenBucketStorageMemory)))->create();';
+        exec(escapeshellarg(PHP_BINARY) . ' -n -d display_errors=1 -d include_path=' . escapeshellarg(get_include_path()) . ' -r ' . escapeshellarg($code) . ' -- ' . escapeshellarg(__DIR__ . '/bootstrap.php') . ' ' . escapeshellarg(__DIR__ . '/../../polyfill/src/autoload.php') . ' 2>&1', $output);
+        self::assertStringContainsString('LogicException: Windows of the calendar need the extension tokenbucket. The polyfill has none.', implode("\n", $output));
     }
 
     private function start(array $bridge = [], array $limiters = []): void

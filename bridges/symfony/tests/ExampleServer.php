@@ -29,7 +29,7 @@ final class ExampleServer
         chmod($this->cache, 0777);
         $this->log = "$this->cache/php.log";
         $this->fpm = new Fpm(['www' => ['listen.mode' => '0666', 'pm.max_children' => 8]], ['error_log' => $this->log, 'display_errors' => '0', 'opcache.file_update_protection' => '0'], arguments: example_arguments(['ctype', 'iconv', 'mbstring', 'tokenizer', 'apcu', 'opcache']));
-        foreach (['prod', 'redis', 'plain', 'unlimited'] as $environment) {
+        foreach (['prod', 'quota', 'redis', 'plain', 'unlimited'] as $environment) {
             $this->fpm->script($environment, '<?php $_SERVER = ' . var_export($variables + [
                 'APP_ENV' => $environment,
                 // The path selects the script, and the application has one page.

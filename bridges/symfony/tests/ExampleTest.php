@@ -41,6 +41,17 @@ final class ExampleTest extends TestCase
         self::assertSame([200 => 100, 429 => 20], $this->server->send('plain', 'b', 120, 1));
     }
 
+    public function testExactlyTheLimitOfAQuotaPasses(): void
+    {
+        $this->server = new ExampleServer();
+        do {
+            // All requests must belong to one window.
+            $hour = intdiv(time(), 3600);
+            $passed = $this->server->send('quota', "hour-$hour", 400);
+        } while ($hour !== intdiv(time(), 3600));
+        self::assertSame([200 => 100, 429 => 300], $passed);
+    }
+
     public function testRequestsContinueUnderTheLocalLimitWhenRedisIsDown(): void
     {
         $redis = RedisServer::start();

@@ -55,6 +55,23 @@ final class LoginRateLimiterTest extends TestCase
         self::assertSame($answers[0], $answers[1]);
     }
 
+    public function testALoginGivesNothingBackToALaterWindow(): void
+    {
+        $memory = new TokenBucketStorageMemory();
+        $factory = fn (string $id, int $limit) => new RateLimiterFactory(['id' => $id, 'policy' => 'fixed_window', 'limit' => $limit, 'interval' => '1 hour', 'anchor_at' => '2024-01-01'], new BucketStorage($memory));
+        $limiter = new LoginRateLimiter($factory('global', 2), $factory('local', 2), 'secret');
+        $accepted = fn (Request ...$requests) => array_map(fn (Request $request) => $limiter->consume($request)->isAccepted(), $requests);
+        $memory->advance(3599);
+        [$bob, $carol] = [self::request('bob'), self::request('carol')];
+        self::assertSame([true], $accepted($bob));
+        $memory->advance(1);
+        self::assertSame([true, true], $accepted(self::request('a'), $carol));
+        $limiter->reset($bob);
+        self::assertSame([false], $accepted(self::request('b')));
+        $limiter->reset($carol);
+        self::assertSame([true, false], $accepted(self::request('b'), self::request('c')));
+    }
+
     /** @return array{RequestRateLimiterInterface, RequestRateLimiterInterface} Symfony's limiter and the bridge's */
     private static function both(int $ofUser, int $ofAddress): array
     {

@@ -13,6 +13,7 @@ use Symfony\Component\RateLimiter\Storage\InMemoryStorage;
 use TokenBucket\Bridge\Symfony\BucketLimiter;
 use TokenBucket\Bridge\Symfony\BucketStorage;
 use TokenBucket\Bridge\Symfony\DependencyInjection\UseBucketsPass;
+use TokenBucket\Quota;
 use TokenBucketStorageMemory;
 
 /** Tests limiters that the services of the application define, as children of Symfony's limiter. */
@@ -40,11 +41,22 @@ final class UseBucketsPassTest extends TestCase
         self::assertInstanceOf(BucketLimiter::class, $this->compile($child)->get('mine')->create());
     }
 
-    /** @param list<string> $except */
-    private function compile(ChildDefinition $child, array $except = []): ContainerBuilder
+    public function testALimiterOfTheServicesMayBeAQuota(): void
+    {
+        foreach ([(new ChildDefinition('limiter'))->setArgument('$config', self::CONFIG), (new ChildDefinition('limiter'))->replaceArgument(0, '%config%')] as $child) {
+            self::assertInstanceOf(Quota::class, $this->compile($child, quotas: ['mine' => null])->get('mine')->create()->bucket);
+        }
+    }
+
+    /**
+     * @param list<string> $except
+     * @param array<string, ?string> $quotas
+     */
+    private function compile(ChildDefinition $child, array $except = [], array $quotas = []): ContainerBuilder
     {
         $container = new ContainerBuilder();
         $container->setParameter('token_bucket.except', $except);
+        $container->setParameter('token_bucket.quotas', $quotas);
         $container->setParameter('config', self::CONFIG);
         $container->register('memory', TokenBucketStorageMemory::class);
         $container->register('own', InMemoryStorage::class);

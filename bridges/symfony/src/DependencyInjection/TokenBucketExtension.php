@@ -27,6 +27,11 @@ final class TokenBucketExtension extends Extension implements ConfigurationInter
                 ->info("Separates applications that share the store. Null is a hash of the project's directory. Not used for a service")->end()
             ->arrayNode('except')->scalarPrototype()->end()
                 ->info("The names of limiters that stay Symfony's own")->end()
+            ->arrayNode('quotas')->useAttributeAsKey('limiter')->scalarPrototype()
+                ->validate()->ifTrue(fn (mixed $start): bool => $start !== null && !is_string($start))
+                    ->thenInvalid('The start of a window must be text, such as "2024-01-01 Europe/Berlin", not %s. YAML reads a date without quotes as a number.')->end()
+                ->end()
+                ->info('Limiters of the policy "fixed_window" whose windows follow the calendar: the start of any window by name, or null for the calendar of UTC')->end()
         ->end();
         return $builder;
     }
@@ -50,6 +55,7 @@ final class TokenBucketExtension extends Extension implements ConfigurationInter
             ]);
         }
         $container->setParameter('token_bucket.except', $config['except']);
+        $container->setParameter('token_bucket.quotas', $config['quotas']);
     }
 
     /** Refuses a wrong DSN when the container is built. The value of %env(…)% is not known then. */

@@ -18,25 +18,50 @@ use TokenBucketStorageMemory;
 /** Gives the buckets' storage to the limiters of FrameworkBundle and SecurityBundle. */
 final class UseBucketsPass implements CompilerPassInterface
 {
+    /** The start of a window of each period of UTC: the first day of a year, and a Monday. */
+    private const UTC = '2024-01-01';
+
     public function process(ContainerBuilder $container): void
     {
         $except = $container->getParameter('token_bucket.except');
+        $quotas = $container->getParameter('token_bucket.quotas');
         foreach ($container->getDefinitions() as $definition) {
             if ($definition instanceof ChildDefinition && $definition->getParent() === 'limiter') {
                 // A limiter of the application may name its arguments, or have parameters in them.
                 $arguments = $definition->getArguments();
                 $config = $container->getParameterBag()->resolveValue($arguments['index_0'] ?? $arguments['$config'] ?? []);
-                if (!in_array($config['id'] ?? null, $except, true)) {
-                    if (isset($config['anchor_at'])) {
-                        self::check($config, $container);
-                    }
-                    // A bucket needs no lock.
-                    $definition->setArgument('$storage', new Reference('token_bucket.storage'))->setArgument('$lockFactory', null);
+                $name = $config['id'] ?? '';
+                if (in_array($name, $except, true)) {
+                    continue;
                 }
+                if (array_key_exists($name, $quotas)) {
+                    $config = self::withAnchor($config, $quotas[$name] ?? self::UTC);
+                    $definition->setArgument('$config', $config);
+                    unset($quotas[$name]);
+                }
+                if (isset($config['anchor_at'])) {
+                    self::check($config, $container);
+                }
+                // A bucket needs no lock.
+                $definition->setArgument('$storage', new Reference('token_bucket.storage'))->setArgument('$lockFactory', null);
             } elseif ($definition->getClass() === DefaultLoginRateLimiter::class) {
                 $definition->setClass(LoginRateLimiter::class);
             }
         }
+        if ($quotas !== []) {
+            throw new LogicException(sprintf('The limiter "%s" of token_bucket.quotas does not exist, or token_bucket.except has it, too.', array_key_first($quotas)));
+        }
+    }
+
+    /** Returns the configuration of a limiter whose windows follow the calendar. */
+    private static function withAnchor(array $config, string $anchor): array
+    {
+        $policy = $config['policy'] ?? '';
+        if ($policy !== 'fixed_window' || isset($config['anchor_at'])) {
+            $reason = $policy === 'fixed_window' ? 'it has the option "anchor_at"' : "its policy is \"$policy\", not \"fixed_window\"";
+            throw new LogicException(sprintf('The limiter "%s" cannot be one of token_bucket.quotas: %s.', $config['id'], $reason));
+        }
+        return ['anchor_at' => $anchor] + $config;
     }
 
     /** Refuses windows that a quota cannot have. Values of %env(…)% are not known. */
