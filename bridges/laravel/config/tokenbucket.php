@@ -19,6 +19,11 @@ return [
     // Decides while Redis or memcached fails: 'Local', 'Allow', 'Deny' or 'Throw'.
     'on_failure' => env('TOKENBUCKET_ON_FAILURE', 'Local'),
 
+    // The decay times whose limits are windows of the calendar: 'minute', 'hour', 'day' and 'week',
+    // with commas between them. The whole limit comes back at the start of a window, in
+    // app.timezone. The other limits refill continuously.
+    'windows' => env('TOKENBUCKET_WINDOWS', ''),
+
     // The attempts and seconds of keys that are passed to RateLimiter::hit(), tooManyAttempts(),
     // remaining(), attempts() or availableIn(), such as 'login:*' => [5, 60]. These methods get
     // only one of the two numbers. Routes, and keys that attempt() uses first, need no line here.

@@ -8,6 +8,7 @@ use Closure;
 use Illuminate\Support\Str;
 use TokenBucket;
 use TokenBucket\Decision;
+use TokenBucket\Quota;
 use TokenBucketStorage;
 
 use function count;
@@ -19,8 +20,9 @@ use function min;
  * limiter cleans them.
  *
  * A bucket holds as many tokens as the limit has attempts, and is refilled in the limit's decay
- * time. Limits of routes and jobs with the same key but other numbers are buckets of their own,
- * because a bucket keeps a time, which means other tokens for other numbers.
+ * time, or at the starts of Windows. Limits of routes and jobs with the same key but other numbers
+ * are buckets of their own, because a bucket keeps a time, which means other tokens for other
+ * numbers.
  */
 final class Buckets
 {
@@ -44,7 +46,7 @@ final class Buckets
      * @param Closure(): TokenBucketStorage $makeStorage
      * @param Closure(): array<string, array{int, int|float}> $declared returns attempts and seconds by pattern of keys
      */
-    public function __construct(private readonly Closure $makeStorage, private readonly Closure $declared)
+    public function __construct(private readonly Closure $makeStorage, private readonly Closure $declared, private readonly Windows $windows = new Windows())
     {
     }
 
@@ -143,8 +145,13 @@ final class Buckets
     /** Fills the bucket of a key. */
     public function reset(string $key): void
     {
+        if (isset($this->recent[$key])) {
+            $this->recent[$key]->reset();
+            return;
+        }
         // A reset does not depend on the numbers of the bucket.
-        ($this->recent[$key] ?? new TokenBucket($this->storage(), self::identifier($key), 1, 1))->reset();
+        (new TokenBucket($this->storage(), self::identifier($key), 1, 1))->reset();
+        $this->windows->reset($this->storage(), self::identifier($key));
     }
 
     /** Returns the whole seconds after a denial, or the decay time if waiting does not help. */
@@ -172,6 +179,17 @@ final class Buckets
         });
     }
 
+    /**
+     * Returns the start and the end of the current window, or null for a bucket that refills
+     * continuously.
+     *
+     * @return null|array{\DateTimeImmutable, \DateTimeImmutable}
+     */
+    public static function window(TokenBucket $bucket): ?array
+    {
+        return $bucket instanceof Quota ? $bucket->window() : null;
+    }
+
     /** Returns the bucket of a limit, as Laravel's middleware describes it. */
     public function ofLimit(object $limit): TokenBucket
     {
@@ -191,9 +209,11 @@ final class Buckets
 
     private function bucket(string $key, string $identifier, int $attempts, int|float $seconds): TokenBucket
     {
+        $attempts = max(1, $attempts);
         // The bounds are those of a bucket.
-        $rate = min(1e15, max(1, $attempts) / min(max($seconds, 1e-6), self::MAX_SECONDS));
-        $bucket = new TokenBucket($this->storage(), $identifier, max(1, $attempts), $rate);
+        $rate = min(1e15, $attempts / min(max($seconds, 1e-6), self::MAX_SECONDS));
+        $bucket = $this->windows->quota($this->storage(), $identifier, $attempts, $seconds)
+            ?? new TokenBucket($this->storage(), $identifier, $attempts, $rate);
         unset($this->recent[$key], $this->numbers[$key]);
         $this->recent[$key] = $bucket;
         if (count($this->recent) > self::REMEMBERED) {

@@ -11,6 +11,7 @@ use Symfony\Component\HttpFoundation\Request;
 use Throwable;
 use TokenBucket;
 use TokenBucket\Decision;
+use TokenBucket\Quota;
 use UnitEnum;
 
 /**
@@ -84,8 +85,13 @@ class RateLimiter extends LaravelRateLimiter
         $attempts = Buckets::attempts($maxAttempts);
         // As in Laravel, null is a time without end.
         $seconds = $decaySeconds === null ? Buckets::MAX_SECONDS : $this->secondsUntil($decaySeconds);
+        if (is_object($decaySeconds)) {
+            // The seconds until a date depend on the present, so they are no window.
+            $seconds = (float) $seconds;
+        }
         $tokens = Buckets::tokens($seconds);
         $bucket = $this->buckets->ofKey($key, $attempts, $seconds);
+        $window = Buckets::window($bucket);
         $decision = $attempts < 1 ? null : $bucket->attempt($tokens);
         if (!$decision?->allowed) {
             return false;
@@ -103,7 +109,8 @@ class RateLimiter extends LaravelRateLimiter
             // Laravel 8, which has no increment(), returns true instead of any empty result.
             return method_exists(parent::class, 'increment') ? ($result ?? true) : ($result ?: true);
         } catch (Throwable $e) {
-            if (!$isCleared()) {
+            // A later window has all its tokens.
+            if (!$isCleared() && $window == Buckets::window($bucket)) {
                 // Laravel counts only calls that return.
                 $bucket->refund($tokens);
             }
@@ -175,8 +182,13 @@ class RateLimiter extends LaravelRateLimiter
             return $this->count(__FUNCTION__, $key);
         }
         $decision = $bucket->peek();
-        // ThrottlesExceptions releases a job for this time, so the bucket must be full then.
-        return str_starts_with((string) $key, self::EXCEPTIONS) ? Buckets::releaseAfter($decision, $decision->resetAfter) : (int) ceil($decision->retryAfter);
+        if (str_starts_with((string) $key, self::EXCEPTIONS)) {
+            // ThrottlesExceptions releases a job for this time, so the bucket must be full then.
+            return Buckets::releaseAfter($decision, $decision->resetAfter);
+        }
+        // As in Laravel, a window states its end if a call was counted in it.
+        $states = $bucket instanceof Quota && $decision->remaining < $decision->capacity;
+        return (int) ceil($states ? $decision->resetAfter : $decision->retryAfter);
     }
 
     public function resetAttempts($key)

@@ -34,7 +34,8 @@ final class TokenBucketServiceProvider extends ServiceProvider
         if (!$config->get('tokenbucket')['enabled']) {
             return;
         }
-        $buckets = new Buckets(fn () => self::storage($app, $config), fn () => $config->get('tokenbucket')['limits'] ?? []);
+        $windows = new Windows($config->get('tokenbucket')['windows'] ?? '', $config->get('app.timezone') ?? 'UTC');
+        $buckets = new Buckets(fn () => self::storage($app, $config), fn () => $config->get('tokenbucket')['limits'] ?? [], $windows);
         $limiter = new RateLimiter(fn () => $app->make('cache')->driver($config->get('cache.limiter')), $buckets);
         // When the first cache is made, Laravel binds a limiter of its own, which this replaces.
         $app->extend(

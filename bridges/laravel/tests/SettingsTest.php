@@ -10,6 +10,7 @@ use Illuminate\Foundation\Bootstrap\RegisterFacades;
 use Illuminate\Foundation\Bootstrap\RegisterProviders;
 use RedisServer;
 use TokenBucket\OnFailure;
+use ValueError;
 
 require_once dirname(__DIR__, 3) . '/tools/testkit/php/servers.php';
 
@@ -39,6 +40,29 @@ final class SettingsTest extends BridgeTestCase
         }
         $this->expectExceptionMessage('The setting tokenbucket.on_failure must be Local, Allow, Deny or Throw, not "none"');
         $this->application(APPLICATION, ['storage' => 'unix:///nonexistent/redis.sock', 'on_failure' => 'none'])->attempt('k', 1, fn () => true, 3600);
+    }
+
+    public function testWindowsAreRefusedWhenTheApplicationStarts(): void
+    {
+        foreach (['', ' ', 'day', 'hour, day', ['minute', 'week']] as $windows) {
+            $this->application(APPLICATION, ['windows' => $windows]);
+        }
+        foreach (['month', ['day', 'days'], 'hour;day'] as $windows) {
+            try {
+                $this->application(APPLICATION, ['windows' => $windows]);
+                $this->fail('no exception');
+            } catch (ValueError $e) {
+                $this->assertStringStartsWith('The setting tokenbucket.windows may have minute, hour, day and week, not "', $e->getMessage());
+            }
+        }
+    }
+
+    public function testThePolyfillHasNoWindows(): void
+    {
+        $code = 'require $argv[1]; require $argv[2]; new TokenBucket\Bridge\Laravel\Windows(""); new TokenBucket\Bridge\Laravel\Windows("day");';
+        $files = array_map(escapeshellarg(...), [dirname(__DIR__) . '/src/Windows.php', dirname(__DIR__, 2) . '/polyfill/src/autoload.php']);
+        exec(escapeshellarg(PHP_BINARY) . ' -n -d display_errors=1 -r ' . escapeshellarg($code) . ' -- ' . implode(' ', $files) . ' 2>&1', $output);
+        $this->assertStringContainsString('LogicException: The setting tokenbucket.windows needs the extension tokenbucket.', implode("\n", $output));
     }
 
     public function testApplicationsInTwoFoldersHaveBucketsOfTheirOwn(): void

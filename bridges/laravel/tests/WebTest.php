@@ -33,6 +33,18 @@ final class WebTest extends TestCase
         $this->assertGreaterThan(100, $laravel);
     }
 
+    public function testExactlyTheLimitOfAWindowPasses(): void
+    {
+        $web = new Web();
+        do {
+            // All requests must belong to one window.
+            $day = intdiv(time(), 86400);
+            $web->page("day$day", '/downloads', ['TOKENBUCKET_PREFIX' => "day $day", 'TOKENBUCKET_WINDOWS' => 'day']);
+            $passed = $web->send("day$day", 150);
+        } while ($day !== intdiv(time(), 86400));
+        $this->assertSame([200 => 100, 429 => 50], $passed);
+    }
+
     public function testAnOutageOfRedisCausesOneLogLineAndNoError(): void
     {
         $web = new Web();

@@ -1,0 +1,72 @@
+<?php
+
+declare(strict_types=1);
+
+namespace TokenBucket\Bridge\Laravel;
+
+use DateTimeImmutable;
+use DateTimeZone;
+use LogicException;
+use TokenBucket\Period;
+use TokenBucket\Quota;
+use TokenBucketStorage;
+use ValueError;
+
+/** The decay times whose limits are quotas: windows of the calendar, each of which starts full. */
+final class Windows
+{
+    private const SECONDS = ['minute' => 60, 'hour' => 3600, 'day' => 86400, 'week' => 604800];
+    /** The start of a window of each period: a Monday at midnight. */
+    private const START = '2024-01-01';
+
+    /** @var array<int, Period> periods by their seconds */
+    private readonly array $periods;
+    private readonly DateTimeImmutable $anchor;
+
+    /**
+     * @param string|array<string> $names of periods: minute, hour, day and week. A string has commas
+     * @param string $zone the time zone in which days and weeks begin
+     * @throws ValueError for another period
+     * @throws LogicException if the polyfill is loaded instead of the extension
+     */
+    public function __construct(array|string $names = [], string $zone = 'UTC')
+    {
+        $periods = [];
+        foreach (is_array($names) ? $names : preg_split('/[\s,]+/', $names, flags: PREG_SPLIT_NO_EMPTY) as $name) {
+            if (!class_exists(Quota::class)) {
+                throw new LogicException('The setting tokenbucket.windows needs the extension tokenbucket. The polyfill has no windows of the calendar.');
+            }
+            $seconds = self::SECONDS[$name] ?? throw new ValueError("The setting tokenbucket.windows may have minute, hour, day and week, not \"$name\"");
+            $periods[$seconds] = constant(Period::class . '::' . ucfirst($name));
+        }
+        $this->periods = $periods;
+        $this->anchor = new DateTimeImmutable(self::START, new DateTimeZone($zone));
+    }
+
+    /** Returns the quota of a limit, or null if the limit is a bucket. */
+    public function quota(TokenBucketStorage $storage, string $identifier, int $attempts, int|float $seconds): ?Quota
+    {
+        // attempt() passes the seconds until a date as a fraction, because a date is no window.
+        return is_int($seconds) && isset($this->periods[$seconds]) ? $this->of($this->periods[$seconds], $storage, $identifier, $attempts) : null;
+    }
+
+    /** Fills all quotas with an identifier. */
+    public function reset(TokenBucketStorage $storage, string $identifier): void
+    {
+        foreach ($this->periods as $period) {
+            $this->of($period, $storage, $identifier, 1)->reset();
+        }
+    }
+
+    private function of(Period $period, TokenBucketStorage $storage, string $identifier, int $attempts): ?Quota
+    {
+        // Another period or zone has windows of its own.
+        $name = "window:$period->name:{$this->anchor->getTimezone()->getName()}:$identifier";
+        try {
+            return new Quota($storage, $name, $attempts, $period, $this->anchor);
+        } catch (ValueError) {
+            // A window has fewer microseconds. This limit means "unlimited".
+            return null;
+        }
+    }
+}
