@@ -7,6 +7,7 @@ use TokenBucket\Polyfill\Amount;
 use TokenBucket\Polyfill\Argument;
 use TokenBucket\Polyfill\BadQuota;
 use TokenBucket\Polyfill\Batch;
+use TokenBucket\Polyfill\Calendar;
 use TokenBucket\Polyfill\GiveBack;
 use TokenBucket\Polyfill\Grain;
 use TokenBucket\Polyfill\Home;
@@ -102,18 +103,18 @@ class TokenBucket
         if ($price->cost >= $taken->cost) {
             $more = $question->isNative() ? $actual - $reserved : 0;
             $question = $this->asked($more, $question);
-            return $this->charged($question, new Step($price->cost - $taken->cost, $price->span), 'settle', $second);
+            return $this->charged($question, $price->costing($price->cost - $taken->cost), 'settle', $second);
         }
         $home = $question->home('settle');
-        $home->giveBack($question->identifier, GiveBack::refund($taken->cost - $price->cost, $price->span));
-        $look = new Step(0, $price->span, 0, true);
+        $home->giveBack($question->identifier, GiveBack::refund($taken->cost - $price->cost, $price));
+        $look = $price->costing(0)->dry();
         return $question->changed($look, $home->take($question->identifier, $look));
     }
 
     public function reserve(int|float $tokens = 1, float $maxWait = INF): Reservation
     {
         $maxWait = (new Argument('TokenBucket::reserve', 2, 'maxWait'))->patience($maxWait);
-        $question = $this->question($tokens, new Argument('TokenBucket::reserve', 1, 'tokens'))->within($maxWait);
+        $question = $this->question($tokens, new Argument('TokenBucket::reserve', 1, 'tokens'))->refuseWindows('reserve()')->within($maxWait);
         $home = $question->home('reserve');
         $outcome = $question->take($home);
         return Made::of(Reservation::class, $this->_storage, $question, $outcome, $home->store->now());
@@ -122,7 +123,7 @@ class TokenBucket
     public function wait(float $timeout, int|float $tokens = 1): Decision
     {
         $timeout = (new Argument('TokenBucket::wait', 1, 'timeout'))->patience($timeout);
-        return (new Waiting($this->question($tokens, new Argument('TokenBucket::wait', 2, 'tokens'))))->within($timeout);
+        return (new Waiting($this->question($tokens, new Argument('TokenBucket::wait', 2, 'tokens'))->refuseWindows('wait()')))->within($timeout);
     }
 
     public function refund(int|float $tokens = 1): void
@@ -132,7 +133,7 @@ class TokenBucket
         $home = $question->home('refund');
         $step = $this->measured($question, $tokens);
         $cost = Overrides::hasOwnPrices($this) ? $step->cost : $question->quota->refund($argument->amount($tokens));
-        $home->giveBack($question->identifier, GiveBack::refund($cost, $step->span));
+        $home->giveBack($question->identifier, GiveBack::refund($cost, $step));
     }
 
     public function reset(): void
@@ -150,7 +151,13 @@ class TokenBucket
             throw $argument->invalid('must be less than 2^60 nanoseconds (36 years)');
         }
         $question = $this->question(1, $argument);
-        $question->home('block');
+        $home = $question->home('block');
+        if ($question->step->windows !== null) {
+            // Until the end of the window in which the time ends.
+            $home->advance($question->identifier, Calendar::of($this)->windows($ticks)->end());
+            $look = $question->step->costing(0)->dry();
+            return $question->changed($look, $home->take($question->identifier, $look));
+        }
         $step = $this->measured($question, 1);
         // A bucket that never holds a token is full at the end of the block.
         return $this->raised($question, new Step(min($step->cost, $step->span), $step->span), $ticks, 'block');
@@ -160,6 +167,7 @@ class TokenBucket
     {
         $question = $this->question($tokens, new Argument('TokenBucket::drain', 1, 'tokens'));
         $question->home('drain');
+        $question->refuseWindows('drain()');
         return $this->raised($question, $this->measured($question, $tokens), 0, 'drain');
     }
 
@@ -240,12 +248,13 @@ class TokenBucket
         $home = $storage instanceof TokenBucketStorage ? Home::of($storage) : null;
         $identifier = $this->identifier();
         $grain = $home->grain ?? Grain::Nanosecond;
+        $calendar = $this instanceof TokenBucket\Quota ? Calendar::of($this) : null;
         try {
-            $quota = Quota::of($this->number('_bucket_capacity'), $this->number('_tokens_per_second'), $grain);
+            $quota = $calendar?->quota($this->_bucket_capacity) ?? Quota::of($this->number('_bucket_capacity'), $this->number('_tokens_per_second'), $grain);
         } catch (BadQuota $bad) {
             throw new ValueError("TokenBucket::\$_$bad->place {$bad->getMessage()}");
         }
-        $step = $quota->step($argument->amount($number));
+        $step = $quota->step($argument->amount($number))->in($calendar?->windows());
         if ($home !== null && Overrides::hasOwnPrices($this) && !$step->exceedsCapacity()) {
             $step = $this->ownStep($number, $grain);
         }
@@ -263,6 +272,7 @@ class TokenBucket
             return $question;
         }
         $grain = $question->home($method, ' with a floor')->grain;
+        $question->refuseWindows("$method() with a floor");
         $all = $number + $floor;
         $step = $question->quota->step($argument->amount(is_float($all) ? min($all, PHP_FLOAT_MAX) : $all));
         $cost = match (true) {
@@ -342,7 +352,7 @@ class TokenBucket
             return $this->ownStep($number, $question->quota->grain);
         }
         $cost = $question->quota->price($amount) ?? throw $argument->invalid('must refill within 2^60 nanoseconds at the bucket\'s rate');
-        return new Step($cost, $question->step->span);
+        return $question->step->costing($cost);
     }
 
     /** Returns the step, with a subclass's own prices also for more than the capacity. */
@@ -373,10 +383,16 @@ class TokenBucket
     /** Takes tokens in any case. */
     private function charged(Question $question, Step $price, string $method, Argument $argument): Decision
     {
-        $question = $question->with($price->within(Quota::MOST));
+        $windows = $price->windows;
+        // The charges of a window stay in the window, so that the next one is whole.
+        $most = $windows === null ? Quota::MOST : max(0, $windows->shortest() - $price->span);
+        $question = $question->with($price->within($most));
         $outcome = $question->take($question->home($method));
-        if (!$outcome->isGranted()) {
-            throw $argument->invalid('must not leave a debt that takes more than 2^60 nanoseconds to repay');
+        // If the clock was set back, nothing can be taken from a window that is over.
+        if (!$outcome->isGranted() && $windows?->at($outcome->now)->areBefore($outcome->emptyAt) !== true) {
+            throw $argument->invalid($windows === null
+                ? 'must not leave a debt that takes more than 2^60 nanoseconds to repay'
+                : 'must not charge a window more tokens than it has microseconds');
         }
         return $question->decision($outcome);
     }

@@ -15,6 +15,7 @@ final class Answer
     /**
      * @param ?int $retryAfter null for never
      * @param int $floor the tokens that the call leaves to others, as ticks
+     * @param ?int $window the length of the bucket's window, or null if it is refilled all the time
      */
     public function __construct(
         public readonly Quota $quota,
@@ -23,22 +24,27 @@ final class Answer
         public readonly ?int $retryAfter,
         public readonly int $resetAfter,
         public readonly int $floor = 0,
+        public readonly ?int $window = null,
     ) {}
 
     public static function of(Quota $quota, Step $step, Outcome $outcome): self
     {
+        // The store has chosen the window.
+        $step = $step->at($outcome->now);
         return new self(
             $quota,
             $step->reason($outcome),
             self::remaining($quota, $step, $outcome),
             $step->retryAfter($outcome),
             $step->resetAfter($outcome),
-            $step->floor()
+            $step->floor(),
+            $step->windows === null ? null : $step->windows->end() - $step->windows->start(),
         );
     }
 
     public static function remaining(Quota $quota, Step $step, Outcome $outcome): int
     {
+        $step = $step->at($outcome->now);
         $debt = $step->debt($outcome);
         return $debt > 0 ? -$quota->owed($debt) : $quota->tokens($step->available($outcome));
     }
@@ -57,7 +63,7 @@ final class Answer
     /** Returns the same answer for a call that was granted. */
     public function granted(): self
     {
-        return new self($this->quota, Outcome::GRANTED, $this->remaining, 0, $this->resetAfter);
+        return new self($this->quota, Outcome::GRANTED, $this->remaining, 0, $this->resetAfter, 0, $this->window);
     }
 
     public function decision(bool $isFallback = false, int|string|null $refusedBy = null): Decision

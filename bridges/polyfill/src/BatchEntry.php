@@ -41,7 +41,7 @@ final class BatchEntry
             $cost = min($cost + $step->cost, Quota::MOST + 1);
             $maxWait = min($maxWait, $step->maxWait);
         }
-        return new Step($cost, $this->steps[$this->firstKey()]->span, $maxWait);
+        return $this->steps[$this->firstKey()]->costing($cost)->within($maxWait);
     }
 
     public function run(bool $isDry): Outcome

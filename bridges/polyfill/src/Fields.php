@@ -48,9 +48,11 @@ final class Fields
         $quota = $answer->quota;
         $remaining = max(0, min($answer->remaining, self::GREATEST));
         // The bucket holds one token when only the refill of the other tokens remains.
-        $reset = $remaining > 0
-            ? $quota->refill($remaining)
-            : max(0, $answer->resetAfter - ($quota->span - $quota->refill(1)));
+        $reset = match (true) {
+            $answer->window !== null => $answer->resetAfter,
+            $remaining > 0 => $quota->refill($remaining),
+            default => max(0, $answer->resetAfter - ($quota->span - $quota->refill(1))),
+        };
         $capacity = $quota->capacity->floor();
         if ($answer->floor > 0) {
             [$capacity, $remaining, $reset] = self::above($answer, $remaining);
@@ -59,7 +61,7 @@ final class Fields
         return new self(
             min($capacity, self::GREATEST),
             $remaining,
-            $quota->wholeSeconds($quota->span),
+            $answer->window === null ? $quota->wholeSeconds($quota->span) : intdiv($answer->window, Quota::SECOND),
             $quota->wholeSeconds($reset),
             $ends ? $quota->wholeSeconds($answer->retryAfter) : null,
             $quota->wholeSeconds($answer->resetAfter),

@@ -77,6 +77,16 @@ final class FileStore implements Store
         return $this->together(fn () => $this->instant()[1]);
     }
 
+    public function wall(): int
+    {
+        return 1000 * $this->clock->wall() - $this->epoch();
+    }
+
+    public function epoch(): int
+    {
+        return $this->together(fn () => $this->instant()[0]->epoch);
+    }
+
     public function permits(): Permits
     {
         return $this->permits ??= new PermitFiles($this);
@@ -155,6 +165,7 @@ final class FileStore implements Store
     private function firstHeader(int $region, int $pages): Header
     {
         $offset = Quota::MOST - $this->clock->monotonic();
-        return new Header(random_bytes(16), $region, $pages, $offset, Quota::MOST, $this->clock->wall(), Quota::MOST, Quota::MOST);
+        $wall = $this->clock->wall();
+        return new Header(random_bytes(16), $region, $pages, $offset, Quota::MOST, $wall, Quota::MOST, Quota::MOST, 1000 * $wall - Quota::MOST);
     }
 }

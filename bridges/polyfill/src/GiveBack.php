@@ -20,18 +20,20 @@ final class GiveBack
         private readonly int $span,
         private readonly int $taken,
         private readonly int $inDebt,
+        public readonly ?Windows $windows = null,
     ) {}
 
-    /** Gives the whole cost back. */
-    public static function refund(int $cost, int $span): self
+    /** Gives the whole cost back, or to the current window of a bucket with windows. */
+    public static function refund(int $cost, Step $step): self
     {
-        return new self($cost, $span, self::VOUCHED, $cost);
+        return new self($cost, $step->span, self::VOUCHED, $cost, $step->windows);
     }
 
     /** Undoes a take that needed all its tokens at once and left the state $taken. */
     public static function take(Step $step, int $taken): self
     {
-        return new self($step->cost, $step->span, $taken, $step->cost);
+        // A take that moved the state to the end of a window was in that window.
+        return new self($step->cost, $step->span, $taken, $step->cost, $step->windows?->at($taken - 1));
     }
 
     /** Undoes a reservation that left the state $taken. */
@@ -43,6 +45,10 @@ final class GiveBack
     /** Returns the state after the change. */
     public function apply(int $emptyAt, int $now): int
     {
+        if ($this->windows !== null) {
+            $windows = $this->taken === self::VOUCHED ? $this->windows->at($now) : $this->windows;
+            return $windows->refunded($emptyAt, $this->cost);
+        }
         $full = max(0, $now - $this->span);
         return min($emptyAt, max($emptyAt - $this->worth($emptyAt, $now), $full));
     }

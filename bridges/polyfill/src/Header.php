@@ -8,9 +8,9 @@ namespace TokenBucket\Polyfill;
 final class Header
 {
     /** The bytes of its two copies in the file. */
-    public const SIZE = 2 * 96;
+    public const SIZE = 2 * 104;
 
-    private const MAGIC = "TBUCKET\x01";
+    private const MAGIC = "TBUCKET\x02";
 
     /**
      * @param string $secret 16 bytes that key the hashes, so that nobody can aim at one page
@@ -21,6 +21,7 @@ final class Header
      * @param int $wall the wall clock at $latest, in microseconds
      * @param int $created the instant at which the file was created
      * @param int $rebuilt the instant at which the pages were written
+     * @param int $epoch the Unix time of the instant 0, by the wall clock when the file was created
      */
     public function __construct(
         public readonly string $secret,
@@ -31,6 +32,7 @@ final class Header
         public readonly int $wall,
         public readonly int $created,
         public readonly int $rebuilt,
+        public readonly int $epoch,
     ) {}
 
     /** Returns the header with other values, by name. */
@@ -42,7 +44,7 @@ final class Header
     public function encode(): string
     {
         return self::MAGIC . $this->secret
-            . pack('J7', $this->region, $this->pages, $this->offset, $this->latest, $this->wall, $this->created, $this->rebuilt);
+            . pack('J8', $this->region, $this->pages, $this->offset, $this->latest, $this->wall, $this->created, $this->rebuilt, $this->epoch);
     }
 
     public static function decode(string $bytes): ?self
@@ -50,6 +52,6 @@ final class Header
         if (!str_starts_with($bytes, self::MAGIC)) {
             return null;
         }
-        return new self(substr($bytes, 8, 16), ...array_values(unpack('J7', $bytes, 24)));
+        return new self(substr($bytes, 8, 16), ...array_values(unpack('J8', $bytes, 24)));
     }
 }

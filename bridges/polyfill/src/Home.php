@@ -81,10 +81,12 @@ final class Home
             // Grants no tokens of a time that the clock does not reach.
             $step = $step->within(min($step->maxWait, $this->store->left()));
         }
-        return $this->store->update($key, static function (?Record $record, int $now) use ($step, $first): array {
-            $outcome = $record === null ? $step->decideFirst($first, $now) : $step->decide($record->emptyAt, $now);
+        return $this->store->update($key, function (?Record $record, int $now) use ($step, $first): array {
+            $instant = $step->windows === null ? $now : $this->store->wall();
+            $step = $step->at($instant);
+            $outcome = $record === null ? $step->decideFirst($first, $instant) : $step->decide($record->emptyAt, $instant);
             if (!$step->isDry && $outcome->emptyAt !== ($record->emptyAt ?? 0)) {
-                $record = new Record($outcome->emptyAt, max($record->span ?? 0, $step->span));
+                $record = new Record($outcome->emptyAt, max($record->span ?? 0, $step->lifetime($now - $instant)));
             }
             return [$record, $outcome];
         });
@@ -97,9 +99,9 @@ final class Home
 
     public function giveBackByKey(string $key, GiveBack $change): void
     {
-        $this->store->update($key, static function (?Record $record, int $now) use ($change): array {
+        $this->store->update($key, function (?Record $record, int $now) use ($change): array {
             if ($record !== null) {
-                $emptyAt = $change->apply($record->emptyAt, $now);
+                $emptyAt = $change->apply($record->emptyAt, $change->windows === null ? $now : $this->store->wall());
                 $record = $emptyAt === $record->emptyAt ? $record : new Record($emptyAt, $record->span);
             }
             return [$record, null];
@@ -118,6 +120,14 @@ final class Home
                 $record = new Record(max($record->emptyAt ?? 0, $now - $age), max($record->span ?? 0, $span));
             }
             return [$record, $look->decide($record->emptyAt, $now)];
+        });
+    }
+
+    /** Moves the state of a window forward to the start of a later one, and never back. */
+    public function advance(string $identifier, int $until): void
+    {
+        $this->store->update($this->key($identifier), function (?Record $record, int $now) use ($until): array {
+            return [new Record(max($record->emptyAt ?? 0, $until), max($record->span ?? 0, $now - $this->store->wall())), null];
         });
     }
 

@@ -7,6 +7,8 @@ namespace TokenBucket\Polyfill;
 /** Keeps records in this object, on a clock that only advance() moves. */
 final class MemoryStore implements Store
 {
+    /** The start of the clock, 2024-01-01T00:00:00Z, as a Unix time. It was a Monday. */
+    private const START = 1_704_067_200 * Quota::SECOND;
     /** The latest instant of the clock: 109 years after its start. */
     private const LATEST = 1 << 62;
 
@@ -36,6 +38,16 @@ final class MemoryStore implements Store
     public function now(): int
     {
         return $this->now;
+    }
+
+    public function wall(): int
+    {
+        return $this->now;
+    }
+
+    public function epoch(): int
+    {
+        return self::START - Quota::MOST;
     }
 
     public function permits(): Permits

@@ -33,6 +33,12 @@ final class Question
         return $this->home ?? throw new \LogicException("TokenBucket::$method()$what needs one of the extension's own storages");
     }
 
+    /** Refuses a call that quotas do not support, because they are not refilled within a window. */
+    public function refuseWindows(string $call): self
+    {
+        return $this->step->windows === null ? $this : throw new \LogicException("TokenBucket\Quota does not support $call");
+    }
+
     /** Returns the same question with another step. */
     public function with(Step $step): self
     {

@@ -73,6 +73,20 @@ final class Quota
         }
     }
 
+    /**
+     * Returns the quota of a number of tokens in each window, of which the shortest has that many
+     * seconds. Each token costs a microsecond, so the state of a window counts its tokens.
+     *
+     * @throws BadQuota if the limit is 0, or more than the microseconds of the shortest window
+     */
+    public static function counting(int $limit, int $shortest): self
+    {
+        if ($limit < 1 || $limit > $shortest * 1_000_000) {
+            throw new BadQuota(BadQuota::CAPACITY, 'must be the microseconds of the window at most');
+        }
+        return new self(Amount::of($limit), Grain::Microsecond, self::MICROSECOND, 1, false);
+    }
+
     private static function tooLong(): BadQuota
     {
         return new BadQuota(BadQuota::CAPACITY, 'must refill within 2^60 nanoseconds at the given rate');

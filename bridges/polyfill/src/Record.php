@@ -9,7 +9,8 @@ final class Record
 {
     /**
      * @param int $emptyAt the instant at which the bucket was, or will be, empty
-     * @param int $span the greatest span of the steps that took from the bucket
+     * @param int $span the ticks from then until the bucket is full: the greatest span of the steps
+     *     that took from it
      */
     public function __construct(public readonly int $emptyAt, public readonly int $span) {}
 

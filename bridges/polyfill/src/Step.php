@@ -10,7 +10,8 @@ namespace TokenBucket\Polyfill;
  * The state of a bucket is the instant at which it was, or will be, empty. Taking tokens moves it
  * forward by their cost: next = max(empty, now - span) + cost, which is granted if next is not
  * after now + maxWait. A negative maxWait is a floor: a grant must leave the tokens of that many
- * ticks in the bucket. crates/gcra/src/step.rs has the proof and a worked example.
+ * ticks in the bucket. A bucket with windows is full at the start of each one, and is not refilled
+ * between. crates/gcra/src/step.rs has the proof and a worked example.
  */
 final class Step
 {
@@ -19,18 +20,37 @@ final class Step
         public readonly int $span,
         public readonly int $maxWait = 0,
         public readonly bool $isDry = false,
+        public readonly ?Windows $windows = null,
     ) {}
 
     /** Returns the same step, which changes nothing. */
     public function dry(): self
     {
-        return new self($this->cost, $this->span, $this->maxWait, true);
+        return new self($this->cost, $this->span, $this->maxWait, true, $this->windows);
     }
 
     /** Returns the same step, which may take tokens that are refilled in time, or has a floor. */
     public function within(int $maxWait): self
     {
-        return new self($this->cost, $this->span, $maxWait, $this->isDry);
+        return new self($this->cost, $this->span, $maxWait, $this->isDry, $this->windows);
+    }
+
+    /** Returns the same step with another cost. */
+    public function costing(int $cost): self
+    {
+        return new self($cost, $this->span, $this->maxWait, $this->isDry, $this->windows);
+    }
+
+    /** Returns the same step on a bucket with these windows. */
+    public function in(?Windows $windows): self
+    {
+        return new self($this->cost, $this->span, $this->maxWait, $this->isDry, $windows);
+    }
+
+    /** Returns the same step in the window of an instant, if the bucket has windows. */
+    public function at(int $now): self
+    {
+        return $this->windows === null ? $this : $this->in($this->windows->at($now));
     }
 
     public function exceedsCapacity(): bool
@@ -42,7 +62,7 @@ final class Step
     public function decide(int $emptyAt, int $now): Outcome
     {
         $next = $this->next($emptyAt, $now);
-        if ($next <= $now + $this->maxWait) {
+        if ($next <= $this->drained($now) + $this->maxWait) {
             return new Outcome(Outcome::GRANTED, $now, $this->isDry ? $emptyAt : $next);
         }
         return new Outcome($this->exceedsCapacity() ? Outcome::EXCEEDS : Outcome::INSUFFICIENT, $now, $emptyAt);
@@ -64,19 +84,29 @@ final class Step
     {
         // A step that costs nothing must not change the state, because the bucket may hold more
         // tokens for a caller with a larger span.
-        return $this->cost === 0 ? $emptyAt : max($emptyAt, $now - $this->span, 0) + $this->cost;
+        return $this->cost === 0 ? $emptyAt : max($emptyAt, $this->drained($now) - $this->span, 0) + $this->cost;
+    }
+
+    /** Returns the instant up to which the bucket has been refilled. */
+    private function drained(int $now): int
+    {
+        return $this->windows === null ? $now : $this->windows->start() + $this->span;
     }
 
     /** Returns the tokens that the bucket holds, as the ticks in which they are refilled. */
     public function available(Outcome $outcome): int
     {
-        return min(max(0, $outcome->now - $outcome->emptyAt), $this->span);
+        return min(max(0, $this->drained($outcome->now) - $outcome->emptyAt), $this->span);
     }
 
     /** Returns the ticks until the debt is repaid, or 0. */
     public function debt(Outcome $outcome): int
     {
-        return max(0, $outcome->emptyAt - $outcome->now);
+        if ($this->windows !== null && $outcome->emptyAt >= $this->windows->end()) {
+            // The state is of a later window, or the whole window is blocked.
+            return 0;
+        }
+        return max(0, $outcome->emptyAt - $this->drained($outcome->now));
     }
 
     /** Returns the ticks until this step would be granted, or null if never. */
@@ -85,8 +115,14 @@ final class Step
         return match ($outcome->reason) {
             Outcome::GRANTED => 0,
             Outcome::EXCEEDS => null,
-            default => max(0, $this->next($outcome->emptyAt, $outcome->now) - $this->maxWait - $outcome->now),
+            default => max(0, $this->drains($this->next($outcome->emptyAt, $outcome->now) - $this->maxWait) - $outcome->now),
         };
+    }
+
+    /** Returns the first instant at which the bucket has been refilled up to an instant. */
+    private function drains(int $instant): int
+    {
+        return $this->windows?->firstFrom($instant - $this->span) ?? $instant;
     }
 
     /** Returns the ticks in which the tokens are refilled that a grant must leave in the bucket. */
@@ -103,9 +139,26 @@ final class Step
         return $isBelow ? Outcome::BELOW_FLOOR : $outcome->reason;
     }
 
-    /** Returns the ticks until the bucket is full. */
+    /** Returns the ticks until the bucket is full, or until its window ends. */
     public function resetAfter(Outcome $outcome): int
     {
-        return max(0, $outcome->emptyAt + $this->span - $outcome->now);
+        $full = $outcome->emptyAt + $this->span;
+        if ($this->windows !== null) {
+            $last = max($outcome->emptyAt, $this->windows->start() + 1);
+            $full = $this->windows->firstFrom($last) ?? $last;
+        }
+        return max(0, $full - $outcome->now);
+    }
+
+    /**
+     * Returns the ticks after the state of a grant until the bucket is certainly full. The wall
+     * clock is $drift ticks behind the clock by which records end.
+     */
+    public function lifetime(int $drift): int
+    {
+        if ($this->windows === null) {
+            return $this->span;
+        }
+        return min($this->windows->end() - $this->windows->start() + $drift, Quota::MOST);
     }
 }

@@ -30,6 +30,15 @@ interface Store
     /** Returns the current instant in ticks, at least Quota::MOST. */
     public function now(): int;
 
+    /**
+     * Returns the wall clock as an instant in ticks: the Unix time minus epoch(). It may be set, and
+     * then differs from now().
+     */
+    public function wall(): int;
+
+    /** Returns the Unix time of the instant 0 in ticks. It never changes. */
+    public function epoch(): int;
+
     /** Returns the permits that are kept beside the records. */
     public function permits(): Permits;
 

@@ -9,9 +9,6 @@
 
 return [
     'without' => [
-        '01_token_bucket/quota' => 'There are no quotas.',
-        '01_token_bucket/quota_calendar' => 'There are no quotas.',
-        '01_token_bucket/quota_error' => 'There are no quotas.',
         '01_token_bucket/reservation_time_limit' => 'PHP code does not run after the time limit, so tokens that were reserved for a wait stay taken.',
         '01_token_bucket/wait_profiler' => 'The test builds a profiler and starts a PHP without this package.',
         '10_concurrency/named_segment' => 'There is no segment.',
@@ -89,6 +86,9 @@ return [
                 '--EXPECT--' => '--EXPECTF--',
                 "Failing->consume\nTokenBucket->consume" => "Failing->consume\nTokenBucket->{closure%S\nTokenBucket\Polyfill\Question->isGrantedInPhp\nTokenBucket\Polyfill\Question->isGranted\nTokenBucket->consume",
             ],
+        ],
+        'PHP names types with null.' => [
+            'quota_error' => ['must be of type DateTimeInterface, string given' => 'must be of type ?DateTimeInterface, string given'],
         ],
         'There are no storages of servers.' => [
             'arguments_error' => [

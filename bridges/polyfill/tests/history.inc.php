@@ -69,11 +69,17 @@ function history(int $seed, int $calls): void
             $made[] = new $class(any($storages), 'bucket ' . ($i % 9), $capacity, $rate);
         });
     }
+    $zones = ['UTC', 'Europe/Berlin', 'America/St_Johns', 'Australia/Lord_Howe', 'Africa/Casablanca'];
+    while (count($made) < 18) {
+        $anchor = new DateTimeImmutable('@' . mt_rand(0, 2_000_000_000));
+        $anchor = any([null, $anchor->setTimezone(new DateTimeZone(any($zones)))]);
+        $made[] = $quotas[] = new TokenBucket\Quota(any($storages), 'bucket ' . mt_rand(0, 12), any([1, 3, 1000, 60_000_000]), any(TokenBucket\Period::cases()), $anchor);
+    }
     foreach ([[3, 0.3, 2.0, 60.0], [1, 1.0, 1.1, 1e6], [2, 1e-9, 7.77, 1e8], [5, 7.5, 1.0, 1.0], [2, 1 / 3, 1e300, 3e8]] as $number => $rules) {
         $lockouts[] = new TokenBucket\Lockout(any($storages), 'lockout ' . $number % 3, ...$rules);
     }
     for ($i = 0; $i < $calls; $i++) {
-        [$bucket, $number, $method] = [any($made), any($tokens), mt_rand(0, 23)];
+        [$bucket, $number, $method] = [any($made), any($tokens), mt_rand(0, 25)];
         $seconds = any([0.0, 1e-9, 0.001, 0.3, 1.0, 7.5, 60.0, 3600.0, 1e6]);
         match ($method) {
             0, 1 => tell('attempt', fn () => $bucket->attempt($number, any([0, 0, 1, 2.5, 5]))),
@@ -97,7 +103,9 @@ function history(int $seed, int $calls): void
             18, 19, 20 => tell('lockout', fn () => any($lockouts)->attempt()),
             21 => tell('lockout peek', fn () => any($lockouts)->peek()),
             22 => tell('succeed', fn () => mt_rand(0, 9) > 0 ? null : any($lockouts)->succeed()),
-            23 => tell('headersOf', fn () => TokenBucket\Decision::headersOf([$bucket->attempt($number), 'a "b"' => any($made)->peek(), any($lockouts)->attempt()])),
+            23 => tell('window', fn () => array_map(fn ($date) => $date->format('c e'), any($quotas)->window(any([null, new DateTime('@' . mt_rand(-1_000_000_000, 2_000_000_000))])))),
+            24 => tell('quota', fn () => any($quotas)->attempt(any([0, 1, 1, 2, 1000]))),
+            25 => tell('headersOf', fn () => TokenBucket\Decision::headersOf([$bucket->attempt($number), 'a "b"' => any($made)->peek(), any($lockouts)->attempt()])),
         };
     }
 }

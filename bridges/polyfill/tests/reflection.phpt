@@ -6,9 +6,7 @@ require __DIR__ . '/child.php';
 
 /** Classes and functions of the stub that this package does not have. */
 const NOT_SERVED = [
-    'TokenBucket\Quota' => 'The polyfill refills buckets all the time, and has no windows of a calendar.',
-    'TokenBucket\Period' => 'Only a Quota has a period.',
-    'TokenBucket\client_address' => 'It has the rules of the guard, which only the extension has.',
+    'TokenBucket\client_address' => 'PHP code cannot read the trusted proxies of a php-fpm pool or of Apache, and would return the address of the proxy.',
     'TokenBucket\Compat' => 'They replace limiters whose records are on Redis and memcached.',
 ];
 
