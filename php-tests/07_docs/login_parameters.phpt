@@ -7,7 +7,7 @@ require __DIR__ . '/../../tools/testkit/php/child.php';
 $folder = temporary_folder();
 preg_match_all('/^```(?:php|html)\n(.*?)^```$/ms', file_get_contents(__DIR__ . '/../../docs/tutorial.md'), $blocks);
 $block = fn (string $text): string => current(array_filter($blocks[1], fn (string $block) => str_contains($block, $text)));
-$limits = $block('function address_limit') . $block('function account_limit');
+$limits = $block('function address_limit') . $block('function account_lockout');
 // On a slow machine, the next of ten attempts a minute could come during the test.
 file_put_contents("$folder/limits.php", "<?php\n" . str_replace('10 / TokenBucket::MINUTE', '10 / TokenBucket::DAY', $limits));
 file_put_contents("$folder/login.php", "<?php\n" . $block('function check_password'));
