@@ -10,7 +10,8 @@ final class Header
     /** The bytes of its two copies in the file. */
     public const SIZE = 2 * 104;
 
-    private const MAGIC = "TBUCKET\x02";
+    /** The first bytes, with the version of the layout. */
+    public const MAGIC = "TBUCKET\x02";
 
     /**
      * @param string $secret 16 bytes that key the hashes, so that nobody can aim at one page

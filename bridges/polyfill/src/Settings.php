@@ -37,10 +37,13 @@ final class Settings
         return self::ini('tokenbucket.namespace') ?? '';
     }
 
-    /** The name of the file. Each application that installs the package has a file of its own. */
+    /**
+     * The name of the file. Each application that installs the package has a file of its own, and
+     * another one for each layout of the file.
+     */
     public static function file(): string
     {
-        return 'buckets-' . substr(hash('sha256', __DIR__), 0, 16);
+        return 'buckets-' . substr(hash('sha256', Header::MAGIC . __DIR__), 0, 16);
     }
 
     /** ini_get() does not know settings that no extension registers. */

@@ -31,8 +31,8 @@ interface Store
     public function now(): int;
 
     /**
-     * Returns the wall clock as an instant in ticks: the Unix time minus epoch(). It may be set, and
-     * then differs from now().
+     * Returns the wall clock as an instant in ticks: the Unix time minus epoch(). If the clock is
+     * set, it differs from now().
      */
     public function wall(): int;
 

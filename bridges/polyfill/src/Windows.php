@@ -45,7 +45,7 @@ final class Windows
         };
     }
 
-    /** Returns the first start from this window on that is not before an instant, if it is known. */
+    /** Returns the first start after this window's that is not before an instant, if known. */
     public function firstFrom(int $instant): ?int
     {
         foreach (array_slice($this->starts, 1) as $start) {
@@ -62,7 +62,7 @@ final class Windows
         return $emptyAt > $this->end();
     }
 
-    /** Returns the state after ticks were given back to this window. Other windows do not change. */
+    /** Returns the state after ticks were given back to this window. Others do not change. */
     public function refunded(int $emptyAt, int $cost): int
     {
         return $this->areBefore($emptyAt) ? $emptyAt : min($emptyAt, max($emptyAt - $cost, $this->start()));
