@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace TokenBucket\Bridge\Symfony;
 
+use Symfony\Component\Config\Definition\Exception\InvalidConfigurationException;
 use Symfony\Component\RateLimiter\LimiterStateInterface;
 use Symfony\Component\RateLimiter\Storage\StorageInterface;
 use TokenBucketStorage;
@@ -28,15 +29,21 @@ final class BucketStorage implements StorageInterface
      * a Redis, or "memcached://host:port,host:port".
      *
      * @param string $namespace separates applications that share the store
+     * @throws InvalidConfigurationException if the DSN is invalid
      */
     public static function fromDsn(#[\SensitiveParameter] string $dsn, string $namespace): self
     {
         $prefix = $namespace === '' ? 'tokenbucket:' : "tokenbucket:$namespace:";
-        return new self(match (true) {
-            $dsn === 'shared-memory' => new TokenBucketStorageSharedMemory($namespace),
-            str_starts_with($dsn, 'memcached://') => new TokenBucketStorageMemcached(substr($dsn, strlen('memcached://')), $prefix),
-            default => new TokenBucketStorageRedis($dsn, $prefix),
-        });
+        try {
+            return new self(match (true) {
+                $dsn === 'shared-memory' => new TokenBucketStorageSharedMemory($namespace),
+                str_starts_with($dsn, 'memcached://') => new TokenBucketStorageMemcached(substr($dsn, strlen('memcached://')), $prefix),
+                default => new TokenBucketStorageRedis($dsn, $prefix),
+            });
+        } catch (\ValueError $e) {
+            // The trace of $e has the DSN, which may contain a password.
+            throw new InvalidConfigurationException("Invalid \"token_bucket.dsn\" in config/packages: {$e->getMessage()}");
+        }
     }
 
     public function save(LimiterStateInterface $limiterState): void

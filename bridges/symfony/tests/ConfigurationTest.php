@@ -204,14 +204,34 @@ final class ConfigurationTest extends TestCase
                 self::assertStringNotContainsString('secret', "$e");
             }
         }
-        // Its value is known later.
-        $this->kernel = new TestKernel(self::LIMITER, ['dsn' => '%env(TOKEN_BUCKET_DSN)%']);
-        self::assertInstanceOf(TestKernel::class, $this->kernel);
     }
 
-    public function testAMissingExtensionIsReportedWhenTheContainerIsBuilt(): void
+    public function testAWrongDsnOfAnEnvironmentVariableIsRefusedWhenTheKernelStarts(): void
     {
-        $code = 'require $argv[1]; (new TokenBucket\\Bridge\\Symfony\\TokenBucketBundle())->build(new Symfony\\Component\\DependencyInjection\\ContainerBuilder());';
+        // The machine that builds the cache does not have the variable.
+        $this->kernel = new TestKernel(self::LIMITER, ['dsn' => '%env(TOKEN_BUCKET_DSN)%']);
+        $this->kernel->shutdown();
+        try {
+            $_ENV['TOKEN_BUCKET_DSN'] = 'redis://user:secret@host:99999';
+            $this->kernel->boot();
+            self::fail('The DSN was accepted');
+        } catch (InvalidConfigurationException $e) {
+            self::assertStringStartsWith('Invalid "token_bucket.dsn" in config/packages: TokenBucketStorage', $e->getMessage());
+            self::assertStringNotContainsString('secret', "$e");
+        } finally {
+            unset($_ENV['TOKEN_BUCKET_DSN']);
+        }
+    }
+
+    public function testAnUnknownOptionIsRefusedWhenTheContainerIsBuilt(): void
+    {
+        $this->expectExceptionMessage('Unrecognized option "dns" under "token_bucket"');
+        new TestKernel(self::LIMITER, ['dns' => 'shared-memory']);
+    }
+
+    public function testAMissingExtensionIsReportedWhenTheKernelStarts(): void
+    {
+        $code = 'require $argv[1]; new TokenBucket\\Bridge\\Symfony\\TokenBucketBundle();';
         exec(escapeshellarg(PHP_BINARY) . ' -n -d display_errors=1 -d include_path=' . escapeshellarg(get_include_path()) . ' -r ' . escapeshellarg($code) . ' -- ' . escapeshellarg(__DIR__ . '/bootstrap.php') . ' 2>&1', $output);
         self::assertStringContainsString('LogicException: TokenBucketBundle in config/bundles.php needs the extension tokenbucket, which this PHP does not load.', implode("\n", $output));
     }

@@ -6,7 +6,6 @@ namespace TokenBucket\Bridge\Symfony\DependencyInjection;
 
 use Symfony\Component\Config\Definition\Builder\TreeBuilder;
 use Symfony\Component\Config\Definition\ConfigurationInterface;
-use Symfony\Component\Config\Definition\Exception\InvalidConfigurationException;
 use Symfony\Component\DependencyInjection\ContainerBuilder;
 use Symfony\Component\DependencyInjection\Extension\Extension;
 use Symfony\Component\DependencyInjection\Reference;
@@ -48,7 +47,7 @@ final class TokenBucketExtension extends Extension implements ConfigurationInter
         if ($config['service'] !== null) {
             $storage->setArguments([new Reference($config['service'])]);
         } else {
-            self::check($config['dsn'], $container);
+            $storage->setPublic(!self::isKnown($config['dsn'], $container));
             $storage->setFactory([BucketStorage::class, 'fromDsn'])->setArguments([
                 $config['dsn'],
                 $config['namespace'] ?? substr(md5($container->getParameter('kernel.project_dir')), 0, 12),
@@ -58,18 +57,14 @@ final class TokenBucketExtension extends Extension implements ConfigurationInter
         $container->setParameter('token_bucket.quotas', $config['quotas']);
     }
 
-    /** Refuses a wrong DSN when the container is built. The value of %env(…)% is not known then. */
-    private static function check(#[\SensitiveParameter] string $dsn, ContainerBuilder $container): void
+    /** Refuses a wrong DSN. Returns false if it has a value of %env(…)%, which is not known yet. */
+    private static function isKnown(#[\SensitiveParameter] string $dsn, ContainerBuilder $container): bool
     {
         $container->resolveEnvPlaceholders($dsn, null, $variables);
         if ($variables !== null && $variables !== []) {
-            return;
+            return false;
         }
-        try {
-            BucketStorage::fromDsn($container->getParameterBag()->resolveValue($dsn), '');
-        } catch (\ValueError $e) {
-            // The trace has the DSN, which may contain a password.
-            throw new InvalidConfigurationException("Invalid \"token_bucket.dsn\" in config/packages: {$e->getMessage()}");
-        }
+        BucketStorage::fromDsn($container->getParameterBag()->resolveValue($dsn), '');
+        return true;
     }
 }
