@@ -7,9 +7,12 @@ namespace TokenBucket\Bridge\Laravel;
 use Illuminate\Cache\RateLimiter as LaravelRateLimiter;
 use Illuminate\Contracts\Config\Repository;
 use Illuminate\Contracts\Foundation\Application;
+use Illuminate\Contracts\Foundation\CachesConfiguration;
 use Illuminate\Routing\Middleware\ThrottleRequests as LaravelThrottleRequests;
 use Illuminate\Routing\Middleware\ThrottleRequestsWithRedis;
 use Illuminate\Support\ServiceProvider;
+use RuntimeException;
+use TokenBucket;
 use TokenBucket\OnFailure;
 use TokenBucketStorage;
 use TokenBucketStorageMemcached;
@@ -34,6 +37,9 @@ final class TokenBucketServiceProvider extends ServiceProvider
         if (!$config->get('tokenbucket')['enabled']) {
             return;
         }
+        if (!class_exists(TokenBucket::class)) {
+            throw new RuntimeException(sprintf('tokenbucket/laravel needs the extension tokenbucket, which %s does not load. TOKENBUCKET_ENABLED=false in .env leaves all limits to Laravel.', php_ini_loaded_file() ?: 'this PHP'));
+        }
         $windows = new Windows($config->get('tokenbucket')['windows'] ?? '', $config->get('app.timezone') ?? 'UTC');
         $buckets = new Buckets(fn () => self::storage($app, $config), fn () => $config->get('tokenbucket')['limits'] ?? [], $windows);
         $limiter = new RateLimiter(fn () => $app->make('cache')->driver($config->get('cache.limiter')), $buckets);
@@ -57,6 +63,23 @@ final class TokenBucketServiceProvider extends ServiceProvider
         if ($this->app->runningInConsole()) {
             $this->publishes([self::CONFIG => $this->app->configPath('tokenbucket.php')], 'tokenbucket');
         }
+        if (!$this->app instanceof CachesConfiguration || !$this->app->configurationIsCached()) {
+            // Other providers may bind a storage until then.
+            $this->app->booted(fn (Application $app) => self::check($app, $app['config']));
+        }
+    }
+
+    /** Reports a wrong setting when the application starts, or when its configuration is cached. */
+    private static function check(Application $app, Repository $config): void
+    {
+        $settings = $config->get('tokenbucket');
+        $unknown = array_key_first(array_diff_key($settings, require self::CONFIG));
+        if ($unknown !== null) {
+            throw new ValueError("The setting tokenbucket.$unknown in config/tokenbucket.php is unknown");
+        }
+        if ($settings['enabled'] && !$app->bound(TokenBucketStorage::class)) {
+            self::storage($app, $config);
+        }
     }
 
     private static function storage(Application $app, Repository $config): TokenBucketStorage
@@ -76,9 +99,19 @@ final class TokenBucketServiceProvider extends ServiceProvider
             return new TokenBucketStorageSharedMemory($prefix);
         }
         $arguments = [$prefix, (float) $settings['timeout'], self::onFailure($settings['on_failure'])];
-        return str_starts_with($dsn, self::MEMCACHED)
-            ? new TokenBucketStorageMemcached(substr($dsn, strlen(self::MEMCACHED)), ...$arguments)
-            : new TokenBucketStorageRedis($dsn, ...$arguments);
+        try {
+            return str_starts_with($dsn, self::MEMCACHED)
+                ? new TokenBucketStorageMemcached(substr($dsn, strlen(self::MEMCACHED)), ...$arguments)
+                : new TokenBucketStorageRedis($dsn, ...$arguments);
+        } catch (ValueError $e) {
+            $setting = match (true) {
+                str_contains($e->getMessage(), '($timeout)') => 'timeout',
+                str_contains($e->getMessage(), '($prefix)') => 'prefix',
+                default => 'storage',
+            };
+            // The trace of $e has the DSN, which may contain a password.
+            throw new ValueError("Invalid setting tokenbucket.$setting in config/tokenbucket.php: {$e->getMessage()}");
+        }
     }
 
     /** @throws ValueError for an unknown policy */
@@ -89,6 +122,6 @@ final class TokenBucketServiceProvider extends ServiceProvider
                 return $case;
             }
         }
-        throw new ValueError("The setting tokenbucket.on_failure must be Local, Allow, Deny or Throw, not \"$policy\"");
+        throw new ValueError("The setting tokenbucket.on_failure in config/tokenbucket.php must be Local, Allow, Deny or Throw, not \"$policy\"");
     }
 }

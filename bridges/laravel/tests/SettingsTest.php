@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace TokenBucket\Bridge\Laravel\Tests;
 
 use Illuminate\Cache\RateLimiter as LaravelRateLimiter;
+use Illuminate\Foundation\Bootstrap\BootProviders;
 use Illuminate\Foundation\Bootstrap\LoadConfiguration;
 use Illuminate\Foundation\Bootstrap\RegisterFacades;
 use Illuminate\Foundation\Bootstrap\RegisterProviders;
@@ -13,6 +14,7 @@ use TokenBucket\OnFailure;
 use ValueError;
 
 require_once dirname(__DIR__, 3) . '/tools/testkit/php/servers.php';
+require_once dirname(__DIR__, 3) . '/tools/testkit/php/examples.php';
 
 final class SettingsTest extends BridgeTestCase
 {
@@ -38,7 +40,7 @@ final class SettingsTest extends BridgeTestCase
             $limiter = $this->application(APPLICATION, ['storage' => 'unix:///nonexistent/redis.sock', 'on_failure' => $policy]);
             $this->assertFalse($limiter->attempt('k', 1, fn () => true, 3600));
         }
-        $this->expectExceptionMessage('The setting tokenbucket.on_failure must be Local, Allow, Deny or Throw, not "none"');
+        $this->expectExceptionMessage('The setting tokenbucket.on_failure in config/tokenbucket.php must be Local, Allow, Deny or Throw, not "none"');
         $this->application(APPLICATION, ['storage' => 'unix:///nonexistent/redis.sock', 'on_failure' => 'none'])->attempt('k', 1, fn () => true, 3600);
     }
 
@@ -63,6 +65,35 @@ final class SettingsTest extends BridgeTestCase
         $files = array_map(escapeshellarg(...), [dirname(__DIR__) . '/src/Windows.php', dirname(__DIR__, 2) . '/polyfill/src/autoload.php']);
         exec(escapeshellarg(PHP_BINARY) . ' -n -d display_errors=1 -r ' . escapeshellarg($code) . ' -- ' . implode(' ', $files) . ' 2>&1', $output);
         $this->assertStringContainsString('LogicException: The setting tokenbucket.windows needs the extension tokenbucket.', implode("\n", $output));
+    }
+
+    public function testWrongSettingsAreReportedWhenTheApplicationStarts(): void
+    {
+        foreach ([
+            'Invalid setting tokenbucket.storage in config/tokenbucket.php: TokenBucketStorageRedis' => ['storage' => 'redis://user:secret@host:99999'],
+            'Invalid setting tokenbucket.storage in config/tokenbucket.php: TokenBucketStorageMemcached' => ['storage' => 'memcached://host:port'],
+            'Invalid setting tokenbucket.timeout in config/tokenbucket.php: ' => ['storage' => 'redis://host', 'timeout' => 'soon'],
+            'The setting tokenbucket.on_failure in config/tokenbucket.php must be ' => ['storage' => 'redis://host', 'on_failure' => 'none'],
+            'The setting tokenbucket.strage in config/tokenbucket.php is unknown' => ['strage' => 'shared-memory'],
+        ] as $message => $settings) {
+            try {
+                $this->application(APPLICATION, $settings, start: true);
+                $this->fail("$message was not reported");
+            } catch (ValueError $e) {
+                $this->assertStringStartsWith($message, $e->getMessage());
+                $this->assertStringNotContainsString('secret', "$e");
+            }
+        }
+        $this->assertInstanceOf(LaravelRateLimiter::class, $this->application(APPLICATION, ['enabled' => false, 'storage' => 'wrong'], start: true));
+    }
+
+    public function testAMissingExtensionIsReportedWhenTheApplicationStarts(): void
+    {
+        $arguments = str_replace(escapeshellarg('extension=' . getenv('TOKENBUCKET')), 'display_errors=1', example_arguments(['mbstring', 'tokenizer', 'ctype', 'dom', 'iconv']));
+        exec(escapeshellarg(PHP_BINARY) . " $arguments " . escapeshellarg(APPLICATION . '/artisan') . ' config:cache 2>&1', $output, $code);
+        $output = preg_replace('/\s+/', ' ', implode(' ', $output));
+        $this->assertNotSame(0, $code);
+        $this->assertStringContainsString('tokenbucket/laravel needs the extension tokenbucket, which this PHP does not load. TOKENBUCKET_ENABLED=false in .env leaves all limits to Laravel.', $output);
     }
 
     public function testApplicationsInTwoFoldersHaveBucketsOfTheirOwn(): void
@@ -108,12 +139,12 @@ final class SettingsTest extends BridgeTestCase
     }
 
     /** Returns the limiter of an application that is not under test, and its cache. */
-    private function application(string $folder, array $settings, array $config = [], mixed &$cache = null): LaravelRateLimiter
+    private function application(string $folder, array $settings, array $config = [], mixed &$cache = null, bool $start = false): LaravelRateLimiter
     {
         $app = require "$folder/bootstrap/app.php";
         $app->bootstrapWith([LoadConfiguration::class, RegisterFacades::class]);
         $app['config']->set($config + ['cache.prefix' => 'example_', 'tokenbucket' => $settings + ['enabled' => true, 'limits' => []]]);
-        $app->bootstrapWith([RegisterProviders::class]);
+        $app->bootstrapWith($start ? [RegisterProviders::class, BootProviders::class] : [RegisterProviders::class]);
         $cache = $app->make('cache')->driver();
         return $app->make(LaravelRateLimiter::class);
     }
