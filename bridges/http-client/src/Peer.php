@@ -18,6 +18,9 @@ final class Peer
      */
     public function __construct(public readonly float $maxWait, private readonly float $maxBlock, private readonly bool $readRemaining)
     {
+        if (!class_exists(TokenBucket::class)) {
+            throw new \LogicException(sprintf('tokenbucket/http-client needs the extension tokenbucket, which %s does not load', php_ini_loaded_file() ?: 'this PHP'));
+        }
         if (!($maxWait >= 0)) {
             throw new \ValueError('$maxWait must be 0 or more');
         }

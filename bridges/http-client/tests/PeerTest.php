@@ -41,6 +41,12 @@ final class PeerTest extends TestCase
         self::assertSame($seconds, $bucket->peek()->retryAfter);
     }
 
+    public function testAMissingExtensionIsReportedBeforeTheFirstRequest(): void
+    {
+        exec(escapeshellarg(PHP_BINARY) . ' -n -d display_errors=1 -r ' . escapeshellarg('require $argv[1]; new TokenBucket\Bridge\HttpClient\Peer(0, 0, false);') . ' -- ' . escapeshellarg(__DIR__ . '/../src/Peer.php') . ' 2>&1', $output);
+        self::assertStringContainsString('LogicException: tokenbucket/http-client needs the extension tokenbucket, which this PHP does not load', implode("\n", $output));
+    }
+
     public function testAFastBucketStopsForASecondIfNoTimeIsStated(): void
     {
         $bucket = self::bucket(1000);

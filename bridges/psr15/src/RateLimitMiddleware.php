@@ -48,6 +48,11 @@ final class RateLimitMiddleware implements MiddlewareInterface
         private readonly ?LoggerInterface $logger = null,
         private readonly ?\Closure $errors = null,
     ) {
+        foreach ($limits as $limit) {
+            if (!$limit instanceof Limit) {
+                throw new \TypeError(self::class . '::__construct(): Argument #3 ($limits) must contain only ' . Limit::class . ' objects');
+            }
+        }
         $this->limits = array_column($limits, null, 'name');
         if (count($this->limits) !== count($limits)) {
             throw new \ValueError('Two limits have the same name');

@@ -183,6 +183,12 @@ final class RateLimitMiddlewareTest extends TestCase
         } catch (ValueError $e) {
             self::assertSame('The name of a limit must contain only printable ASCII characters', $e->getMessage());
         }
+        try {
+            $this->answer([['name' => 'ip', 'tokens' => 1]]);
+            self::fail('an array is no limit');
+        } catch (TypeError $e) {
+            self::assertStringEndsWith('Argument #3 ($limits) must contain only TokenBucket\Bridge\Psr15\Limit objects', $e->getMessage());
+        }
         $this->expectExceptionMessage('Two limits have the same name');
         $this->answer([$this->byAddress('ip', 1, 1), $this->byAddress('ip', 2, 2)]);
     }

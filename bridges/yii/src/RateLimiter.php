@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace TokenBucket\Bridge\Yii;
 
 use Closure;
+use TokenBucket;
 use TokenBucketStorage;
 use TokenBucketStorageSharedMemory;
 use yii\base\InvalidConfigException;
@@ -33,6 +34,16 @@ class RateLimiter extends YiiRateLimiter
      */
     public ?Closure $key = null;
 
+    /** @throws InvalidConfigException if the extension is missing */
+    public function init()
+    {
+        parent::init();
+        if (!class_exists(TokenBucket::class)) {
+            throw new InvalidConfigException(sprintf('%s needs the extension tokenbucket, which %s does not load.', self::class, php_ini_loaded_file() ?: 'this PHP'));
+        }
+        $this->storage ??= new TokenBucketStorageSharedMemory();
+    }
+
     /**
      * @throws TooManyRequestsHttpException if the user's bucket is empty
      * @throws InvalidConfigException if $key is missing
@@ -45,7 +56,6 @@ class RateLimiter extends YiiRateLimiter
         // Users of another class, for example administrators, may have the same ids.
         $key = $this->key === null ? $user::class . ":{$user->getId()}" : ($this->key)($user, $request, $action);
         [$limit, $seconds] = $user->getRateLimit($request, $action);
-        $this->storage ??= new TokenBucketStorageSharedMemory();
         // Numbers from the user's record may be strings.
         [$limit, $seconds] = [0 + $limit, 0 + $seconds];
         $decision = Bucket::take($this->storage, $this->prefix ?? 'yii:' . Bucket::project(), (string) $key, $limit, $seconds);

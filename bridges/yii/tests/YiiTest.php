@@ -168,6 +168,15 @@ final class YiiTest extends TestCase
         $filter->checkRateLimit($user, '192.0.2.1', null, 'save');
     }
 
+    public function testTheFilterReportsAMissingExtensionWhenItIsCreated(): void
+    {
+        exec(escapeshellarg(PHP_BINARY) . ' -n -d display_errors=1 -r ' . escapeshellarg('require $argv[1]; (new TokenBucket\Bridge\Yii\RateLimiter())->init();') . ' -- ' . escapeshellarg(__DIR__ . '/bootstrap.php') . ' 2>&1', $output);
+        $this->assertStringContainsString('InvalidConfigException: TokenBucket\Bridge\Yii\RateLimiter needs the extension tokenbucket, which this PHP does not load.', implode("\n", $output));
+        $filter = new RateLimiter();
+        $filter->init();
+        $this->assertInstanceOf(TokenBucketStorageSharedMemory::class, $filter->storage);
+    }
+
     private function filter(TokenBucketStorage $storage = new TokenBucketStorageMemory()): RateLimiter
     {
         $filter = new RateLimiter();

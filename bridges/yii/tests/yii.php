@@ -48,6 +48,10 @@ namespace yii\filters {
         public $errorMessage = 'Rate limit exceeded.';
         public array $headers = [];
 
+        public function init()
+        {
+        }
+
         public function checkRateLimit($user, $request, $response, $action)
         {
         }

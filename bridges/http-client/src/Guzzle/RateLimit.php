@@ -36,6 +36,7 @@ final class RateLimit
      * @param bool $readRemaining true to lower the bucket to the remaining requests that a reply
      *     states in RateLimit or X-RateLimit-Remaining
      * @throws \ValueError if a number is out of range
+     * @throws \LogicException if the extension is missing
      */
     public function __construct(callable $bucketOf, float $maxWait = 0.0, float $maxBlock = 3600.0, bool $readRemaining = false)
     {

@@ -40,6 +40,7 @@ final class RateLimitedHttpClient implements HttpClientInterface, ResetInterface
      * @param bool $readRemaining true to lower the bucket to the remaining requests that a reply
      *     states in RateLimit or X-RateLimit-Remaining
      * @throws \ValueError if a number is out of range
+     * @throws \LogicException if the extension is missing
      */
     public function __construct(HttpClientInterface $client, callable $bucketOf, float $maxWait = 0.0, float $maxBlock = 3600.0, bool $readRemaining = false)
     {
