@@ -22,14 +22,25 @@ spl_autoload_register(static function (string $class): void {
     }
 });
 
-if (!extension_loaded('tokenbucket')) {
-    $missing = static function (): void {
-        if (current_user_can('activate_plugins')) {
-            echo '<div class="notice notice-error"><p>', esc_html__('Nothing is limited, because the PHP extension tokenbucket is missing.', 'tokenbucket'), '</p></div>';
+(static function (): void {
+    $notice = static function (): void {
+        $names = preg_grep('/^TOKENBUCKET_(?!(STORAGE|TIMEOUT|EXEMPT)$)/', array_keys(get_defined_constants(true)['user'] ?? []));
+        $text = match (true) {
+            !class_exists(\TokenBucket::class) => __('Nothing is limited, because the PHP extension tokenbucket is missing.', 'tokenbucket'),
+            /* translators: names of constants */
+            $names !== [] => sprintf(__('The plugin Token bucket has no setting %s, which wp-config.php defines.', 'tokenbucket'), implode(', ', $names)),
+            default => '',
+        };
+        if ($text !== '' && current_user_can('activate_plugins')) {
+            echo '<div class="notice notice-error"><p>', esc_html($text), '</p></div>';
         }
     };
-    add_action('admin_notices', $missing);
-    add_action('network_admin_notices', $missing);
+    add_action('admin_notices', $notice);
+    add_action('network_admin_notices', $notice);
+})();
+
+// The polyfill has the classes, too.
+if (!class_exists(\TokenBucket::class)) {
     return;
 }
 
@@ -38,7 +49,8 @@ if (!extension_loaded('tokenbucket')) {
         $limits = new Limits(Limits::storage());
     } catch (\ValueError|\TokenBucket\Exception $error) {
         // A wrong setting must not leave the site without limits.
-        wp_die(esc_html('TOKENBUCKET_STORAGE in wp-config.php: ' . $error->getMessage()), 500);
+        $constant = str_contains($error->getMessage(), '($timeout)') ? 'TOKENBUCKET_TIMEOUT' : 'TOKENBUCKET_STORAGE';
+        wp_die(esc_html("$constant in wp-config.php: " . $error->getMessage()), 500);
     }
     $blocks = new Blocks($limits);
     (new Logins($limits))->register();

@@ -168,8 +168,17 @@ final class Limits
          * @param array<string, list<int|float>> $limits tokens and seconds, or parameters of a
          *     TokenBucket\Lockout, by name
          */
-        $this->numbers ??= apply_filters('tokenbucket_limits', self::BUCKETS + self::LOCKOUTS);
+        $this->numbers ??= self::known(apply_filters('tokenbucket_limits', self::BUCKETS + self::LOCKOUTS));
         return $this->numbers[$limit];
+    }
+
+    /** Returns the limits, with the defaults of missing ones. Tells developers of unknown ones. */
+    private static function known(array $limits): array
+    {
+        foreach (array_keys(array_diff_key($limits, self::BUCKETS, self::LOCKOUTS)) as $name) {
+            _doing_it_wrong('tokenbucket_limits', esc_html("There is no limit \"$name\"."), '1.0.0');
+        }
+        return $limits + self::BUCKETS + self::LOCKOUTS;
     }
 
     private function recordOf(string $id, float $seconds): TokenBucket

@@ -45,12 +45,66 @@ final class CommandTest extends SiteTestCase
         self::assertSame([], $this->command(['list'], $shared));
     }
 
+    public function testTheAdministrationPagesNameAMissingExtensionAndUnknownSettings(): void
+    {
+        $code = 'require "$argv[1]/wp-load.php"; wp_set_current_user(1); do_action("admin_notices");';
+        self::assertSame([], $this->wordpress($code));
+        self::assertSame(['<div class="notice notice-error"><p>Nothing is limited, because the PHP extension tokenbucket is missing.</p></div>'], $this->wordpress($code, false));
+        $unknown = 'define("TOKENBUCKET_STORGE", "<i>"); define("TOKENBUCKET_TIMEOUT", 1); ';
+        self::assertSame(['<div class="notice notice-error"><p>The plugin Token bucket has no setting TOKENBUCKET_STORGE, which wp-config.php defines.</p></div>'], $this->wordpress($unknown . $code));
+        $invalid = 'define("TOKENBUCKET_STORAGE", "redis://127.0.0.1"); define("TOKENBUCKET_TIMEOUT", -1); ';
+        self::assertStringContainsString('TOKENBUCKET_TIMEOUT in wp-config.php: ', implode("\n", $this->wordpress($invalid . $code)));
+    }
+
+    public function testAnUnknownLimitIsReportedAndAMissingOneHasItsDefault(): void
+    {
+        self::$site->addUser('filtered');
+        $lines = $this->wordpress(<<<'PHP'
+            require "$argv[1]/wp-load.php";
+            add_action('doing_it_wrong_run', fn ($name, $message) => print "$name: $message\n", 10, 2);
+            add_filter('tokenbucket_limits', fn () => ['lgoin_lockout' => [1, 900, 2, 86_400]], 20);
+            for ($i = 1; $i <= 6; $i++) {
+                echo wp_authenticate('filtered', "wrong $i")->get_error_code(), "\n";
+            }
+            PHP);
+        self::assertSame(['tokenbucket_limits: There is no limit &quot;lgoin_lockout&quot;.', ...array_fill(0, 5, 'incorrect_password'), 'too_many_attempts'], $lines);
+    }
+
+    public function testThePolyfillLimitsOverTheProcessesOfAHostWithoutTheExtension(): void
+    {
+        self::$site->addUser('shared');
+        $code = 'require ' . var_export(dirname(__DIR__, 2) . '/polyfill/src/autoload.php', true) . ';
+            require "$argv[1]/wp-load.php";
+            wp_set_current_user(1);
+            do_action("admin_notices");
+            echo wp_authenticate("shared", "wrong")->get_error_code();';
+        $ini = ['tokenbucket.polyfill_folder' => self::$folder . '/polyfill'];
+        $codes = array_map(fn () => $this->wordpress($code, false, $ini), range(1, 6));
+        self::assertSame([...array_fill(0, 5, ['incorrect_password']), ['too_many_attempts']], $codes);
+    }
+
     /** @return list<string> the printed lines */
     private function command(array $arguments, array $ini): array
     {
         $command = [__DIR__ . '/command.php', self::$site->folder . '/site', ...$arguments];
         $options = example_arguments(Site::EXTENSIONS, $ini + ['display_errors' => '1']);
         exec(escapeshellarg(PHP_BINARY) . " $options " . implode(' ', array_map(escapeshellarg(...), $command)) . ' 2>&1', $lines);
+        return $lines;
+    }
+
+    /**
+     * Runs code that loads WordPress from the folder $argv[1].
+     *
+     * @return list<string> the printed lines
+     */
+    private function wordpress(string $code, bool $hasExtension = true, array $ini = []): array
+    {
+        $options = example_arguments(Site::EXTENSIONS, $ini + ['display_errors' => '1']);
+        if (!$hasExtension) {
+            $options = str_replace(escapeshellarg('extension=' . getenv('TOKENBUCKET')), 'log_errors=0', $options);
+        }
+        $code = '$_SERVER["HTTP_HOST"] = "localhost"; $_SERVER["REMOTE_ADDR"] = "192.0.2.20"; ' . $code;
+        exec(escapeshellarg(PHP_BINARY) . " $options -r " . escapeshellarg($code) . ' -- ' . escapeshellarg(self::$site->folder . '/site') . ' 2>&1', $lines);
         return $lines;
     }
 }
