@@ -6,7 +6,6 @@ namespace TokenBucket\Bridge\Laravel;
 
 use DateTimeImmutable;
 use DateTimeZone;
-use LogicException;
 use TokenBucket\Period;
 use TokenBucket\Quota;
 use TokenBucketStorage;
@@ -27,15 +26,11 @@ final class Windows
      * @param string|array<string> $names of periods: minute, hour, day and week. A string has commas
      * @param string $zone the time zone in which days and weeks begin
      * @throws ValueError for another period
-     * @throws LogicException if the polyfill is loaded instead of the extension
      */
     public function __construct(array|string $names = [], string $zone = 'UTC')
     {
         $periods = [];
         foreach (is_array($names) ? $names : preg_split('/[\s,]+/', $names, flags: PREG_SPLIT_NO_EMPTY) as $name) {
-            if (!class_exists(Quota::class)) {
-                throw new LogicException('The setting tokenbucket.windows needs the extension tokenbucket. The polyfill has no windows of the calendar.');
-            }
             $seconds = self::SECONDS[$name] ?? throw new ValueError("The setting tokenbucket.windows may have minute, hour, day and week, not \"$name\"");
             $periods[$seconds] = constant(Period::class . '::' . ucfirst($name));
         }

@@ -59,14 +59,6 @@ final class SettingsTest extends BridgeTestCase
         }
     }
 
-    public function testThePolyfillHasNoWindows(): void
-    {
-        $code = 'require $argv[1]; require $argv[2]; new TokenBucket\Bridge\Laravel\Windows(""); new TokenBucket\Bridge\Laravel\Windows("day");';
-        $files = array_map(escapeshellarg(...), [dirname(__DIR__) . '/src/Windows.php', dirname(__DIR__, 2) . '/polyfill/src/autoload.php']);
-        exec(escapeshellarg(PHP_BINARY) . ' -n -d display_errors=1 -r ' . escapeshellarg($code) . ' -- ' . implode(' ', $files) . ' 2>&1', $output);
-        $this->assertStringContainsString('LogicException: The setting tokenbucket.windows needs the extension tokenbucket.', implode("\n", $output));
-    }
-
     public function testWrongSettingsAreReportedWhenTheApplicationStarts(): void
     {
         foreach ([

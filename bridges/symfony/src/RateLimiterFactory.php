@@ -109,9 +109,6 @@ namespace TokenBucket\Bridge\Symfony {
         /** Creates the quota of an identifier, whose windows follow the calendar. */
         private function quota(BucketStorage $storage, string $id, int $limit, \DateTimeImmutable $anchor): Quota
         {
-            if (!class_exists(Quota::class)) {
-                throw new \LogicException('Windows of the calendar need the extension tokenbucket. The polyfill has none.');
-            }
             $interval = $this->config['interval'];
             if (!preg_match('/^\s*1\s*(minute|hour|day|week|month|year)s?\s*$/iD', $interval, $unit)) {
                 throw new \LogicException(sprintf('Its interval must be one minute, hour, day, week, month or year, not "%s".', $interval));
