@@ -1,5 +1,5 @@
 --TEST--
-metrics() executes as many instructions for a table with four times as many slots
+metrics() executes hardly more instructions for a table with four times as many slots
 --SKIPIF--
 <?php
 require __DIR__ . '/../../tools/testkit/php/callgrind.php';

@@ -1,5 +1,5 @@
 --TEST--
-reserve() takes the next tokens in order, and cancel() returns what nobody has built on
+reserve() takes the next tokens in order, and cancel() gives back those that no later call relies on
 --FILE--
 <?php
 require __DIR__ . '/../../tools/testkit/php/check.php';

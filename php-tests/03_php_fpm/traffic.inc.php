@@ -20,8 +20,8 @@ final class Traffic
 
     /**
      * Starts $clients processes together, each of which sends $requests requests. Runs $meanwhile
-     * in another process at the same time. Until it ends, the clients send more requests. Returns
-     * the results.
+     * in another process at the same time. Until $meanwhile returns, the clients send more
+     * requests. Returns the results.
      */
     public static function of(int $clients, int $requests, callable $get, ?callable $meanwhile = null): self
     {

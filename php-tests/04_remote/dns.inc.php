@@ -48,7 +48,8 @@ $says = fn () => thrown(fn () => bucket($redis->port, OnFailure::Throw, PATIENCE
 wait_for('the store decides', fn () => $says() === 'nothing thrown');
 echo "answered: decided by the store\n";
 
-// A refused connection makes a worker look the name up again. The server is back before.
+// A refused connection makes a worker look the name up again. The Redis server runs again before
+// the measured calls, so only the lookup can hang.
 $dns->answer();
 usleep(1_100_000);
 $redis->kill();

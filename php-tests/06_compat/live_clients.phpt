@@ -1,5 +1,5 @@
 --TEST--
-MinuteWindow and ClientThrottle take the clients that the limiters of the documents took
+MinuteWindow and ClientThrottle accept the same clients as the limiters that they replace
 --EXTENSIONS--
 memcache
 igbinary

@@ -13,7 +13,7 @@ final class TokenModel
 
     public function __construct(int $tokens, int $span, private int $now, bool $is_fake = false)
     {
-        // Only a fake clock rounds the cost down.
+        // Rounds the cost up with a real clock, and down with a fake clock.
         $this->cost = intdiv($span + ($is_fake ? 0 : $tokens - 1), $tokens);
         $this->held = $this->full = $tokens * $this->cost;
     }

@@ -1,5 +1,5 @@
 --TEST--
-The guard: no spelling of a path or a method leaves the condition of a limit, and others are not counted
+The guard: no spelling of a path or a method evades the condition of a limit, and other requests are not counted
 --SKIPIF--
 <?php require __DIR__ . '/skip_web_servers.inc.php'; ?>
 --FILE--

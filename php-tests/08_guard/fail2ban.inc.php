@@ -22,7 +22,7 @@ function background(string $log, string ...$command): mixed
 }
 
 $folder = $argv[1];
-// Nothing of the host is seen or changed.
+// The mounts below are not visible outside, and hide the host's files from the programs.
 run('mount', '--make-rprivate', '/');
 foreach (['/run', '/var/log', '/etc/fail2ban/jail.d', '/var/lib/fail2ban'] as $path) {
     run('mount', '-t', 'tmpfs', 'tmpfs', $path);
@@ -69,7 +69,8 @@ foreach (["error=$forged", "error=x\n$forged", "syslog=$forged", "throw=x\n$forg
     echo $request('192.0.2.' . ++$client, "$name=" . rawurlencode($value)), ' ';
 }
 echo "for forged lines\n";
-// The guard drops a record if the journal is behind, so the next client comes after the record.
+// The guard drops a log record if the journal is behind. So the next client comes only after the
+// record of this one has arrived.
 $recorded = fn (string $client) => wait_for("the record of $client", fn () => str_contains(run('journalctl', '-o', 'cat'), "guard: blocked $client for"));
 wait_for('the forged lines', fn () => substr_count(run('journalctl', '-o', 'cat'), '198.51.100.66') === 5);
 foreach (['203.0.113.7' => '203.0.113.7', '2001:db8:1:2::3' => '2001:db8:1:2::/64'] as $client => $blocked) {

@@ -24,7 +24,7 @@ function take_permits(TokenBucketStorage $storage): void
     print_values($limit->held());
     $limit->acquire();
     print_values($limit->held());
-    // Control: a permit does not end while a reference is left.
+    // As a control, keeps a reference to a permit: such a permit must not end.
     $copy = $permits[1];
     unset($permits[1]);
     print_values($limit->held());
