@@ -11,7 +11,7 @@ require __DIR__ . '/measure.inc.php';
 const ROUNDS = 200;
 const NUMBERS = [1, 1_000, 100_000, 1_000_000, 10_000_000];
 
-/** More tokens than the calls of this program take. One token is refilled in about 17 minutes. */
+/** The capacity of the buckets: more tokens than the calls of this program take. */
 const MANY = 1e6;
 const SLOWLY = 1e-3;
 

@@ -83,8 +83,8 @@ function statements_of_php(string $dsn): array
     $storage = new TokenBucketStorageSharedMemory;
     $bucket = ['bucket' => granting($storage)];
     [$a, $b, $c] = array_map(fn (string $identifier) => granting($storage, $identifier), ['user', 'team', 'all']);
-    // A random secret of the segment decides how much there is to sort in a list. So the lists have
-    // each order.
+    // A call sorts its buckets in an order that depends on a random secret of the segment. So every
+    // order of the three buckets is measured, and the sum does not depend on the secret.
     $orders = [[$a, $b, $c], [$a, $c, $b], [$b, $a, $c], [$b, $c, $a], [$c, $a, $b], [$c, $b, $a]];
     return [
         'consume(1)' => ['$bucket->consume(1)', $bucket],
@@ -114,8 +114,10 @@ function statements_of_server(string $dsn, Closure $ask): array
     ];
 }
 
-/** Executes each statement in a short and in a long loop, with a mark before, between and after the
-loops. */
+/**
+ * Executes each statement in a short and in a long loop, with a mark before, between and after the
+ * loops.
+ */
 function loop(array $statements, Closure $mark): void
 {
     foreach ($statements as $name => [$statement, $variables]) {
@@ -244,7 +246,7 @@ function control(array $counts): void
     echo "PASS the comparison reports a row that is 6 % lower in the table\n";
 }
 
-/** Prints the counts beside those of the table. Returns whether none has grown too much. */
+/** Prints the counts beside those of instructions.json. Returns whether none has grown too much. */
 function compare(array $counts, array $recorded, bool $only_print): bool
 {
     $grown = grown($counts, $recorded);
@@ -260,7 +262,7 @@ function compare(array $counts, array $recorded, bool $only_print): bool
     return $only_print || $grown === [];
 }
 
-/** Counts, and compares with the table. Returns the status to exit with. */
+/** Counts, and compares with instructions.json. Returns the status to exit with. */
 function check(): int
 {
     $table = json_decode(file_get_contents(TABLE), true, flags: JSON_THROW_ON_ERROR);
@@ -283,7 +285,7 @@ function check(): int
     return 1;
 }
 
-/** Counts, prints, and writes the table. */
+/** Counts, prints, and writes instructions.json. */
 function record(): void
 {
     must(obstacle() === null, (string) obstacle());

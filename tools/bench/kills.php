@@ -130,8 +130,8 @@ final class Workers
 /** @return array<string, mixed> the grants and the calls that ended, sample by sample */
 function kill_workers_of(Limiter $limiter): array
 {
-    // Keeps the kills on time although the workers use every processor. Only root may raise the
-    // priority.
+    // Raises the priority, so that the kills are on time although the workers use every processor.
+    // Without root this fails and changes nothing.
     @pcntl_setpriority(-10);
     // The seed is fixed, so that each run kills the same workers.
     mt_srand(1);

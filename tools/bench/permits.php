@@ -221,7 +221,8 @@ final class Workers
 /** @return array<string, mixed> the number of workers at work, sample by sample */
 function kill_workers_of(Rival $rival): array
 {
-    // Keeps the samples on time. Only root may raise the priority.
+    // Raises the priority, so that the samples are taken on time. Without root this fails and
+    // changes nothing.
     @pcntl_setpriority(-10);
     mt_srand(1);
     $server = RedisServer::start();
@@ -259,7 +260,7 @@ function report_kills(Rival $rival): void
 {
     $figures = kill_workers_of($rival);
     $held = $figures['held'];
-    // The workers have started after a second.
+    // Leaves out the first second, in which the workers start.
     $steady = array_slice($held, intdiv(1_000, SAMPLE_EVERY_MS));
     printf("%-38s %5d %6d %8.1f %8.1f %8d\n", $rival->name, $figures['kills'], max($held), array_sum($steady) / count($steady), array_sum(array_slice($held, -100)) / 100, $figures['free_at_the_end']);
     Record::row($rival->name, $figures + ['workers' => WORKERS, 'limit' => LIMIT]);

@@ -1,7 +1,8 @@
 <?php
 /**
- * Runs stores under load and faults and judges them. Then runs known-bad limiters, which the judge
- * must convict.
+ * Runs stores under load and faults and judges their logs. Then does the same with limiters that
+ * are wrong on purpose, the controls. The judge must convict each control: it must find that the
+ * log breaks a rule.
  *
  * See scripts/prove and docs/explanation/proof.md.
  *
@@ -21,7 +22,7 @@ foreach (glob(__DIR__ . '/subjects/*.inc.php') as $file) {
  * and servers are tried.
  */
 const ROUND = 30.0;
-/** The seconds for each known-bad limiter. */
+/** The seconds for each control. */
 const CONTROL = 8.0;
 
 /**
@@ -67,8 +68,8 @@ function clocks(int ...$error): Subject|string
 }
 
 /**
- * Returns the known-bad limiters: for each, the rule by which the judge must convict it, and the
- * factory of its subject. Most names are classes of controls.inc.php.
+ * Returns the controls: for each, the rule that its log must break, and the factory of its subject.
+ * Most names are classes of controls.inc.php or permit_controls.inc.php.
  *
  * @return array<string, array{int, callable(string): (Subject|string)}> by name
  */
@@ -91,7 +92,8 @@ function controls(): array
         'UncheckedPermits' => [1, $permits],
         'NumberedPermits' => [1, fn (string $class) => can_unshare() ? new PermitControlApartSubject($class) : 'unshare is not permitted'],
         'OnceReadPermits' => [2, $permits],
-        // These clocks differ by more than is allowed. If the clocks did not move, all would hold.
+        // These clocks differ by more than is allowed. If libfaketime did not change the clocks, no
+        // rule would be broken.
         'clocks wrong by up to 500 ms' => [1, fn () => clocks(500_000)],
     ];
 }

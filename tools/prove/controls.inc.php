@@ -1,7 +1,7 @@
 <?php
 /**
- * Defines the controls: known-bad limiters, as applications use them. The judge must convict each
- * of them under the same load and faults.
+ * Defines the controls: limiters that are wrong on purpose, as some applications use them. Under
+ * load and faults, the judge must convict each of them.
  */
 
 /** A connection to a server, with only the commands that the controls need. */
@@ -45,7 +45,7 @@ final class Wire
     }
 }
 
-/** The base of all known-bad limiters. */
+/** The base of the controls that do not extend Extension, the limiter in worker.php. */
 abstract class Control
 {
     protected readonly Wire $wire;
@@ -79,7 +79,8 @@ final class CheckThenIncrement extends Control
         $key = "b$id:" . (int) floor($time);
         $count = (int) $this->wire->ask("get $key");
         if ($count + $cost > $capacity) {
-            // Rules 2 and 3 do not apply to a window, so its denials are excused.
+            // The window ends at fixed instants, unlike a token bucket. So rules 2 and 3 do not
+            // apply, and its denials are logged as excused.
             return [CallLog::EXCUSED, (ceil($time) - $time) * $span];
         }
         if ($this->wire->ask("incr $key $cost") === null) {
@@ -199,7 +200,8 @@ final class LateGiveBack extends WrongCaller
 
     public function take_all(array $entries): array
     {
-        // One batch runs at a time, so that no other batch explains its fault.
+        // One batch runs at a time, so that no give-back of another batch can explain the extra
+        // tokens.
         $this->turn ??= fopen(__FILE__, 'r');
         if (!flock($this->turn, LOCK_EX | LOCK_NB)) {
             return array_fill_keys(array_keys($entries), [CallLog::EXCUSED, 0]);

@@ -1,11 +1,11 @@
 <?php
 /**
- * Defines the controls of concurrency limits: known-bad limiters on Redis, as applications use
- * them. The judge must convict each of them.
+ * Defines the controls of concurrency limits: limiters on Redis that are wrong on purpose, as some
+ * applications use them. The judge must convict each of them.
  */
 require_once __DIR__ . '/controls.inc.php';
 
-/** The base of all known-bad concurrency limits. */
+/** The base of these controls. Most keep each permit in a Redis key of its own, a cell. */
 abstract class PermitControl
 {
     protected readonly Wire $wire;
@@ -27,13 +27,13 @@ abstract class PermitControl
 
     abstract public function release(object $permit): void;
 
-    /** Sets a cell that is free. */
+    /** Sets a cell. Returns false if the cell is not free. */
     protected function set(string $cell, string $value, int $milliseconds = 600_000): bool
     {
         return $this->wire->ask("SET $cell $value NX PX $milliseconds") === '+OK';
     }
 
-    /** Returns the names of a key's cells. A random one is the first. */
+    /** Returns the names of the cells of a limit, in their order from a random cell on. */
     protected static function cells(int $key, int $limit): array
     {
         $first = mt_rand(0, $limit - 1);
@@ -102,8 +102,8 @@ final class UncheckedPermits extends PermitControl
 }
 
 /**
- * Permits that belong to a process id. In another namespace, another process has the same id or
- * none has it.
+ * Permits that belong to a process id. In another process namespace, that id belongs to another
+ * process or to none.
  */
 final class NumberedPermits extends PermitControl
 {
@@ -146,7 +146,7 @@ final class OnceReadPermits extends PermitControl
             if ($this->wire->ask("GET $cell") === null && $this->set($cell, 'held')) {
                 return (object) ['cell' => $cell, 'is_held' => true];
             }
-            // The time of a round trip to another host.
+            // Pauses as long as a round trip to another host takes.
             usleep(100);
         }
         return null;

@@ -134,7 +134,7 @@ final class PermitLoad
         }
     }
 
-    /** Releases a permit that was released. Only known-bad limiters change anything. */
+    /** Releases a permit that was released before. An exact limiter ignores this. */
     private function release_again(object $permit): void
     {
         try {

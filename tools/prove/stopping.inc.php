@@ -55,7 +55,10 @@ final class Stopping
         }
     }
 
-    /** Resumes processes on time, until the campaign closes its end of the socket or dies. */
+    /**
+     * Resumes each process when its suspension is over, until the campaign closes its end of the
+     * socket or dies.
+     */
     private static function let_go_on($control): int
     {
         stream_set_blocking($control, false);

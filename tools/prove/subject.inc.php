@@ -124,7 +124,8 @@ abstract class Subject
             'refunds' => 25,
             'resets' => 2_500,
             'batches' => 12,
-            // One in so many grants is followed by a charge or a settlement, or by a reservation.
+            // One of `charges` grants is followed by a charge or a settlement, and one of
+            // `reserves` other grants by a reservation.
             'charges' => 12,
             'reserves' => 8,
             // The number of workers that cancel some of their reservations, the most reservations

@@ -1,7 +1,7 @@
 //! Tests random text as a DSN.
 //!
-//! The error for an invalid DSN does not repeat the DSN. A valid DSN has a public name. Parsing
-//! that name gives the same name again.
+//! Checks that the error for an invalid DSN does not repeat the DSN. Also checks that the public
+//! name of a valid DSN is itself a DSN, without a password and with the same public name.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,7 +1,8 @@
 //! Tests random settings of the guard with random requests.
 //!
-//! An error is inside the text. A limit is equal to its canonical form. A client cannot change its
-//! address by the header that it sends to a trusted proxy.
+//! Checks that the position in an error is inside the text of the setting, and that a limit equals
+//! its canonical form. Also checks that a client cannot change its address by the header that it
+//! sends to a trusted proxy.
 #![no_main]
 
 use guard::{Client, Limit, Networks, Request};

@@ -1,7 +1,7 @@
 //! Tests random clients and actions of the leaky bucket, and random targets of a ring.
 //!
-//! Two pairs of client and action never have the same member. Two families of sets never share a
-//! key. A naive ring assigns every resource to the same target.
+//! Checks that two pairs of client and action never have the same member, that two families of sets
+//! never share a key, and that a naive ring assigns every resource to the same target.
 #![no_main]
 
 use compat::leaky_bucket::flexihash::Ring;

@@ -1,8 +1,8 @@
 //! Tests random bytes as the record of a throttle.
 //!
-//! A record that is accepted as a bucket has the one valid form and is written back unchanged. Its
-//! decisions equal those of a naive model. No window of a history admits more than the limit
-//! allows.
+//! Checks that a record that is accepted as a bucket has the one valid form and is written back
+//! unchanged. Also checks that decisions equal those of a naive model, and that no window of a
+//! history admits more than the limit allows.
 #![no_main]
 
 use compat::throttle::{SerializedBucket, Throttle};

@@ -1,6 +1,6 @@
 //! Tests random lists of memcached servers, prefixes and identifiers.
 //!
-//! Memcached must accept every key. Every key must be assigned to one of the servers.
+//! Checks that memcached accepts every key, and that every key is assigned to one of the servers.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

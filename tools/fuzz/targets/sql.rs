@@ -1,7 +1,8 @@
 //! Tests random identifiers, table names and numbers from a database.
 //!
-//! Two identifiers never share a row, under any collation of the column. A table name does not
-//! change the rest of a statement. A reply is accepted only for its own call.
+//! Checks that two identifiers never share a row, under any collation of the column, and that a
+//! table name does not change the rest of a statement. Also checks that a reply is accepted only
+//! for its own call.
 #![no_main]
 
 use gcra::Timestamp;

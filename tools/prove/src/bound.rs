@@ -22,8 +22,8 @@
 //!   or return only tokens that no counted call has built on. [`crate::gifts`] bounds the rest.
 //!
 //! W leaves out calls of unknown outcome, and grants that are due before the window or after it.
-//! That only lowers W. A charge itself has no bound. It delays the grants after it, so the rule
-//! convicts a limiter that forgets a charge, by the grants that come too early.
+//! That only lowers W. A charge itself has no bound, but it delays the grants after it. If a
+//! limiter forgets a charge, these grants come too early and break the rule.
 //!
 //! **Why the sweep finds the worst window.** Shrink a window to the first start and the last end of
 //! the grants and charges inside it. That leaves W unchanged and raises neither r·(t2 − t1) nor G.

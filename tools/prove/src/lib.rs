@@ -5,9 +5,11 @@
 //! is a *necessary* condition. Every history of an exact limiter satisfies the rule. This holds for
 //! each possible choice of the instants at which the calls took effect.
 //!
-//! A conviction therefore proves a fault, either of the limiter or of the allowances. An acquittal
-//! is evidence. The evidence is stronger if the intervals are short compared with the refill time
-//! of a token. [`verdict::Verdict`] reports how much the allowances weaken the evidence.
+//! So if a log breaks a rule, the judge convicts the limiter. This proves a fault, either of the
+//! limiter or of the allowances. If a log breaks no rule, the judge acquits the limiter. This is
+//! evidence, not a proof. The evidence is stronger if the intervals are short compared with the
+//! refill time of a token. [`verdict::Verdict`] reports how much the allowances weaken the
+//! evidence.
 //!
 //! - [`bound`]: in every window of time, the tokens granted wholly inside are at most the capacity
 //!   plus the tokens that the rate adds.

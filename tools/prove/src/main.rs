@@ -43,7 +43,7 @@ fn judge() -> anyhow::Result<ExitCode> {
     })
 }
 
-/// Prints the verdict, and its first faults if it is a conviction.
+/// Prints the verdict, and its first faults if a rule was broken.
 fn say(verdict: &impl Display, is_convicted: bool, mut faults: Vec<String>) {
     println!("{verdict}");
     if is_convicted {

@@ -18,9 +18,9 @@
 //! 1. At every instant, the permits that are certainly held are at most the greatest limit.
 //! 2. The call of a denial contains an instant at which as many permits as its limit are possibly
 //!    held.
-//! 3. A call that ran while no permit was taken, released or freed by a death is denied only if as
-//!    many permits as its limit were held. A permit that a death or a release has freed can be
-//!    taken.
+//! 3. If no permit was taken, released or freed by a death during a call, the call is denied only
+//!    if as many permits as its limit were held. So a permit that a death or a release freed before
+//!    the call can be taken.
 //!
 //! A denial that breaks rule 3 is not counted under rule 2. Denials for another reason, which the
 //! limiter states, are only counted. If they are more than a thousandth of the calls, or if few

@@ -5,7 +5,8 @@ require_once __DIR__ . '/../../testkit/php/cluster.php';
 abstract class RedisFleetSubject extends Subject
 {
     protected const DENIAL_CACHE = true;
-    // A loss lasts until a replica is promoted, so it allows more than on a single server.
+    // A loss of state lasts until a replica is promoted. So it allows more tokens than on a single
+    // server, and losses are rarer here.
     public const LOSSES = 0.04;
 
     protected readonly string $folder;
@@ -29,13 +30,14 @@ abstract class RedisFleetSubject extends Subject
 
     protected function allowances(): array
     {
-        // As with a single Redis.
+        // The same as for a single Redis. RedisSubject gives the reasons.
         return ['tick' => 1_000, 'linger' => 500_000_000, 'cached' => 110_000_000];
     }
 
     public function load(): array
     {
-        // A loss lasts for two seconds, and each charge and reservation meanwhile widens it.
+        // A loss of state lasts for about two seconds. Each charge and reservation in that time
+        // raises the tokens that the loss allows, so they are rarer here.
         return ['charges' => 36, 'reserves' => 16] + parent::load();
     }
 
@@ -192,7 +194,10 @@ class RedisClusterSubject extends RedisFleetSubject
         wait_for('the servers agree', fn () => count(array_unique(array_map($owners, $this->nodes), SORT_REGULAR)) === 1, 15);
     }
 
-    /** Starts to move the slot of a bucket to another primary. The ending moves the keys. */
+    /**
+     * Starts to move the slot of a bucket to another primary. Returns a function that moves the
+     * keys and completes the migration.
+     */
     private function migrate(int $roll): callable|false
     {
         $this->complete_migration();
@@ -201,7 +206,7 @@ class RedisClusterSubject extends RedisFleetSubject
         $owns = fn (RedisServer $node) => $node->command('CLUSTER', 'COUNTKEYSINSLOT', $slot) > 0;
         $from = current(array_filter($primaries, $owns));
         if ($from === false) {
-            // No call has created the bucket.
+            // No call has created the bucket yet.
             return false;
         }
         $others = array_values(array_filter($primaries, fn (RedisServer $node) => $node !== $from));
@@ -312,7 +317,7 @@ class RedisSentinelSubject extends RedisFleetSubject
 
     /**
      * Kills the primary and waits until a replica has replaced it. Returns a function that restarts
-     * it. It first believes to be a primary.
+     * the old primary, which acts as a primary until the sentinels make it a replica.
      */
     private function replace(): callable
     {
@@ -341,8 +346,8 @@ class RedisSentinelSubject extends RedisFleetSubject
 }
 
 /**
- * Sentinels that promote a replica while the primary works. Until they make it a replica, workers
- * with a connection still use it. So the bound is doubled.
+ * Sentinels that promote a replica while the old primary works. Until the sentinels make the old
+ * primary a replica, workers that are connected to it still use it. So the bound is doubled.
  */
 class RedisSentinelFailoverSubject extends RedisSentinelSubject
 {

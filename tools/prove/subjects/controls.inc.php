@@ -4,7 +4,8 @@ require_once __DIR__ . '/redis.inc.php';
 require_once __DIR__ . '/shared_memory.inc.php';
 
 /**
- * A known-bad limiter. If the judge does not convict it, the judge's acquittals prove nothing.
+ * A limiter that is wrong on purpose. If the judge does not convict it, the judge's acquittals
+ * prove nothing.
  */
 class ControlSubject extends Subject
 {
@@ -94,8 +95,9 @@ class BlindRetryClusterSubject extends RedisClusterSubject
     use BlindRetryLoad;
 
     /**
-     * The tokens of the buckets last for about ten faults. 8 tokens lasted for about three, and in
-     * one of five runs none of these charged a call twice.
+     * With this capacity, the buckets are empty after about ten faults. With 8 tokens they were
+     * empty after about three, and in one of five runs none of these three made a call charged
+     * twice.
      */
     private const CAPACITY = 24;
 
@@ -111,7 +113,8 @@ class WrongCallerSubject extends SharedMemorySubject
     /** The part of the load by control. The costs are up to the capacity. */
     private const LOADS = [
         'ForgottenDebt' => ['reserves' => 2, 'cancellers' => 0],
-        // One worker holds one reservation, so that no other cancel explains its fault.
+        // One worker holds one reservation at a time, so that no other cancel can explain the extra
+        // tokens.
         'WholeCancel' => ['reserves' => 2, 'cancellers' => 1, 'held' => 1, 'hold' => 100],
         'ForgottenCharge' => ['charges' => 2],
         // The last bucket denies nearly all calls.

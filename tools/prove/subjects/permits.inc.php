@@ -19,12 +19,13 @@ trait LoadOfPermits
             'rare' => 0,
             // The most permits that a worker holds.
             'held' => 2,
-            // The greatest pause after one of so many turns, in microseconds.
+            // The greatest pause in microseconds. A worker pauses after one of `pauses` turns of
+            // its loop.
             'pause' => 2_000,
             'pauses' => 4,
-            // A worker forks at one of so many turns.
+            // A worker forks at one of this many turns, or never if the number is 0.
             'forks' => 0,
-            // The turns of a worker or a request, or -1.
+            // The number of turns after which a worker or a request ends, or -1 for no such number.
             'turns' => -1,
             'lease' => 60.0,
             // True if some permits end with their last reference. On Redis the failure of such an
@@ -140,7 +141,10 @@ final class RedisPermitsSubject extends RedisSubject
 final class DyingPermitsSubject extends PermitsSubject
 {
     public const DIES = true;
-    /** A worker dies at one in so many marked steps, and at more of the rare ones. */
+    /**
+     * A worker dies at one in this many common marked steps, and at a greater share of the rare
+     * ones.
+     */
     private const ONE_IN = 400;
 
     protected function with_fpm(): bool
@@ -150,7 +154,8 @@ final class DyingPermitsSubject extends PermitsSubject
 
     public function load(): array
     {
-        // A child that dies would not be counted. The rare keys claim the cells of others.
+        // Workers do not fork, because a forked child that dies would not be counted. With many
+        // rare keys, callers claim cells that belonged to other keys.
         return ['forks' => 0, 'rare' => 5_000] + parent::load();
     }
 
@@ -212,7 +217,7 @@ final class PermitsBehindNginxSubject extends PermitsSubject
     }
 }
 
-/** A known-bad concurrency limit on Redis. */
+/** A concurrency limit on Redis that is wrong on purpose. */
 class PermitControlSubject extends ControlSubject
 {
     use LoadOfPermits {
@@ -245,7 +250,7 @@ class PermitControlSubject extends ControlSubject
     }
 }
 
-/** The same in two process namespaces. */
+/** Such a limit, whose workers are in different process namespaces. */
 final class PermitControlApartSubject extends PermitControlSubject
 {
     public function command(int $slot): string

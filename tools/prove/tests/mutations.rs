@@ -54,8 +54,8 @@ fn exact_histories_are_acquitted_however_their_calls_overlap() {
 /// Mutates histories with short intervals. Passes each history and the index of a denial in its
 /// second half to `mutate`, which returns false to skip the history.
 ///
-/// Returns the number of mutated histories that each of the three rules convicts, and the number of
-/// all mutated histories.
+/// Returns for each of the three rules the number of mutated histories that break it, and the
+/// number of all mutated histories.
 fn with_a_denial(mutate: impl Fn(&mut Vec<Call>, usize) -> bool) -> [u64; 4] {
     let mut found = [0; 4];
     for seed in 1..=HISTORIES {

@@ -15,15 +15,16 @@
  *   is above the bound exactly if a call is not served capacity / rate after its end, because this
  *   order misses no deadline that another order meets.
  * - **Wrong denials.** A denial of n tokens is wrong if the bucket held n tokens at every instant
- *   of the call, in every possible order of the concurrent calls. The fewest tokens that the bucket
- *   can have held follow when each granted call takes its tokens as late as possible: at the judged
- *   instant while the call runs, and else at its end. A denied call takes nothing. So the tokens
+ *   of the call, in every possible order of the concurrent calls. The bucket can have held the
+ *   fewest tokens if each granted call took its tokens as late as possible: at the judged instant
+ *   if the call runs then, and at its end otherwise. A denied call takes nothing. So the tokens
  *   that a batch takes and gives back explain no denial of another call. A killed call counts as
- *   granted. A denial for another reason than missing tokens is wrong, too. An exact bucket would
- *   have granted the call. So from then on, its tokens count as taken, and one lost token makes one
- *   denial wrong, not every later one. A batch that the kernel suspends between two swaps makes the
- *   more denials wrong, the busier the machine is. So after a wrong denial, the denials that start
- *   before the end of a batch that ran during it, and that another bucket denied, are not counted.
+ *   granted. A denial for another reason than missing tokens is wrong, too. After a wrong denial,
+ *   the denied tokens count as taken, because an exact bucket would have granted them. So one lost
+ *   token makes one denial wrong, not every later one. A batch that another bucket denies holds
+ *   tokens for a moment. If the kernel suspends it then, many calls may be denied because of these
+ *   tokens, and more of them on a busy machine. So after a wrong denial, the denials that start
+ *   before the end of all such batches that have begun by then are not counted.
  * - **No lost tokens.** A bucket that refills no token during the test lacks exactly the granted
  *   tokens, and at most the tokens of the killed calls.
  *
@@ -268,8 +269,8 @@ final class BatchCampaign
     }
 
     /**
-     * Returns the number of denials that no order of the calls explains, counting those that one
-     * suspended batch may have caused once.
+     * Returns the number of denials that no order of the calls explains. If one suspended batch may
+     * have caused several of them, they count as one.
      */
     private static function wrong(array $taken, array $denied, array $undone, int $capacity, int $rate): int
     {

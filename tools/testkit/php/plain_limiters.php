@@ -46,7 +46,7 @@ final class PlainMinuteWindow
 /**
  * Keeps an array of tokens under a lock.
  *
- * The published code tests the lock the wrong way round. $asPublished selects that test.
+ * The published code tests the lock the wrong way round. With $asPublished, so does this class.
  */
 final class PlainClientThrottle
 {
@@ -110,8 +110,9 @@ function plain_rate_limiter(Redis $redis, string $key, int $initNum, int $expire
 }
 
 /**
- * A JSON bucket under WATCH, as published. A decision takes five round trips. A lost EXEC is a
- * denial. One token of a full bucket is never granted.
+ * A JSON bucket under WATCH, as published. A grant takes five round trips. If EXEC fails because
+ * another process has changed the record, the call is denied. One token of a full bucket is never
+ * granted.
  */
 final class WatchingRateLimiter
 {

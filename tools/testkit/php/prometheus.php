@@ -44,8 +44,8 @@ final class Prometheus extends ServerProcess
     }
 
     /**
-     * Returns the result of a query at the instant of the scrape that wait_for_scrape() found. So a
-     * later scrape that times out changes nothing.
+     * Returns the result of a query, evaluated at the instant of the scrape that wait_for_scrape()
+     * found. So a later scrape that times out does not change the result.
      *
      * @return list<array{metric: array<string, string>, value: float}>
      */

@@ -14,11 +14,11 @@ use TokenBucket\Quota;
  */
 function check_race_of_windows(string $name, callable $connect, int $limit): void
 {
-    // Leaves 20 tokens in the window that ends.
     $ends = time() + 3;
     $anchor = new DateTimeImmutable("@$ends");
     $quota = fn (): Quota => new Quota($connect(), "ends at $ends", $limit, Period::Hour, $anchor);
-    // The limit is the same in both windows, so most tokens of the first window are taken before.
+    // The limit is the same in both windows. So all but 20 tokens of the window that ends are taken
+    // before the race.
     $first = $quota();
     $left = min(20, $limit);
     $taken = $first->consume($limit - $left);
@@ -43,7 +43,8 @@ function check_race_of_windows(string $name, callable $connect, int $limit): voi
     });
     $sum = fn (int $place): int => array_sum(array_column($counts, $place));
     if ($taken) {
-        // A slow machine may start the race after the end.
+        // There are fewer grants if a slow machine starts the race only after the end of the
+        // window.
         check($sum(0) <= $left, "$name: {$sum(0)} grants of $left before the end");
     }
     check($sum(1) === $limit, "$name: {$sum(1)} grants of $limit after the end: " . json_encode($counts));

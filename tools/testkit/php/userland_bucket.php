@@ -109,8 +109,8 @@ class ArrayStorage implements TokenBucketStorage
     }
 
     /**
-     * Lets only a change of $elapsed advance the clock, and a microsecond for each reading. All
-     * buckets are full then.
+     * Fills all buckets and stops the clock. From then on, the clock advances only with $elapsed,
+     * and by a microsecond at each reading.
      */
     public function stop_when_full()
     {

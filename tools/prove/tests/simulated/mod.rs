@@ -125,14 +125,14 @@ impl Bucket {
         self.quota.time((self.lack - self.quota.capacity).max(0))
     }
 
-    /// Returns the tokens that the bucket lacks and those that were refilled before, as if it had
-    /// always lacked some.
+    /// Returns the tokens that the bucket lacks plus all tokens that were refilled before, as if
+    /// the bucket had lacked some tokens all the time.
     fn total(&self) -> Tokens {
         self.lack + self.quota.refill(self.now)
     }
 
-    /// Gives back the tokens of a take that are still missing. While the bucket is in debt, this
-    /// leaves the tokens that were taken after it, and at least half of the cost.
+    /// Gives back the tokens of a take that are still missing. While the bucket is in debt, keeps
+    /// as many tokens as were taken after the take, and at least half of the cost.
     fn give_back(&mut self, held: &Held, fault: Option<Fault>) {
         let later = self.total() - held.taken;
         let free = if later == 0 || self.lack <= self.quota.capacity {

@@ -132,11 +132,11 @@ impl Cluster {
     /// Promotes the replica of a primary. Returns when the other primaries know it.
     pub fn fail_over(&self, primary: usize) {
         let replica = &self.nodes[PRIMARIES + primary];
-        // The replica must have copied the primary's data before.
+        // A replica is promoted only after it has copied the primary's data.
         let accepts = || replica.cli(&["CLUSTER", "FAILOVER"]) == "OK";
         let is_primary = || replica.cli(&["ROLE"]).starts_with("master");
-        // It is not repeated soon after it was accepted, because Redis 6 would start again. Redis
-        // gives up after five seconds.
+        // An accepted command is repeated only after six seconds, because Redis 6 would start the
+        // failover anew. Redis gives up a failover after five seconds.
         let promoted = || within(Duration::from_secs(6), is_primary);
         assert!(eventually(|| accepts() && promoted()));
     }

@@ -9,7 +9,8 @@ use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Makes `redis.call` refuse each number but one that always has the digit 1 at its end.
+/// Makes `redis.call` fail for a number, unless its last digit is 1 and it is at most 2^40. Redis
+/// never writes such a number with an exponent.
 const STRICT: &str = r"
     local given = redis
     local redis = setmetatable({ call = function(...)
