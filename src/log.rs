@@ -1,5 +1,5 @@
-//! Messages of the extension outside of exceptions, with its name: in PHP's log, and while PHP
-//! starts.
+//! Messages of the extension that are not exceptions: lines in PHP's log, and warnings while PHP
+//! starts. Each begins with the extension's name.
 
 use stores::printable;
 use zend::system;

@@ -962,7 +962,7 @@ namespace TokenBucket {
          * storage longer.
          *
          * @param float $timeout seconds to wait for a permit, 0 or more; INF for any wait
-         * @return Permit look at its decision: a denial throws no exception
+         * @return Permit check its decision, because a denial throws no exception
          * @throws \ValueError if $timeout is negative or NAN
          * @throws StorageException if the server failed and the policy is OnFailure::Throw
          */

@@ -140,8 +140,8 @@ pub trait Storage: Any + Debug {
     }
 
     /// Takes the tokens of all tickets or of none. `storages[ticket.index]` is the storage of a
-    /// ticket. `self` joins these storages, or all tickets are on one bucket. A storage that
-    /// [`Storage::is_remote`] uses the time `left`.
+    /// ticket. `self` joins these storages, or all tickets are on one bucket. A remote storage
+    /// ([`Storage::is_remote`]) waits within the time `left`.
     ///
     /// # Errors
     /// Fails as [`Storage::take_or_fall_back`] does.
@@ -155,8 +155,8 @@ pub trait Storage: Any + Debug {
     }
 
     /// Runs the step of each ticket on its own, and passes each result to `decided` with the index
-    /// of the ticket. `self` and the storages of all tickets are of one class. A class that
-    /// [`Storage::is_remote`] uses the time `left` for all steps together, if there is one.
+    /// of the ticket. `self` and the storages of all tickets are of one class. Remote storages
+    /// ([`Storage::is_remote`]) wait within the time `left` for all steps together, if it is given.
     ///
     /// # Errors
     /// Fails as [`Storage::take_or_fall_back`] does. Steps without a result were then not decided,

@@ -171,9 +171,9 @@ impl<'k> Calls<'_, 'k> {
         }
     }
 
-    /// Runs one step on each bucket of operations on one remote class: the sum of its steps, dry if
-    /// `is_dry` is true. All buckets are asked at once. Passes each bucket's take to `decided`, in
-    /// order.
+    /// Asks all buckets of these operations at once. The storages are of one remote class. The step
+    /// on a bucket is the sum of its tickets' steps, dry if `is_dry` is true. Passes each bucket's
+    /// take to `decided`, in order.
     fn ask_each(
         &mut self,
         operations: &[Grouped<'_, 'k>],

@@ -89,7 +89,8 @@ impl Element {
         })
     }
 
-    /// `number` is the argument after the array.
+    /// Returns the question to the element's bucket. `number` is the argument after the array: the
+    /// tokens for elements without a number of their own.
     fn question(&self, number: Number) -> Result<Question<'_>, Thrown> {
         let bucket = value::object(&self.bucket).and_then(Object::<Bucket>::of);
         let bucket = bucket.ok_or(Thrown)?;

@@ -284,7 +284,10 @@ function start_holder(ConcurrencyLimit $limit): int
     return $pid;
 }
 
-/** Measures denials of a limit while so many processes hold locks. */
+/**
+ * Measures denials of a limit while $processes processes hold locks. $holders of them hold its
+ * permits.
+ */
 function report_denials(int $holders, int $processes): void
 {
     $storage = new TokenBucketStorageSharedMemory;

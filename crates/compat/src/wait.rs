@@ -19,7 +19,7 @@ impl Wait {
         Self(Some(ticks.max(1)))
     }
 
-    /// Returns the wait after a step of a bucket and its outcome.
+    /// Returns the wait of a request that was decided as a step of a bucket.
     #[must_use]
     pub fn after(step: &Step, outcome: &Outcome) -> Self {
         if outcome.granted() {

@@ -66,8 +66,8 @@ impl Grain {
 /// effective rate is never above the requested rate, and less than 0.1 % below it.
 ///
 /// A double is seldom exactly the rate that is meant. 10.0 / 60.0 is a little less than a sixth. So
-/// a rate that is the nearest double to `group` tokens in a whole number of grains means that
-/// number. That may be less than the exact quotient, but by less than a double's rounding.
+/// if the rate is the double nearest to `group` tokens in a whole number of grains, `unit` is that
+/// number of grains. It may be less than the exact quotient, but by less than a double's rounding.
 ///
 /// `group` is the least power of ten for which `unit` is at least 1000 grains. Up to a million
 /// tokens a second, `group` is 1. Then every token costs exactly `unit`, and a full bucket of n

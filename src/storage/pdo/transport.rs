@@ -36,7 +36,7 @@ fn boot_clock() -> i64 {
 ///
 /// # Errors
 /// Throws `TokenBucket\StorageException` for a failure if the policy throws, or the exception of
-/// PHP code. Other policies raise a warning.
+/// PHP code. Other policies report the failure by `tokenbucket.failure_report`.
 pub fn with<R>(
     object: &Object<PdoStorage>,
     call: impl FnOnce(&Remote<Database<'_>>) -> Result<Answer<R>, Failure>,

@@ -137,7 +137,7 @@ class RedisClusterSubject extends RedisFleetSubject
         return $this->of_role('slave', $roll);
     }
 
-    /** Returns one of the servers with this role, without the seventh. */
+    /** Returns one of the servers with this role, but not the seventh server. */
     private function of_role(string $role, int $roll): RedisServer
     {
         $this->go_on();

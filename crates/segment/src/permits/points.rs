@@ -44,7 +44,7 @@ pub enum Point {
     SlotChosen,
     /// A slot is claimed, but not validated.
     SlotClaimed,
-    /// The claim is the only one of its cell, but does not hold it.
+    /// The claim is the only one for its cell, but the process does not hold the cell yet.
     SlotValidated,
     /// A cell of a dead process was found, but not taken over.
     DeadFound,

@@ -110,7 +110,8 @@ impl DenialCount {
         }
     }
 
-    /// Returns the identifier and its row without denials. `word` was read from `denied`.
+    /// Returns the identifier and its row, with 0 denials. `word` was read from `denied` and holds
+    /// the row.
     fn identified(&self, word: u64) -> Denied {
         let words = self.prefix.iter();
         let mut bytes = words.flat_map(|word| word.load(Relaxed).to_le_bytes());

@@ -37,7 +37,8 @@ pub const STEP: &str = "INSERT INTO :table (identifier, microtime) VALUES (:name
      GREATEST(:drained - :slack, IF(:state = 0, :now - :age, :state + :cost)) / 1e6, \
      IF(:debt = 0, microtime, GREATEST(:state, LEAST(:state + :cost, :now + :debt)) / 1e6))";
 
-/// Runs a step on windows, as [`STEP`] does.
+/// Runs a step on a bucket that becomes full at the start of each window. The reply has the form of
+/// that of [`STEP`].
 pub const COUNT: &str = "INSERT INTO :table (identifier, microtime) VALUES (:name, \
      IF(LAST_INSERT_ID(:absent), :start + :cost, 0) / 1e6) \
      ON DUPLICATE KEY UPDATE microtime = IF(LAST_INSERT_ID(\

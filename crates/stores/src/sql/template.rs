@@ -26,7 +26,8 @@ pub enum Bind {
     Tick,
     /// The greatest debt that a denied call causes.
     Debt,
-    /// The greatest debt that a grant causes. Negative for a floor.
+    /// The longest wait of a grant, which is the greatest debt that the grant may leave. Negative
+    /// for a floor.
     Wait,
     /// The current instant on this host's clock.
     Clock,

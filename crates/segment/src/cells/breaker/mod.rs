@@ -288,8 +288,8 @@ impl Breaker {
 
     /// Resets the counts of a cell that served another store.
     fn forget(&self) {
-        // Relaxed: a caller of the new store may report its first failure before this. Then that
-        // failure is reported twice.
+        // Relaxed: a caller of the new store may report its first failure before this reset. Then
+        // that failure is reported twice.
         let counters = self.counts.iter().chain(&self.warned_at);
         for counter in counters.chain([&self.failed_at, &self.openings]) {
             counter.store(0, Relaxed);

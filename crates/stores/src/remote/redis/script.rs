@@ -184,7 +184,7 @@ fn invoke<'s, K: AsRef<[u8]>, A: AsRef<[Argument<'s>]>>(
     mut done: impl FnMut(usize, Value),
 ) -> Result<(), Cause> {
     // The runs that were not executed yet, because the server did not have the script. One EVAL
-    // teaches the script to the server. Another client may make it forget the script.
+    // gives the script to the server. Another client may make the server forget it again.
     let mut open: Vec<_> = (0..runs.len()).collect();
     for round in first_round.. {
         let command = |(place, &index): (usize, &usize)| {
