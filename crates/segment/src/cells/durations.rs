@@ -8,8 +8,7 @@ use gcra::clock::Ticks;
 use std::array;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// The greatest durations of the buckets in ticks, except those of the last bucket, which has no
-/// limit.
+/// The greatest duration in each bucket of the histogram, in ticks. The last bucket has no limit.
 pub const LIMITS: [Ticks; 14] = [
     50_000,
     100_000,
@@ -103,8 +102,8 @@ impl Histogram {
     }
 
     /// Returns the limit, in ticks, of the bucket that contains the slowest call of the fastest
-    /// `percent` of all calls. So at least this share of the calls took at most so long. Returns
-    /// `None` if there are no calls, or if the bucket has no limit.
+    /// `percent` of all calls. So at least this share of the calls took no longer than the limit.
+    /// Returns `None` if there are no calls, or if the bucket has no limit.
     #[must_use]
     pub fn percentile(&self, percent: u8) -> Option<Ticks> {
         let calls = self.cumulative();

@@ -38,8 +38,8 @@ pub const TAKE: &str = "WITH seen AS (SELECT :state AS k, :fits AS fits FROM :ta
 pub const FIND: &str =
     "SELECT CASE WHEN pg_catalog.to_regclass(:relation) IS NULL THEN 0 ELSE 1 END";
 
-/// Counts the column if its collation is not deterministic. The detour by JSON exists because
-/// releases before 12 have no such collations and no column that tells.
+/// Counts the column if its collation is not deterministic. Releases before 12 have neither such
+/// collations nor a column that marks them. The detour by JSON lets the statement run there, too.
 pub const FOLDS: &str = "SELECT pg_catalog.count(*) FROM pg_catalog.pg_attribute AS a \
      JOIN pg_catalog.pg_collation AS c ON c.oid = a.attcollation \
      WHERE a.attrelid = CAST(:relation AS pg_catalog.regclass) AND a.attname = 'identifier' \
