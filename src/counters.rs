@@ -2,9 +2,10 @@
 //! `phpinfo()`.
 
 use gcra::clock::wall_clock;
+use guard::{Limit, Measure};
 use segment::host::Host;
 use segment::slots::clients::Day;
-use segment::slots::counters::{By, Event, Totals};
+use segment::slots::counters::{By, Event, Rows, Totals};
 use segment::slots::namespaces::{Named, StoreKind};
 
 /// The name of a metric and its label.
@@ -39,7 +40,7 @@ const FALLBACKS: &str = "Calls that a failure policy decided instead of the remo
 
 /// The counters of the segment.
 #[rustfmt::skip]
-pub const SHARED_MEMORY: [Counter; 12] = [
+pub const SHARED_MEMORY: [Counter; 11] = [
     counter("refunds", Event::Refund, ("refunds", None), "Refunds, also of attemptAll()"),
     counter("resets", Event::Reset, ("resets", None), "Buckets that reset() filled"),
     counter("inserted", Event::Inserted, ("slots_inserted", None), "Buckets that took a slot"),
@@ -51,8 +52,10 @@ pub const SHARED_MEMORY: [Counter; 12] = [
     counter("contended", Event::Contended, ("contended", None), "Calls denied after too many conflicts in a row"),
     counter("refused", Event::Refused, ("refused", None), "Calls denied because no slot was free"),
     counter("evicted", Event::Evicted, ("slots_evicted", None), "Buckets forgotten before they were full"),
-    counter("blocked", Event::Blocked, ("guard_blocks", None), "Clients that a limit of the guard blocked for a time"),
 ];
+
+/// The meaning of the blocks, which each row counts.
+pub const BLOCKS: &str = "Clients that a limit of the guard blocked for a time";
 
 /// The counters of remote stores.
 #[rustfmt::skip]
@@ -85,23 +88,45 @@ pub struct Decided {
     pub count: u64,
 }
 
-/// Returns the rows of namespaces, sorted by store and name. A row that several namespaces share is
-/// returned only if it has counted a decision.
-pub fn rows(host: &Host, totals: &Totals) -> Vec<Named> {
+/// Returns the rows of namespaces, sorted by store and name. `held` has the permits of each row. A
+/// row that several namespaces share is returned only if it has counted a decision or has permits.
+pub fn rows(host: &Host, totals: &Totals, held: &Rows<usize>) -> Vec<Named> {
     let mut rows = host.slots().rows();
-    rows.retain(|row| row.name.is_some() || decided(row, totals).iter().any(|it| it.count > 0));
+    let is_used = |row: &Named| {
+        held[row.row] > 0 || decided(row, totals).iter().any(|decided| decided.count > 0)
+    };
+    rows.retain(|row| row.name.is_some() || is_used(row));
     rows.sort_by(|a, b| (a.kind, &a.name).cmp(&(b.kind, &b.name)));
     rows
 }
 
+/// The beginning of the names of rows of the guard. The limit follows.
+pub const LIMIT_ROW: &str = "guard: ";
+/// The same for limits of preflight requests.
+pub const PREFLIGHT_ROW: &str = "guard: preflights: ";
+
+/// Reports whether a row counts decisions of the guard.
+pub fn is_of_guard(named: &Named) -> bool {
+    let name = named.name.as_deref().unwrap_or_default();
+    named.kind == StoreKind::SharedMemory && name.starts_with(b"guard")
+}
+
 /// Returns the different clients that a row of the guard has denied today and yesterday, in UTC.
-/// `None` for other rows.
-pub fn denied_clients(host: &Host, named: &Named) -> Option<[u64; 2]> {
-    let is_of_guard = |name: &Vec<u8>| name.starts_with(b"guard");
+pub fn denied_clients(host: &Host, named: &Named) -> [u64; 2] {
     let today = Day::of(wall_clock());
-    let on = |day| host.slots().denied_clients(named.row, day);
-    (named.kind == StoreKind::SharedMemory && named.name.as_ref().is_some_and(is_of_guard))
-        .then(|| [today, today.before()].map(on))
+    [today, today.before()].map(|day| host.slots().denied_clients(named.row, day))
+}
+
+/// Returns the permits of each identifier of a limit of the guard. `None` if it is a rate, or if
+/// the name of its row does not have the whole limit.
+pub fn permits_limit(named: &Named) -> Option<u16> {
+    let name = str::from_utf8(named.name.as_deref()?).ok()?;
+    let mut rows = [PREFLIGHT_ROW, LIMIT_ROW].iter();
+    let limit = rows.find_map(|row| name.strip_prefix(row))?;
+    match Limit::parse(limit).ok()?.first()?.measure() {
+        Measure::Concurrent(permits) if is_of_guard(named) => Some(*permits),
+        _ => None,
+    }
 }
 
 /// Returns the decisions of a row.

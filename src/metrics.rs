@@ -4,11 +4,11 @@
 //! `_total`, so that readers of the older text format find it, too.
 
 use crate::attached;
-use crate::counters::{self, Counter, PERMITS, REMOTE, SHARED_MEMORY, kind};
+use crate::counters::{self, BLOCKS, Counter, PERMITS, REMOTE, SHARED_MEMORY, kind};
 use gcra::{Timestamp, boot_clock, seconds};
 use segment::host::Host;
-use segment::slots::counters::Totals;
-use segment::slots::namespaces::StoreKind;
+use segment::slots::counters::{Rows, Totals};
+use segment::slots::namespaces::{Named, StoreKind};
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write};
 use stores::remote::breaker::BreakerState;
@@ -28,13 +28,14 @@ pub fn metrics(_call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     if let Some(host) = attached::host() {
         // All counters are read once, so that they agree with each other.
         let totals = host.slots().totals();
+        let held = host.permits().held_by_row();
+        let rows = counters::rows(host, &totals, &held);
         text.segment(host);
-        text.decisions(host, &totals);
-        text.clients(host, &totals);
+        text.decisions(&rows, &totals);
         text.counters(&SHARED_MEMORY, &totals);
         text.evicted(&totals);
-        let held = host.permits().held_of_all_keys();
-        text.gauge("permits_held", "Permits that live processes hold", held);
+        text.guard(host, &rows, &totals);
+        text.permits(&rows, &held);
         text.counters(&PERMITS, &totals);
         text.counters(&REMOTE, &totals);
         text.stores(&stores(host.breakers().states(), boot_clock()));
@@ -118,14 +119,13 @@ impl Text {
         }
     }
 
-    fn decisions(&mut self, host: &Host, totals: &Totals) {
-        let rows = counters::rows(host, totals);
+    fn decisions(&mut self, rows: &[Named], totals: &Totals) {
         if !rows.is_empty() {
             self.family("decisions_total", "counter", "Calls granted or denied");
         }
         for row in rows {
-            let namespace = row.name.as_deref().map_or_else(|| OTHERS.to_owned(), name);
-            for decided in counters::decided(&row, totals) {
+            let namespace = namespace(row);
+            for decided in counters::decided(row, totals) {
                 // Shared memory has no denial cache and no fallback.
                 if row.kind == StoreKind::SharedMemory && decided.by != "store" {
                     continue;
@@ -141,20 +141,53 @@ impl Text {
         }
     }
 
-    fn clients(&mut self, host: &Host, totals: &Totals) {
-        let rows = counters::rows(host, totals).into_iter();
-        let days = rows.filter_map(|row| Some((counters::denied_clients(host, &row)?, row.name?)));
-        let days: Vec<_> = days.collect();
-        if !days.is_empty() {
-            let help = "Different clients that a limit of the guard has denied, estimated";
-            self.family("guard_denied_clients", "gauge", help);
-        }
-        for (counts, row) in days {
-            let namespace = name(&row);
-            for (day, count) in ["today", "yesterday"].into_iter().zip(counts) {
-                let labels = [("namespace", namespace.as_str()), ("day", day)];
-                self.sample("guard_denied_clients", &labels, count);
+    fn guard(&mut self, host: &Host, rows: &[Named], totals: &Totals) {
+        let rows = rows.iter().filter(|row| counters::is_of_guard(row));
+        let clients = rows.clone().flat_map(|row| {
+            let counts = counters::denied_clients(host, row);
+            let of_day = move |(day, count)| (row, Some(("day", day)), count);
+            ["today", "yesterday"].into_iter().zip(counts).map(of_day)
+        });
+        let help = "Different clients that a limit of the guard has denied, estimated";
+        self.by_row("guard_denied_clients", "gauge", help, clients);
+        let blocks = rows.clone().map(|row| (row, None, totals.blocks[row.row]));
+        self.by_row("guard_blocks_total", "counter", BLOCKS, blocks);
+        let limits = rows.filter_map(|row| Some((row, None, counters::permits_limit(row)?)));
+        let help = "Permits of each identifier of a limit of the guard";
+        self.by_row("guard_permits_limit", "gauge", help, limits);
+    }
+
+    fn permits(&mut self, rows: &[Named], held: &Rows<usize>) {
+        let rows = rows.iter().filter(|row| {
+            // A rate of the guard has no permits.
+            let has_permits = !counters::is_of_guard(row) || counters::permits_limit(row).is_some();
+            row.kind == StoreKind::SharedMemory && (has_permits || held[row.row] > 0)
+        });
+        let held = rows.map(|row| (row, None, held[row.row]));
+        self.by_row(
+            "permits_held",
+            "gauge",
+            "Permits that live processes hold",
+            held,
+        );
+    }
+
+    /// Writes a family. Each sample has the label of its row, and perhaps another one. Writes
+    /// nothing without samples.
+    fn by_row<'r>(
+        &mut self,
+        name: &str,
+        kind: &str,
+        help: &str,
+        samples: impl Iterator<Item = (&'r Named, Option<(&'r str, &'r str)>, impl Display)>,
+    ) {
+        for (index, (row, label, value)) in samples.enumerate() {
+            if index == 0 {
+                self.family(name, kind, help);
             }
+            let namespace = namespace(row);
+            let labels = [("namespace", namespace.as_str())].into_iter().chain(label);
+            self.sample(name, &labels.collect::<Vec<_>>(), value);
         }
     }
 
@@ -264,6 +297,11 @@ fn stores(states: Vec<BreakerState>, now: Timestamp) -> Stores {
         store.durations.add(&state.durations);
     }
     stores
+}
+
+/// Returns the name of a row as a label's value.
+fn namespace(row: &Named) -> String {
+    row.name.as_deref().map_or_else(|| OTHERS.to_owned(), name)
 }
 
 /// Returns bytes as a label's value: valid UTF-8 without control characters except line feeds.

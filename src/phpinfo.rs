@@ -1,12 +1,12 @@
 //! `phpinfo()`: the state and the counters of this host in words.
 
 use crate::attached;
-use crate::counters::{self, Counter, PERMITS, REMOTE, SHARED_MEMORY, decided, kind};
+use crate::counters::{self, BLOCKS, Counter, PERMITS, REMOTE, SHARED_MEMORY, decided, kind};
 use ext_php_rs::zend::ModuleEntry;
 use gcra::{Timestamp, boot_clock, seconds};
 use segment::host::Host;
 use segment::memory::Backing;
-use segment::slots::counters::{By, Totals};
+use segment::slots::counters::{By, Rows, Totals};
 use segment::slots::namespaces::{Named, StoreKind};
 use std::fmt::Display;
 use stores::printable;
@@ -28,8 +28,10 @@ pub extern "C" fn phpinfo(_module: *mut ModuleEntry) {
         rows.push(row("Calls granted by shared memory", granted));
         rows.push(row("Calls denied by shared memory", denied));
         rows.extend(SHARED_MEMORY.iter().map(|it| counted(it, &totals)));
-        permits(&mut rows, host, &totals);
-        for named in counters::rows(host, &totals) {
+        rows.push(row(BLOCKS, totals.all_blocks()));
+        let held = host.permits().held_by_row();
+        permits(&mut rows, host, &totals, &held);
+        for named in counters::rows(host, &totals, &held) {
             rows.push(row("Decisions", decisions(&named, &totals)));
         }
         let stores = host.breakers().states();
@@ -77,10 +79,9 @@ fn memory(rows: &mut Vec<Row>, host: &Host) {
     rows.push(row("Slots", text));
 }
 
-fn permits(rows: &mut Vec<Row>, host: &Host, totals: &Totals) {
-    let permits = host.permits();
-    let held = permits.held_of_all_keys();
-    let held = match permits.check() {
+fn permits(rows: &mut Vec<Row>, host: &Host, totals: &Totals, held: &Rows<usize>) {
+    let held: usize = held.values().sum();
+    let held = match host.permits().check() {
         Ok(()) => held.to_string(),
         Err(cause) => format!("{held}; this process cannot hold permits: {cause}"),
     };

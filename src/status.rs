@@ -4,8 +4,8 @@ use crate::attached;
 use crate::counters::{self, PERMITS, REMOTE, SHARED_MEMORY, decided, kind};
 use gcra::{boot_clock, seconds};
 use segment::host::Host;
-use segment::slots::counters::{By, Totals};
-use segment::slots::namespaces::Named;
+use segment::slots::counters::{By, Rows, Totals};
+use segment::slots::namespaces::{Named, StoreKind};
 use zend::{Array, Call, Thrown, Zval, value};
 
 /// The most identifiers that `most_denied` lists.
@@ -23,10 +23,11 @@ fn status_table() -> Result<Array, Thrown> {
     if let Some(host) = attached::host() {
         // All counters are read once, so that they agree with each other.
         let totals = host.slots().totals();
+        let held = host.permits().held_by_row();
         table.insert("shared_memory", shared_memory(host, &totals)?.into_zval())?;
-        table.insert("decisions", decisions(host, &totals)?.into_zval())?;
+        table.insert("decisions", decisions(host, &totals, &held)?.into_zval())?;
         table.insert("most_denied", most_denied(host)?.into_zval())?;
-        table.insert("permits", permits(host, &totals)?.into_zval())?;
+        table.insert("permits", permits(host, &totals, &held)?.into_zval())?;
         table.insert("remote", remote(&totals)?.into_zval())?;
         table.insert("stores", stores(host)?.into_zval())?;
     }
@@ -56,6 +57,7 @@ fn shared_memory(host: &Host, totals: &Totals) -> Result<Array, Thrown> {
     for (name, number) in memory_counters(totals) {
         table.insert(name, count(number))?;
     }
+    table.insert("blocked", count(totals.all_blocks()))?;
     for (name, ticks) in [
         ("evicted_seconds", totals.evicted_ticks),
         ("evicted_seconds_max", totals.evicted_ticks_max),
@@ -74,14 +76,21 @@ fn memory_counters(totals: &Totals) -> impl Iterator<Item = (&'static str, u64)>
 }
 
 /// Returns the decisions of each namespace.
-fn decisions(host: &Host, totals: &Totals) -> Result<Array, Thrown> {
+fn decisions(host: &Host, totals: &Totals, held: &Rows<usize>) -> Result<Array, Thrown> {
     let mut list = Array::new();
-    for named in counters::rows(host, totals) {
+    for named in counters::rows(host, totals, held) {
         let mut row = name_of(&named)?;
         for decided in decided(&named, totals) {
             row.insert(decided.field, count(decided.count))?;
         }
-        if let Some([today, yesterday]) = counters::denied_clients(host, &named) {
+        if named.kind == StoreKind::SharedMemory {
+            row.insert("permits_held", count(held[named.row] as u64))?;
+        }
+        if counters::is_of_guard(&named) {
+            let limit = counters::permits_limit(&named).map(i64::from);
+            row.insert("permits_limit", limit)?;
+            row.insert("blocked", count(totals.blocks[named.row]))?;
+            let [today, yesterday] = counters::denied_clients(host, &named);
             row.insert("clients_denied_today", count(today))?;
             row.insert("clients_denied_yesterday", count(yesterday))?;
         }
@@ -117,9 +126,9 @@ fn most_denied(host: &Host) -> Result<Array, Thrown> {
     Ok(list)
 }
 
-fn permits(host: &Host, totals: &Totals) -> Result<Array, Thrown> {
+fn permits(host: &Host, totals: &Totals, held: &Rows<usize>) -> Result<Array, Thrown> {
     let mut table = Array::new();
-    let held = host.permits().held_of_all_keys();
+    let held: usize = held.values().sum();
     table.insert("held", count(held as u64))?;
     for counter in PERMITS {
         table.insert(counter.field, count(totals.get(counter.event)))?;

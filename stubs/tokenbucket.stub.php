@@ -1183,6 +1183,7 @@ namespace TokenBucket {
      *     decisions: list<array{
      *         store: string, namespace: ?string, granted_by_store: int, denied_by_store: int,
      *         denied_by_denial_cache: int, granted_by_fallback: int, denied_by_fallback: int,
+     *         permits_held?: int, permits_limit?: int|null, blocked?: int,
      *         clients_denied_today?: int, clients_denied_yesterday?: int
      *     }>,
      *     most_denied: list<array{

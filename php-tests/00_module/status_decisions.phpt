@@ -45,6 +45,7 @@ check(array_keys(TokenBucket\status()['decisions'][0]) === [
     'denied_by_denial_cache',
     'granted_by_fallback',
     'denied_by_fallback',
+    'permits_held',
 ], 'the fields');
 ob_start();
 phpinfo(INFO_MODULES);

@@ -19,7 +19,7 @@ echo php_run(<<<PHP
         \$permits = TokenBucket\status()['permits'];
         print_values(\$permits);
         \$text = TokenBucket\metrics();
-        foreach (['held' => 'held', 'denied' => 'denied_total', 'taken_back' => 'taken_back_total', 'foreign' => 'foreign_total'] as \$field => \$metric) {
+        foreach (['held' => 'held{namespace=""}', 'denied' => 'denied_total', 'taken_back' => 'taken_back_total', 'foreign' => 'foreign_total'] as \$field => \$metric) {
             check(str_contains(\$text, "\\ntokenbucket_permits_\$metric \$permits[\$field]\\n"), \$metric);
         }
     };

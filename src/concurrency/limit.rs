@@ -23,11 +23,18 @@ const LEASE: usize = 3;
 pub struct ConcurrencyLimit {
     /// 0 until the constructor has run.
     limit: Cell<u16>,
-    /// The hash of the identifier in two halves, if the permits are in the segment and the hash
-    /// cannot change.
-    hash: Cell<Option<[u64; 2]>>,
+    /// The name of the permits, if they are in the segment and the name cannot change.
+    hashed: Cell<Option<Hashed>>,
     /// The length of a lease on a server.
     lease: Cell<Ticks>,
+}
+
+/// The name of a key in the segment, which keeps no identifiers.
+#[derive(Clone, Copy, Debug)]
+struct Hashed {
+    /// The hash in two halves, because whole it would need the alignment of 16 bytes.
+    halves: [u64; 2],
+    row: Row,
 }
 
 impl State for ConcurrencyLimit {
@@ -71,8 +78,8 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
     }
     this.limit.set(limit);
     this.lease.set(ticks);
-    this.hash
-        .set(hash_in_segment(&storage, value::bytes(&identifier)));
+    this.hashed
+        .set(hashed_in_segment(&storage, value::bytes(&identifier)));
     let mut shown = Zval::new();
     shown.set_long(i64::from(limit));
     this.set_property(STORAGE, storage);
@@ -102,16 +109,17 @@ fn permits_of(storage: &Zval) -> Option<Permits> {
     storage.permits()
 }
 
-/// Returns the value of [`ConcurrencyLimit::hash`].
+/// Returns the value of [`ConcurrencyLimit::hashed`].
 // Each cast keeps 64 bits of the hash on purpose.
 #[allow(clippy::cast_possible_truncation)]
-fn hash_in_segment(storage: &Zval, identifier: &[u8]) -> Option<[u64; 2]> {
+fn hashed_in_segment(storage: &Zval, identifier: &[u8]) -> Option<Hashed> {
     let storage = value::object(storage).and_then(storage::of)?;
     if !storage.is_direct() || !storage.can_be_held() {
         return None;
     }
-    let hash = storage.key(identifier).hash;
-    Some([hash as u64, (hash >> 64) as u64])
+    let Key { hash, row, .. } = storage.key(identifier);
+    let halves = [hash as u64, (hash >> 64) as u64];
+    Some(Hashed { halves, row })
 }
 
 /// Throws the `LogicException` for a storage that keeps no permits.
@@ -164,8 +172,8 @@ pub fn acquire(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let this = call.this::<ConcurrencyLimit>();
     // These objects are made first, because the question may own memory of the process.
     let prepared = Prepared::new(this.limit.get());
-    if let (Some(hash), 0) = (this.hash.get(), timeout) {
-        *result = prepared.settle(at_once(hash, this.limit.get()));
+    if let (Some(hashed), 0) = (this.hashed.get(), timeout) {
+        *result = prepared.settle(at_once(hashed, this.limit.get()));
         return Ok(());
     }
     let (taken, told) = Question::of(this)?.acquire(timeout)?.split();
@@ -180,12 +188,12 @@ pub fn acquire(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
 
 /// Takes a permit in the segment, or counts the refusal. Runs no PHP code.
 #[inline]
-fn at_once([low, high]: [u64; 2], limit: u16) -> Result<Granted, Refusal> {
+fn at_once(hashed: Hashed, limit: u16) -> Result<Granted, Refusal> {
+    let [low, high] = hashed.halves.map(u128::from);
     let key = Key {
-        // The segment keeps only hashes.
         identifier: b"",
-        hash: u128::from(low) | u128::from(high) << 64,
-        row: Row(0),
+        hash: low | high << 64,
+        row: hashed.row,
     };
     let taken = acquire_in_segment(key, limit);
     taken.inspect_err(|refusal| Permits::Segment.count(*refusal))

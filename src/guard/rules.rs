@@ -1,5 +1,6 @@
 //! The limits of the settings with the hashers of their buckets. A text is parsed once.
 
+use crate::counters::{LIMIT_ROW, PREFLIGHT_ROW};
 use crate::{ini, log};
 use gcra::clock::TICKS_PER_SECOND;
 use gcra::{Grain, Key, KeyHasher, Quota, Tokens};
@@ -70,7 +71,7 @@ pub fn networks(store: &SharedMemory, setting: &ini::Parsed<Networks>) -> Option
 /// Returns the rules of the operator. Their buckets do not depend on settings that an application
 /// can change.
 pub fn operators(store: &SharedMemory) -> Option<Rc<Vec<Rule>>> {
-    ini::GUARD.text(|text| known(&RULES, text, || of(store, &ini::GUARD, b"limit", "guard: ")))
+    ini::GUARD.text(|text| known(&RULES, text, || of(store, &ini::GUARD, b"limit", LIMIT_ROW)))
 }
 
 /// Returns the rules of preflight requests, or `None` if the other rules count these requests. No
@@ -82,7 +83,7 @@ pub fn preflights(store: &SharedMemory) -> Option<Rc<Vec<Rule>>> {
             return None;
         }
         let known_as = [b"preflights", text].concat();
-        let make = || of(store, setting, b"preflight", "guard: preflights: ");
+        let make = || of(store, setting, b"preflight", PREFLIGHT_ROW);
         known(&RULES, &known_as, make)
     });
     rules.filter(|rules| !rules.is_empty())

@@ -9,6 +9,7 @@
 //! lines                         64 bytes each: four slots of 16 bytes
 //! denial cache                  64 bytes for 16 lines: one set of three 16-byte entries
 //! clients                       60 cells, one for each namespace
+//! rows of permits               a byte for each slot of the permits
 //! permits                       a counter of processes, and 1/64 of the lines; at least 1,024
 //! diagnostics                   only if the operator enables them
 //! ```
@@ -24,7 +25,7 @@ use crate::cells::breaker::{Breaker, Breakers, CELLS};
 use crate::cells::denial_cache::{DenialCache, EntrySet};
 use crate::cells::resolve;
 use crate::memory::{Layout, Place, Region, Segment, SegmentError, Shareable};
-use crate::permits::{self, Numbers, Permits, Process};
+use crate::permits::{self, Numbers, Permits, Process, RowOfPermit};
 use crate::slots::SharedMemory;
 use crate::slots::clients::Clients;
 use crate::slots::counters::{Counters, SHARDS, Shard};
@@ -36,7 +37,7 @@ use gcra::key::KeyHasher;
 use std::marker::PhantomData;
 
 /// The layout version. Every change of the meaning of a segment's bytes raises this number.
-pub const VERSION: u64 = 9;
+pub const VERSION: u64 = 10;
 /// The number of lines in a page. Segments that differ by a page of lines differ in size.
 const PAGE_OF_LINES: usize = 64;
 /// The greatest number of pages of lines (256 GiB). Line numbers have 32 bits.
@@ -60,6 +61,8 @@ unsafe impl Shareable for resolve::Cell {}
 unsafe impl Shareable for Numbers {}
 // SAFETY: as above.
 unsafe impl Shareable for Clients {}
+// SAFETY: as above.
+unsafe impl Shareable for RowOfPermit {}
 
 /// The settings of a host's shared memory.
 #[derive(Clone, Copy, Debug)]
@@ -103,6 +106,7 @@ struct Places {
     breakers: Place<Breaker>,
     lines: Place<Line>,
     denials: Place<EntrySet>,
+    permit_rows: Place<RowOfPermit>,
     numbers: Place<Numbers>,
     permits: Place<Line>,
     clients: Place<Clients>,
@@ -157,6 +161,7 @@ impl Settings {
             // Use one set for sixteen lines, within a lower and an upper limit.
             denials: layout.place((self.lines / 16).clamp(16, 1 << 20)),
             clients: layout.place(namespaces::CELLS),
+            permit_rows: layout.place(permits::slots(self.lines)),
             numbers: layout.place(1),
             permits: layout.place(permits::lines(self.lines)),
             diagnostics: layout.place(usize::from(self.diagnostics)),
@@ -174,6 +179,7 @@ pub struct Host<V: Variant = Production> {
     /// The breakers of stores that have no cell in the segment.
     own_breakers: Box<[Breaker]>,
     denials: Region<EntrySet>,
+    permit_rows: Region<RowOfPermit>,
     numbers: Region<Numbers>,
     permits: Region<Line>,
     /// This process as an owner of permits.
@@ -219,6 +225,7 @@ impl<V: Variant> Host<V> {
             breakers: segment.region(&places.breakers),
             own_breakers: (0..CELLS).map(|_| Breaker::default()).collect(),
             denials: segment.region(&places.denials),
+            permit_rows: segment.region(&places.permit_rows),
             numbers: segment.region(&places.numbers),
             permits: segment.region(&places.permits),
             process: Process::default(),
@@ -273,6 +280,7 @@ impl<V: Variant> Host<V> {
     pub fn permits_in<W>(&self) -> Permits<'_, W> {
         Permits {
             lines: &self.permits,
+            rows: &self.permit_rows,
             numbers: &self.numbers[0],
             process: &self.process,
             segment: &self.segment,

@@ -18,7 +18,7 @@ pub mod word;
 
 pub use process::{Numbers, Unavailable};
 pub use protocol::{Acquired, Permit};
-pub use region::{MAX_LIMIT, Permits};
+pub use region::{MAX_LIMIT, Permits, RowOfPermit};
 
 pub(crate) use process::Process;
-pub(crate) use region::lines;
+pub(crate) use region::{lines, slots};

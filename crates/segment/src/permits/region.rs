@@ -4,14 +4,15 @@ use super::process::{Numbers, Process, Unavailable};
 use super::protocol::{self, Acquired, Cells, GROUP, Group, Permit, Production, Variant};
 use super::word::{self, Owner};
 use crate::memory::{Region, Segment};
-use crate::slots::counters::{Counters, Event};
+use crate::slots::counters::{Counters, Event, Rows};
 use crate::slots::protocol::AtomicWord;
 use crate::slots::table::{Line, SLOTS_PER_LINE};
 use crate::slots::word::{Fingerprint, Word};
-use gcra::key::Key;
+use gcra::key::{Key, Row};
 use portable_atomic::AtomicU128;
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
+use std::sync::atomic::AtomicU8;
 use std::sync::atomic::Ordering::{self, Relaxed};
 
 /// The greatest limit of a key.
@@ -31,10 +32,21 @@ pub(crate) const fn lines(of_buckets: usize) -> usize {
     }
 }
 
+/// The number of a row in the lowest bits of any byte.
+#[derive(Debug)]
+pub struct RowOfPermit(AtomicU8);
+
+/// Returns the number of slots for permits in a segment with this many lines of buckets.
+pub(crate) const fn slots(of_buckets: usize) -> usize {
+    lines(of_buckets) * SLOTS_PER_LINE
+}
+
 /// The permits of a host. `V` is the variant of the protocol: [`Production`], except in tests.
 #[derive(Debug)]
 pub struct Permits<'h, V = Production> {
     pub(crate) lines: &'h Region<Line>,
+    /// The row of the permit in each slot of `lines`, for reports. No decision depends on it.
+    pub(crate) rows: &'h Region<RowOfPermit>,
     pub(crate) numbers: &'h Numbers,
     pub(crate) process: &'h Process,
     pub(crate) segment: &'h Segment,
@@ -50,7 +62,8 @@ impl<V: Variant> Permits<'_, V> {
     /// Returns the reason if this process cannot hold permits.
     #[inline]
     pub fn acquire(&self, key: Key<'_>, limit: u16) -> Result<Acquired, Unavailable> {
-        Ok(protocol::acquire(&self.entered(key)?, cut(limit)))
+        let acquired = protocol::acquire(&self.entered(key)?, cut(limit));
+        Ok(self.noted(acquired, key.row))
     }
 
     /// Takes a permit if one pass over the words sees a free one. Does not ask the kernel, so the
@@ -59,7 +72,22 @@ impl<V: Variant> Permits<'_, V> {
     /// # Errors
     /// Returns the reason if this process cannot hold permits.
     pub fn try_words(&self, key: Key<'_>, limit: u16) -> Result<Option<Acquired>, Unavailable> {
-        Ok(protocol::try_words(&self.entered(key)?, cut(limit)))
+        let acquired = protocol::try_words(&self.entered(key)?, cut(limit));
+        Ok(acquired.map(|acquired| self.noted(acquired, key.row)))
+    }
+
+    /// Writes down the row of a permit that was acquired. Until then, a report counts the permit in
+    /// the row of the one before it in this slot.
+    #[inline]
+    // There are fewer than 256 rows.
+    #[allow(clippy::cast_possible_truncation)]
+    fn noted(&self, acquired: Acquired, row: Row) -> Acquired {
+        if let Acquired::Granted { permit, .. } = acquired
+            && let Some(RowOfPermit(noted)) = self.rows.get(permit.place)
+        {
+            noted.store(row.0 as u8, Relaxed);
+        }
+        acquired
     }
 
     /// Gives a permit back. Returns `false` if this process does not hold it any more, and counts
@@ -106,15 +134,12 @@ impl<V: Variant> Permits<'_, V> {
         protocol::held(&self.of(key, self.owner()), cut(limit))
     }
 
-    /// Returns the number of permits of all keys that live processes hold. Reads the pages that
-    /// were ever written.
+    /// Returns the number of permits of all keys that live processes hold, by the rows of the keys.
+    /// Reads the pages that were ever written.
     #[must_use]
-    pub fn held_of_all_keys(&self) -> usize {
+    pub fn held_by_row(&self) -> Rows<usize> {
         let mut alive = BTreeMap::new();
-        let written = self.segment.written(self.lines).flatten();
-        let words = written.flat_map(|line| &self.lines[line].0);
-        let words = words.map(|slot| Word::from(slot.load(Relaxed)));
-        let mut is_held = |&word: &Word| {
+        let mut is_held = |word: Word| {
             let owner = word::owner(word);
             !word::is_claimed(word)
                 && !word::is_free(word)
@@ -122,7 +147,22 @@ impl<V: Variant> Permits<'_, V> {
                     .entry(owner)
                     .or_insert_with(|| self.owner() == owner || self.is_alive(owner))
         };
-        words.filter(|word| is_held(word)).count()
+        let mut held = Rows::default();
+        for line in self.segment.written(self.lines).flatten() {
+            for (index, slot) in self.lines[line].0.iter().enumerate() {
+                if is_held(Word::from(slot.load(Relaxed))) {
+                    let RowOfPermit(noted) = &self.rows[line * SLOTS_PER_LINE + index];
+                    held[Row(noted.load(Relaxed).into())] += 1;
+                }
+            }
+        }
+        held
+    }
+
+    /// Returns the number of permits of all keys that live processes hold.
+    #[must_use]
+    pub fn held_of_all_keys(&self) -> usize {
+        self.held_by_row().values().sum()
     }
 
     /// Checks that this process can hold permits. Draws and locks its number if necessary.

@@ -31,7 +31,6 @@ pub fn block<S: Slots>(slots: &S, step: &Step, pause: Ticks) -> Option<Outcome> 
         let empty_at = word.empty_at().max(end);
         let blocked = word.moved(empty_at, Lifetime::covering(step.lifetime()));
         if replace(slots, (index, word), blocked.blocked()) {
-            count(slots, Event::Blocked);
             return Some(Outcome::denied(Denial::Insufficient, empty_at, now));
         }
         count(slots, Event::Conflict);

@@ -19,7 +19,7 @@ use rustix::process::{Pid, getpid};
 use rustix::thread::gettid;
 use std::array;
 use std::cell::Cell;
-use std::ops::Index;
+use std::ops::{Index, IndexMut};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// The number of shards.
@@ -78,11 +78,9 @@ pub enum Event {
     PermitTakenBack,
     /// A release found that the process did not hold the permit any more.
     PermitForeign,
-    /// A bucket was blocked for a time.
-    Blocked,
 }
 
-const EVENTS: usize = Event::Blocked as usize + 1;
+const EVENTS: usize = Event::PermitForeign as usize + 1;
 
 /// The part of the host or the store that decided a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,11 +123,26 @@ impl<T> Index<Row> for Rows<T> {
     }
 }
 
+impl<T> IndexMut<Row> for Rows<T> {
+    fn index_mut(&mut self, row: Row) -> &mut T {
+        &mut self.0[row.0 as usize % ROWS]
+    }
+}
+
+impl<T> Rows<T> {
+    /// Returns the values of all rows.
+    pub fn values(&self) -> impl Iterator<Item = &T> {
+        self.0.iter()
+    }
+}
+
 /// The counters of one shard. The alignment keeps other data off its cache lines.
 #[repr(C, align(128))]
 #[derive(Debug, Default)]
 pub struct Shard {
     decisions: Rows<DecisionCounters>,
+    /// The buckets that were blocked for a time.
+    blocks: Rows<AtomicU64>,
     events: [AtomicU64; EVENTS],
     evicted_ticks: AtomicU64,
     evicted_ticks_max: AtomicU64,
@@ -149,6 +162,11 @@ impl Shard {
     pub fn count(&self, event: Event) {
         // Relaxed, because no other access depends on a count.
         self.events[event as usize].fetch_add(1, Relaxed);
+    }
+
+    /// Counts a block of a bucket whose key has this row.
+    pub fn count_block(&self, row: Row) {
+        self.blocks[row].fetch_add(1, Relaxed);
     }
 
     /// Counts a decision on a bucket whose key has this row.
@@ -196,6 +214,8 @@ impl Shard {
 pub struct Totals {
     events: [u64; EVENTS],
     decisions: Rows<Decisions<u64>>,
+    /// The buckets of each row that were blocked for a time.
+    pub blocks: Rows<u64>,
     /// The ticks that all evicted buckets lacked together.
     pub evicted_ticks: u64,
     /// The most ticks that one evicted bucket lacked.
@@ -218,6 +238,9 @@ impl Totals {
                     *sum = sum.wrapping_add(counter.load(Relaxed));
                 }
             }
+            for (sum, blocks) in totals.blocks.0.iter_mut().zip(&shard.blocks.0) {
+                *sum = sum.wrapping_add(blocks.load(Relaxed));
+            }
             totals.evicted_ticks = totals
                 .evicted_ticks
                 .wrapping_add(shard.evicted_ticks.load(Relaxed));
@@ -232,6 +255,14 @@ impl Totals {
     #[must_use]
     pub const fn get(&self, event: Event) -> u64 {
         self.events[event as usize]
+    }
+
+    /// Returns how many buckets were blocked, over all rows.
+    #[must_use]
+    pub fn all_blocks(&self) -> u64 {
+        self.blocks
+            .values()
+            .fold(0, |sum, it| sum.wrapping_add(*it))
     }
 
     /// Returns how many calls on buckets of a row were decided: the grants and the denials.

@@ -176,10 +176,15 @@ impl<V: Variant> SharedMemory<V> {
     }
 
     /// Blocks the bucket for `pause` if it denies the step for lack of tokens and is not blocked.
-    /// Returns the denial of the blocked bucket, or `None` if this call has not blocked it.
+    /// Counts the block, and returns the denial of the blocked bucket. Returns `None` if this call
+    /// has not blocked it.
     #[must_use]
     pub fn block(&self, key: Key<'_>, step: &Step, pause: Ticks) -> Option<Outcome> {
-        block::block(&self.slots(key.hash), step, pause)
+        let blocked = block::block(&self.slots(key.hash), step, pause);
+        if blocked.is_some() {
+            self.counters.shard().1.count_block(key.row);
+        }
+        blocked
     }
 
     /// Replaces the state of the record by that of the outcome that `decide` returns for the state

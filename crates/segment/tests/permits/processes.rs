@@ -2,7 +2,7 @@
 
 use crate::child::Child;
 use crate::{Test, host};
-use gcra::key::{Key, KeyHasher};
+use gcra::key::{Key, KeyHasher, Row};
 use segment::host::Host;
 use segment::permits::{Acquired, Permit};
 use segment::slots::counters::Event;
@@ -14,6 +14,7 @@ pub const TESTS: &[Test] = &[
     ("a killed process gives its permits back", kills),
     ("a process that ends gives its permits back", ends),
     ("permits of keys and limits are apart", keys),
+    ("permits are reported by the rows of their keys", rows),
     ("a permit is inert in a forked child", forks),
     ("a child outlives the parent that holds a permit", orphans),
     (
@@ -113,6 +114,45 @@ fn ends() {
     child.go_on();
     child.join();
     assert!(take(&host, b"k", 1).is_some());
+}
+
+fn rows() {
+    let host = host();
+    let held = || {
+        let held = host.permits().held_by_row();
+        [0, 5, 63].map(|row| held[Row(row)])
+    };
+    let take = |row: u32, limit: u16| {
+        let hasher = host.slots().hasher().counted_in(Row(row));
+        match host
+            .permits()
+            .acquire(hasher.key(&row.to_le_bytes()), limit)
+        {
+            Ok(Acquired::Granted { permit, .. }) => permit,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(held(), [0, 0, 0]);
+    let permits = [take(5, 2), take(5, 2), take(63, 1)];
+    assert_eq!(held(), [0, 2, 1]);
+    let child = holder(&host, b"k", 1);
+    assert_eq!(held(), [1, 2, 1]);
+    child.kill();
+    assert_eq!(held(), [0, 2, 1]);
+    for permit in permits {
+        assert!(host.permits().release(permit));
+    }
+    assert_eq!(held(), [0, 0, 0]);
+    // The same slot, for a key of another row.
+    let hasher = host.slots().hasher();
+    let key = |row| hasher.counted_in(Row(row)).key(b"same");
+    for row in [5, 63] {
+        let Ok(Acquired::Granted { permit, .. }) = host.permits().acquire(key(row), 1) else {
+            panic!("all permits are free");
+        };
+        assert_eq!(held(), [0, usize::from(row == 5), usize::from(row == 63)]);
+        host.permits().release(permit);
+    }
 }
 
 fn keys() {
