@@ -19,7 +19,9 @@ function is_close(int $estimate, int $clients): bool
     return abs($estimate - $clients) <= 5 * 0.0325 * $clients + 0.5;
 }
 
-foreach (['enforce', 'observe'] as $mode) {
+/** Sends the requests in a mode. Returns the numbers of the rows, and the text of metrics(). */
+function numbers(string $mode): array
+{
     $fpm = new Fpm(ini: ['tokenbucket.guard_mode' => $mode, 'tokenbucket.guard' => 'ip 1/day; on /other.php ip 1/day; host 1/day burst 400', 'error_log' => '/dev/null']);
     $script = $fpm->script('script', SCRIPT);
     in_processes(4, function (int $index) use ($fpm, $script) {
@@ -30,8 +32,18 @@ foreach (['enforce', 'observe'] as $mode) {
             }
         }
     });
-    $today = rows($fpm, 'clients_denied_today');
-    $requests = rows($fpm, 'denied_by_store');
+    $numbers = array_map(fn (string $field) => rows($fpm, $field), ['clients_denied_today', 'denied_by_store', 'clients_denied_yesterday']);
+    $metrics = $fpm->request($fpm->script('metrics', '<?php echo TokenBucket\metrics();'), ['REMOTE_ADDR' => ''])['body'];
+    $fpm->stop();
+    return [...$numbers, $metrics];
+}
+
+foreach (['enforce', 'observe'] as $mode) {
+    do {
+        // If the day ends meanwhile, the clients belong to two days.
+        $day = gmdate('Y-m-d');
+        [$today, $requests, $yesterday, $metrics] = numbers($mode);
+    } while (gmdate('Y-m-d') !== $day);
     [$ip, $other, $host] = ['guard: ip 1/day burst 1', 'guard: on /other.php ip 1/day burst 1', 'guard: host 1/day burst 400'];
     check(is_close($today[$ip], 300), "$today[$ip] clients");
     // The control: the requests are three times as many.
@@ -39,10 +51,8 @@ foreach (['enforce', 'observe'] as $mode) {
     echo "$mode: $requests[$ip] requests, other pages $today[$other], host ";
     // In the mode "enforce", only the limit of the client denies.
     echo $mode === 'enforce' ? $today[$host] : (is_close($today[$host], 200) || $today[$host] > 150 ? 'some' : $today[$host]);
-    echo ', yesterday ', array_sum(rows($fpm, 'clients_denied_yesterday')), "\n";
-    $metrics = $fpm->request($fpm->script('metrics', '<?php echo TokenBucket\metrics();'), ['REMOTE_ADDR' => ''])['body'];
+    echo ', yesterday ', array_sum($yesterday), "\n";
     check(str_contains($metrics, "tokenbucket_guard_denied_clients{namespace=\"$ip\",day=\"today\"} $today[$ip]\n"), $metrics);
-    $fpm->stop();
 }
 echo 'a row of PHP code: ', json_encode(array_key_exists('clients_denied_today', (function () {
     (new TokenBucket(new TokenBucketStorageSharedMemory('a'), 'id', 1, 1))->consume();

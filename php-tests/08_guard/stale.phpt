@@ -42,8 +42,15 @@ $fpm->stop();
 $lines = array_slice(file($log), 1);
 echo count($lines), ' line: ', preg_replace(['/^\[.*?\] /', '/20\d\.\d{3} s/'], ['', '… s'], $lines[0]);
 
+/** Returns the number of connections to a pool of one worker, also of those that wait for it. */
+function connections(Fpm $fpm): int
+{
+    // One of these sockets listens.
+    return substr_count(file_get_contents('/proc/net/unix'), "$fpm->folder/www.sock\n") - 1;
+}
+
 /** Occupies the only worker of a php-fpm, and prints the status of requests that wait for it. */
-function queued(string $name, int $port): void
+function queued(string $name, int $port, Fpm $fpm): void
 {
     $held = new Held($port, '/hold.php');
     $held->start(1);
@@ -54,8 +61,9 @@ function queued(string $name, int $port): void
         stream_set_timeout($stream, 60);
         fwrite($stream, implode("\r\n", ['GET /index.php HTTP/1.0', 'Host: localhost', ...$lines, '', '']));
     }
-    // The requests must be older than a second, although a busy server may receive them late.
-    usleep(4_000_000);
+    // A request in the queue has the instant at which the web server has received it.
+    wait_for('the requests are in the queue', fn () => connections($fpm) === 1 + count($streams));
+    usleep(1_100_000);
     $body = $held->end();
     $statuses = array_map(fn ($stream) => substr((string) fgets($stream), 9, 3), $streams);
     echo "$name: $body, ", implode(' ', $statuses), "\n";
@@ -64,11 +72,11 @@ function queued(string $name, int $port): void
 echo "== the queue of a web server\n";
 const SCRIPTS = ['hold' => HOLD, 'index' => '<?php echo "index";'];
 $pool = ['pm.max_children' => 1, 'listen.mode' => '0666'];
-foreach (['1' => 'queued', '300' => fn (string $name, int $port) => print "$name: " . probe($port, '/index.php', 1) . "\n"] as $max_age => $test) {
+foreach (['1' => 'queued', '300' => fn (string $name, int $port, Fpm $fpm) => print "$name: " . probe($port, '/index.php', 1) . "\n"] as $max_age => $test) {
     $fpm = new Fpm(['www' => $pool], ['tokenbucket.guard_max_age' => $max_age]);
     array_map($fpm->script(...), array_keys(SCRIPTS), SCRIPTS);
     $nginx = new Nginx($fpm, variables: ['TOKENBUCKET_RECEIVED' => 'msec']);
-    $test('nginx', $nginx->port);
+    $test('nginx', $nginx->port, $fpm);
     $nginx->kill();
     $apache = new Apache(directives: apache_modules('headers', 'proxy', 'proxy_fcgi') + [
         'RequestHeader' => 'set X-Received "%t" early', 'ProxyFCGISetEnvIf' => '"true" TOKENBUCKET_RECEIVED "%{HTTP:X-Received}"',
@@ -76,7 +84,7 @@ foreach (['1' => 'queued', '300' => fn (string $name, int $port) => print "$name
         'MaxRequestWorkers' => 8,
     ]);
     array_map($apache->script(...), array_keys(SCRIPTS), SCRIPTS);
-    $test('Apache', $apache->port);
+    $test('Apache', $apache->port, $fpm);
     $apache->kill();
     $fpm->stop();
 }
