@@ -166,7 +166,7 @@ final class Snapshot
     /** @return array<string, int|float|string> the values that the script of the page compares */
     public function sample(): array
     {
-        $sections = ['header', 'warnings', 'now', 'namespaces', 'stores', 'notes', 'identifiers', 'memory', 'settings', 'counters'];
+        $sections = ['header', 'warnings', 'now', 'namespaces', 'guard', 'stores', 'notes', 'identifiers', 'memory', 'settings', 'counters'];
         $html = array_combine($sections, array_map(fn (string $section): string => $this->$section(), $sections));
         $host = (string) gethostname();
         $problems = substr_count($html['warnings'], '<li class="problem">');
@@ -383,6 +383,27 @@ final class Snapshot
         }, $namespaces);
         $period = '<span data-period>on average</span>';
         return self::table(['Namespace', "#Granted/s $period", "#Denied/s $period", '#Granted', '#Denied', '#Denied share', '#Denied by cache', '#Decided by fallback'], $rows);
+    }
+
+    /** Returns the limits of the guard. Older versions of the extension count less of them. */
+    private function guard(): string
+    {
+        $limits = array_filter($this->status['decisions'], fn (array $row): bool => isset($row['clients_denied_today'], $row['blocked']));
+        if ($limits === []) {
+            return '<p class="empty">The guard has decided about no request. <code>tokenbucket.guard</code> in php.ini sets its limits.</p>';
+        }
+        usort($limits, fn (array $a, array $b): int => $b['clients_denied_today'] <=> $a['clients_denied_today']);
+        $rows = array_map(fn (array $row): array => [
+            '<code>' . text($row['namespace']) . '</code>',
+            number_format($row['denied_by_store']),
+            number_format($row['clients_denied_today']),
+            number_format($row['clients_denied_yesterday']),
+            number_format($row['blocked']),
+            $row['permits_limit'] === null && $row['permits_held'] === 0 ? '–' : number_format($row['permits_held']),
+            $row['permits_limit'] === null ? '–' : number_format($row['permits_limit']),
+        ], $limits);
+        return '<p>In the mode <code>observe</code>, these are the requests and clients that the limit would have denied. The clients are estimates, by days in UTC.</p>'
+            . self::table(['Limit', '#Denied', '#Clients denied today', '#Yesterday', '#Blocked', '#Permits in use', '#Permits of each key'], $rows);
     }
 
     private function identifiers(): string
@@ -649,6 +670,7 @@ details[open] summary { margin-bottom: .6rem; }
 <section class="card" aria-label="Warnings"><?= $section('warnings') ?></section>
 <section class="card" aria-label="Decisions"><?= $section('now') ?><svg id="chart" role="img" aria-label="" hidden></svg></section>
 <section class="card"><h2>Decisions by namespace</h2><?= $section('namespaces') ?></section>
+<section class="card"><h2>Limits of the guard</h2><?= $section('guard') ?></section>
 <section class="card"><h2>Remote stores</h2><?= $section('stores') ?></section>
 <section class="card"><h2>Notes</h2><?= $section('notes') ?></section>
 <div class="columns">

@@ -30,12 +30,15 @@ const CONSUME_EACH = <<<'PHP'
     PHP;
 
 $redis = RedisServer::start();
-$fpm = new Fpm(['www' => ['pm.max_children' => 6, 'listen.mode' => '0666']]);
+// The guard counts the requests of one script.
+$guard = ['tokenbucket.guard' => 'on /guarded ip 1/day block 1 day; on /guarded all concurrent 9'];
+$fpm = new Fpm(['www' => ['pm.max_children' => 6, 'listen.mode' => '0666']], $guard);
 $nginx = new Nginx($fpm);
 $url = "http://127.0.0.1:$nginx->port";
 $fpm->script('metrics', file_get_contents(EXAMPLES . '/metrics.php'));
 $fpm->script('unfinished', str_replace('echo $text;', 'echo "a 1\n";', file_get_contents(EXAMPLES . '/metrics.php')));
 $consume = $fpm->script('consume', CONSUME_EACH);
+$fpm->script('guarded', '<?php echo "guarded";');
 $prometheus = new Prometheus(['tokenbucket' => "$url/metrics", 'unfinished' => "$url/unfinished"], EXAMPLES . '/prometheus-alerts.yml');
 
 /** Sends requests from four clients, and returns how often each result occurred. */
@@ -106,6 +109,14 @@ check($value('sum(tokenbucket_decisions_total{by="denial_cache"})') === $value('
 $types = array_map(fn (array $of) => $of[0]['type'], $prometheus->get('/api/v1/metadata'));
 check($types['tokenbucket_decisions'] === 'counter' && $types['tokenbucket_store_duration_seconds'] === 'histogram', 'metadata');
 
+foreach (range(1, 3) as $_) {
+    @file_get_contents("$url/guarded");
+}
+$prometheus->wait_for_scrape('tokenbucket');
+check($value('tokenbucket_guard_blocks_total{namespace="guard: on /guarded ip 1/day burst 1 block 1 day"}') === 1.0, 'a block');
+check($value('tokenbucket_guard_denied_clients{namespace="guard: on /guarded ip 1/day burst 1 block 1 day",day="today"}') >= 0.0, 'denied clients');
+check($value('tokenbucket_permits_held == on (instance, job, namespace) tokenbucket_guard_permits_limit - 9') === 0.0, 'permits in use, with their limit');
+
 echo "Each panel of the dashboard has data:\n";
 $panels = 0;
 foreach (json_decode(file_get_contents(EXAMPLES . '/grafana-dashboard.json'), true, flags: JSON_THROW_ON_ERROR)['panels'] as $panel) {
@@ -116,7 +127,7 @@ foreach (json_decode(file_get_contents(EXAMPLES . '/grafana-dashboard.json'), tr
     }
     $panels++;
 }
-check($panels === 12, "$panels panels");
+check($panels === 16, "$panels panels");
 
 echo "promtool and Prometheus accept the text and the alerts:\n";
 $text = file_get_contents("$url/metrics");

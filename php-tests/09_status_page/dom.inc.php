@@ -25,6 +25,13 @@ function differences(array $status, Chromium $browser): array
             number_format($row['denied_by_denial_cache']), number_format($row['granted_by_fallback'] + $row['denied_by_fallback']),
         ];
     }
+    foreach ($status['decisions'] as $row) {
+        if (array_key_exists('permits_limit', $row)) {
+            $numbers = array_map(number_format(...), [$row['denied_by_store'], $row['clients_denied_today'], $row['clients_denied_yesterday'], $row['blocked']]);
+            $permits = $row['permits_limit'] === null ? ['–', '–'] : [number_format($row['permits_held']), number_format($row['permits_limit'])];
+            $expected['guard'][$row['namespace']] = [...$numbers, ...$permits];
+        }
+    }
     $total = fn (int $count) => number_format($count) . ' since the start';
     $expected['tiles'] = [
         $total($granted), $total($denied), number_format(100 * $denied / ($granted + $denied), 1) . "\u{a0}% since the start",
@@ -48,9 +55,12 @@ function differences(array $status, Chromium $browser): array
 function shown(Chromium $browser, array $settings): array
 {
     $column = fn (string $section, int $of): array => array_column(cells($browser, "#$section"), $of, 0);
-    $namespaces = [];
+    $namespaces = $guard = [];
     foreach (cells($browser, '#namespaces') as $cells) {
         $namespaces[$cells[0]] = array_slice($cells, 3);
+    }
+    foreach (cells($browser, '#guard') as $cells) {
+        $guard[$cells[0]] = array_slice($cells, 1);
     }
     $store = function (array $cells): array {
         $numbers = array_slice($cells, -3);
@@ -60,6 +70,7 @@ function shown(Chromium $browser, array $settings): array
     $of_setting = array_combine(array_column(cells($browser, '#settings'), 0), array_map(fn (array $cells) => array_slice($cells, 1), cells($browser, '#settings')));
     return [
         'namespaces' => $namespaces,
+        'guard' => $guard,
         'tiles' => $browser->run('return [...document.querySelectorAll(".tile p:last-child")].map(p => p.textContent)'),
         'memory' => array_combine(array_map(fn (string $state) => strtok($state, ' '), array_keys($column('memory', 1))), $column('memory', 1)),
         'counters' => $column('counters', 2),

@@ -8,7 +8,9 @@ require __DIR__ . '/site.inc.php';
 require __DIR__ . '/dom.inc.php';
 require __DIR__ . '/../../tools/testkit/php/chromium.php';
 
-$site = new Site(['tokenbucket.track_identifiers' => '1', 'tokenbucket.shm_size' => '64K']);
+// Only requests of one script count, so that the page changes no number that it shows.
+const GUARD = 'on /guarded all concurrent 900; on /guarded ip 1/day block 1 day';
+$site = new Site(['tokenbucket.track_identifiers' => '1', 'tokenbucket.shm_size' => '64K', 'tokenbucket.guard' => GUARD]);
 // The page does not update itself until a part of the test that waits for updates.
 $rarely = ['INTERVAL = 2' => 'INTERVAL = 600'];
 $url = $site->open_page($rarely);
@@ -22,6 +24,10 @@ $site->take(1_507, '192.0.2.1');
 $site->take(30, '192.0.2.2', 'search');
 for ($i = 0; $i < 4; $i++) {
     $site->get('outage');
+}
+$site->script('guarded', '<?php echo "guarded";');
+for ($i = 0; $i < 3; $i++) {
+    $site->get('guarded');
 }
 $browser = new Chromium();
 
@@ -62,7 +68,7 @@ $browser->show_as(1_200, 'light');
 $browser->open($site->open_page($quick));
 $browser->wait_for('samples.length > 0');
 $site->take(100, '192.0.2.1');
-$browser->wait_for('document.querySelector("#now .denied").innerText.includes("1,627 since the start")');
+$browser->wait_for('document.querySelector("#now .denied").innerText.includes("1,629 since the start")');
 $compare('after an update');
 check(!str_contains($browser->text('#now'), 'on average'), 'rates of the present');
 [, $denied] = counts_of_samples($browser);
@@ -76,7 +82,7 @@ $site->take(10, '192.0.2.1');
 usleep(1_200_000);
 check($browser->text('#header time') === $before, 'paused');
 $browser->run('document.querySelector("#pause").click()');
-$browser->wait_for('document.querySelector("#now .denied").innerText.includes("1,637 since the start")');
+$browser->wait_for('document.querySelector("#now .denied").innerText.includes("1,639 since the start")');
 $messages = $browser->console();
 check($messages === [], 'the console has ' . json_encode($messages));
 $site->page('status', []);
