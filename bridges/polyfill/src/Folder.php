@@ -101,6 +101,6 @@ final class Folder
 
     private static function refused(string $path, string $reason): StorageException
     {
-        return new StorageException("tokenbucket/polyfill cannot use $path: it $reason. Set tokenbucket.polyfill_folder to a folder that only this user may enter, on a local disk");
+        return new StorageException("tokenbucket/polyfill cannot use $path: it $reason. Set tokenbucket.polyfill_folder in php.ini to a folder that only this user may enter, on a local disk");
     }
 }

@@ -21,7 +21,7 @@ final class Remote
             throw new StorageException(
                 get_class($storage) . ' needs the extension tokenbucket. tokenbucket/polyfill has only buckets of one host, '
                 . 'so several hosts would admit the number of hosts times the limit. Install the extension, or use '
-                . 'TokenBucketStorageSharedMemory on one host, or set tokenbucket.polyfill_local_buckets to use local buckets'
+                . 'TokenBucketStorageSharedMemory on one host, or set tokenbucket.polyfill_local_buckets=1 in php.ini to use local buckets'
             );
         }
         $namespace = "\0" . get_class($storage) . "\0$server";

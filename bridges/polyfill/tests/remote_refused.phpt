@@ -50,7 +50,7 @@ foreach ($new as $make) {
 }
 ?>
 --EXPECT--
-TokenBucket\StorageException: … needs the extension tokenbucket. tokenbucket/polyfill has only buckets of one host, so several hosts would admit the number of hosts times the limit. Install the extension, or use TokenBucketStorageSharedMemory on one host, or set tokenbucket.polyfill_local_buckets to use local buckets (5 times)
+TokenBucket\StorageException: … needs the extension tokenbucket. tokenbucket/polyfill has only buckets of one host, so several hosts would admit the number of hosts times the limit. Install the extension, or use TokenBucketStorageSharedMemory on one host, or set tokenbucket.polyfill_local_buckets=1 in php.ini to use local buckets (5 times)
 -- permitted: buckets of this host, which say that they are a fallback --
 true 7.0 7.0 (5 times)
 10.0 (2 times)
