@@ -77,6 +77,11 @@ final class TokenBucketServiceProvider extends ServiceProvider
         if ($unknown !== null) {
             throw new ValueError("The setting tokenbucket.$unknown in config/tokenbucket.php is unknown");
         }
+        foreach ($settings['limits'] ?? [] as $key => $numbers) {
+            if (!is_array($numbers) || array_keys(array_filter($numbers, is_numeric(...))) !== [0, 1] || count($numbers) > 2) {
+                throw new ValueError("The setting tokenbucket.limits in config/tokenbucket.php needs the attempts and the seconds of \"$key\"");
+            }
+        }
         if ($settings['enabled'] && !$app->bound(TokenBucketStorage::class)) {
             self::storage($app, $config);
         }

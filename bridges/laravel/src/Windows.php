@@ -31,7 +31,7 @@ final class Windows
     {
         $periods = [];
         foreach (is_array($names) ? $names : preg_split('/[\s,]+/', $names, flags: PREG_SPLIT_NO_EMPTY) as $name) {
-            $seconds = self::SECONDS[$name] ?? throw new ValueError("The setting tokenbucket.windows may have minute, hour, day and week, not \"$name\"");
+            $seconds = self::SECONDS[$name] ?? throw new ValueError("The setting tokenbucket.windows in config/tokenbucket.php may have minute, hour, day and week, not \"$name\"");
             $periods[$seconds] = constant(Period::class . '::' . ucfirst($name));
         }
         $this->periods = $periods;

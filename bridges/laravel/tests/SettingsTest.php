@@ -54,7 +54,7 @@ final class SettingsTest extends BridgeTestCase
                 $this->application(APPLICATION, ['windows' => $windows]);
                 $this->fail('no exception');
             } catch (ValueError $e) {
-                $this->assertStringStartsWith('The setting tokenbucket.windows may have minute, hour, day and week, not "', $e->getMessage());
+                $this->assertStringStartsWith('The setting tokenbucket.windows in config/tokenbucket.php may have minute, hour, day and week, not "', $e->getMessage());
             }
         }
     }
@@ -66,6 +66,7 @@ final class SettingsTest extends BridgeTestCase
             'Invalid setting tokenbucket.storage in config/tokenbucket.php: TokenBucketStorageMemcached' => ['storage' => 'memcached://host:port'],
             'Invalid setting tokenbucket.timeout in config/tokenbucket.php: ' => ['storage' => 'redis://host', 'timeout' => 'soon'],
             'The setting tokenbucket.on_failure in config/tokenbucket.php must be ' => ['storage' => 'redis://host', 'on_failure' => 'none'],
+            'The setting tokenbucket.limits in config/tokenbucket.php needs the attempts and the seconds of "login:*"' => ['limits' => ['api' => [5, 60], 'login:*' => 5]],
             'The setting tokenbucket.strage in config/tokenbucket.php is unknown' => ['strage' => 'shared-memory'],
         ] as $message => $settings) {
             try {

@@ -223,6 +223,12 @@ final class ConfigurationTest extends TestCase
         }
     }
 
+    public function testAnUnknownLimiterIsRefusedWhenTheContainerIsBuilt(): void
+    {
+        $this->expectExceptionMessage('The limiter "ap" of token_bucket.except does not exist, or has no bucket.');
+        new TestKernel(self::LIMITER, ['except' => ['api', 'ap']]);
+    }
+
     public function testAnUnknownOptionIsRefusedWhenTheContainerIsBuilt(): void
     {
         $this->expectExceptionMessage('Unrecognized option "dns" under "token_bucket"');

@@ -23,7 +23,7 @@ final class UseBucketsPass implements CompilerPassInterface
 
     public function process(ContainerBuilder $container): void
     {
-        $except = $container->getParameter('token_bucket.except');
+        $except = $unknown = $container->getParameter('token_bucket.except');
         $quotas = $container->getParameter('token_bucket.quotas');
         foreach ($container->getDefinitions() as $definition) {
             if ($definition instanceof ChildDefinition && $definition->getParent() === 'limiter') {
@@ -32,6 +32,7 @@ final class UseBucketsPass implements CompilerPassInterface
                 $config = $container->getParameterBag()->resolveValue($arguments['index_0'] ?? $arguments['$config'] ?? []);
                 $name = $config['id'] ?? '';
                 if (in_array($name, $except, true)) {
+                    $unknown = array_diff($unknown, [$name]);
                     continue;
                 }
                 if (array_key_exists($name, $quotas)) {
@@ -47,6 +48,9 @@ final class UseBucketsPass implements CompilerPassInterface
             } elseif ($definition->getClass() === DefaultLoginRateLimiter::class) {
                 $definition->setClass(LoginRateLimiter::class);
             }
+        }
+        if ($unknown !== []) {
+            throw new LogicException(sprintf('The limiter "%s" of token_bucket.except does not exist, or has no bucket.', reset($unknown)));
         }
         if ($quotas !== []) {
             throw new LogicException(sprintf('The limiter "%s" of token_bucket.quotas does not exist, or token_bucket.except has it, too.', array_key_first($quotas)));
