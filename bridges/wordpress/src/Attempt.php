@@ -11,6 +11,8 @@ final class Attempt
 {
     /** @var list<array{string, string, string}> the buckets that gave a token */
     private array $taken = [];
+    /** @var list<string> the accounts whose passwords core compares */
+    private array $accounts = [];
 
     /** @param string $kind 'login' or 'application': the beginning of the names of the limits */
     public function __construct(private readonly Limits $limits, private readonly string $kind)
@@ -21,9 +23,9 @@ final class Attempt
     public function begin(string $name): ?WP_Error
     {
         $network = Limits::network();
-        $accounts = Limits::accounts($name);
+        $this->accounts = Limits::accounts($name);
         $targets = [["{$this->kind}_network", '', $network]];
-        foreach ($accounts as $account) {
+        foreach ($this->accounts as $account) {
             if (!KnownNetworks::contain($account, $network)) {
                 $targets[] = ["{$this->kind}_account", $account, ''];
             }
@@ -33,7 +35,7 @@ final class Attempt
             return $denial;
         }
         $this->taken = $targets;
-        foreach ($accounts as $account) {
+        foreach ($this->accounts as $account) {
             $decision = $this->limits->lockout("{$this->kind}_lockout", $account, $network)->attempt();
             if (!$decision->allowed) {
                 $this->refund();
@@ -48,7 +50,10 @@ final class Attempt
     {
         $this->refund();
         $network = Limits::network();
-        $this->limits->lockout("{$this->kind}_lockout", (string) $user, $network)->succeed();
+        // A name without an account can be one that another plugin knows, such as a phone number.
+        foreach ([(string) $user, ...array_filter($this->accounts, Limits::isUnknown(...))] as $account) {
+            $this->limits->lockout("{$this->kind}_lockout", $account, $network)->succeed();
+        }
         KnownNetworks::add($user, $network);
     }
 

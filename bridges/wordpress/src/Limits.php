@@ -33,6 +33,8 @@ final class Limits
         'application_lockout' => [50, 15 * MINUTE_IN_SECONDS, 2, DAY_IN_SECONDS],
     ];
 
+    private const UNKNOWN = 'unknown-';
+
     /** @var ?array<string, list<int|float>> */
     private ?array $numbers = null;
 
@@ -94,7 +96,8 @@ final class Limits
         return match (strlen($bytes)) {
             4 => inet_ntop($bytes),
             16 => inet_ntop(substr($bytes, 0, 8) . str_repeat("\0", 8)) . '/64',
-            default => $address,
+            // A web server may pass a header field of the client as the address.
+            default => substr((string) preg_replace('/[^!-~]/', '?', $address), 0, 64),
         };
     }
 
@@ -111,10 +114,15 @@ final class Limits
         return array_values(array_unique($ids)) ?: [self::unknown($name)];
     }
 
-    /** Returns the account of a name that no user has. */
+    /** Returns the account of a name that no user has. The database ignores case and accents. */
     public static function unknown(string $name): string
     {
-        return 'unknown-' . wp_hash(mb_strtolower(trim($name)));
+        return self::UNKNOWN . wp_hash(strtolower(remove_accents(trim($name), 'en_US')));
+    }
+
+    public static function isUnknown(string $account): bool
+    {
+        return str_starts_with($account, self::UNKNOWN);
     }
 
     /**

@@ -5,7 +5,6 @@ declare(strict_types=1);
 namespace TokenBucket\Bridge\WordPress;
 
 use IXR_Error;
-use WP_Application_Passwords;
 use WP_Error;
 use WP_User;
 
@@ -14,10 +13,14 @@ final class Logins
 {
     private const VERIFIERS = ['wp_authenticate_username_password', 'wp_authenticate_email_password', 'wp_authenticate_application_password'];
 
-    private ?Attempt $attempt = null;
+    /**
+     * The calls of `authenticate` that have not ended. Other plugins call it inside of it.
+     *
+     * @var list<array{?Attempt, ?WP_Error, list<string>}> the attempt, the error of a denial, and
+     *     the verifiers that were removed for the call
+     */
+    private array $calls = [];
     private ?WP_Error $denial = null;
-    /** @var list<string> the verifiers that were removed for this call */
-    private array $removed = [];
     private ?Attempt $application = null;
     private ?WP_Error $applicationDenial = null;
 
@@ -27,10 +30,10 @@ final class Logins
 
     public function register(): void
     {
-        add_filter('authenticate', $this->begin(...), 0, 3);
+        // Before other plugins verify the password.
+        add_filter('authenticate', $this->begin(...), PHP_INT_MIN, 3);
         add_filter('authenticate', $this->end(...), PHP_INT_MAX);
-        // Core verifies application passwords at 20.
-        add_filter('determine_current_user', $this->beginApplication(...), 19);
+        add_filter('application_password_is_api_request', $this->beginApplication(...), PHP_INT_MAX);
         add_action('application_password_did_authenticate', $this->applicationSucceeded(...));
         add_filter('rest_authentication_errors', fn ($result) => $this->applicationDenial ?? $result, PHP_INT_MAX);
         add_filter('xmlrpc_login_error', $this->xmlRpcError(...), 10, 2);
@@ -38,35 +41,35 @@ final class Logins
 
     private function begin($user, $name, #[\SensitiveParameter] $password)
     {
-        $this->attempt = $this->denial = null;
         // Core verifies no empty name or password.
         if ($user instanceof WP_User || empty($name) || empty($password) || Limits::exempt()) {
+            $this->calls[] = [null, null, []];
             return $user;
         }
-        $this->attempt = new Attempt($this->limits, 'login');
-        $this->denial = $this->attempt->begin((string) $name);
-        if ($this->denial === null) {
+        $attempt = new Attempt($this->limits, 'login');
+        $denial = $attempt->begin((string) $name);
+        if ($denial === null) {
+            $this->calls[] = [$attempt, null, []];
             return $user;
         }
-        $this->attempt = null;
         // Core's verifiers ignore an error, because they overwrite it.
-        $this->removed = array_values(array_filter(self::VERIFIERS, static fn ($verifier) => remove_filter('authenticate', $verifier, 20)));
-        return $this->denial;
+        $removed = array_values(array_filter(self::VERIFIERS, static fn ($verifier) => remove_filter('authenticate', $verifier, 20)));
+        $this->calls[] = [null, $denial, $removed];
+        return $denial;
     }
 
     private function end($user)
     {
-        foreach ($this->removed as $verifier) {
+        [$attempt, $this->denial, $removed] = array_pop($this->calls) ?? [null, null, []];
+        foreach ($removed as $verifier) {
             add_filter('authenticate', $verifier, 20, 3);
         }
-        $this->removed = [];
         if ($this->denial !== null) {
             return $this->denial;
         }
         if ($user instanceof WP_User) {
-            $this->attempt?->succeed($user->ID);
+            $attempt?->succeed($user->ID);
         }
-        $this->attempt = null;
         return $user;
     }
 
@@ -75,35 +78,35 @@ final class Logins
         return $cause === $this->denial && $cause !== null ? new IXR_Error(429, wp_strip_all_tags($cause->get_error_message())) : $error;
     }
 
-    /** Counts the application password of a request once, although core may verify it again. */
-    private function beginApplication($user)
+    /**
+     * Counts the application password of a request once, although core may verify it again. Core
+     * asks this filter just before it verifies one.
+     */
+    private function beginApplication($isApi)
     {
-        if (!empty($user) || $this->application !== null || !self::verifiesApplicationPassword() || Limits::exempt()) {
-            return $user;
+        if (!$isApi || !self::verifiesRequest() || Limits::exempt()) {
+            return $isApi;
         }
-        $this->application = new Attempt($this->limits, 'application');
-        $this->applicationDenial = $this->application->begin((string) $_SERVER['PHP_AUTH_USER']);
-        if ($this->applicationDenial !== null) {
-            remove_filter('determine_current_user', 'wp_validate_application_password', 20);
+        if ($this->application === null) {
+            $this->application = new Attempt($this->limits, 'application');
+            $this->applicationDenial = $this->application->begin((string) $_SERVER['PHP_AUTH_USER']);
         }
-        return $user;
+        return $this->applicationDenial === null;
     }
 
-    /** XML-RPC also accepts application passwords at `authenticate`, whose end counts them. */
     private function applicationSucceeded(WP_User $user): void
     {
-        if (!doing_filter('authenticate')) {
+        if (self::verifiesRequest()) {
             $this->application?->succeed($user->ID);
         }
     }
 
-    /** Reports whether core will verify an application password of this request. */
-    private static function verifiesApplicationPassword(): bool
+    /**
+     * Reports whether core verifies the application password in the header of this request. XML-RPC
+     * also accepts application passwords at `authenticate`, whose end counts them.
+     */
+    private static function verifiesRequest(): bool
     {
-        if (!isset($_SERVER['PHP_AUTH_USER'], $_SERVER['PHP_AUTH_PW']) || !WP_Application_Passwords::is_in_use() || !wp_is_application_passwords_available()) {
-            return false;
-        }
-        $isApi = defined('XMLRPC_REQUEST') && XMLRPC_REQUEST || defined('REST_REQUEST') && REST_REQUEST;
-        return (bool) apply_filters('application_password_is_api_request', $isApi);
+        return array_slice($GLOBALS['wp_current_filter'], -2, 1) === ['determine_current_user'] && isset($_SERVER['PHP_AUTH_USER'], $_SERVER['PHP_AUTH_PW']);
     }
 }

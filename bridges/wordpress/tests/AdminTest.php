@@ -18,6 +18,16 @@ final class AdminTest extends SiteTestCase
         $this->freesTheBlockedClient('/wp-admin/tools.php?page=tokenbucket', '192.0.2.1');
     }
 
+    public function testThePageEscapesWhatItShows(): void
+    {
+        self::$site->run('return update_site_option("tokenbucket_blocks", ["<i>" => ["limit" => "<u>", "account" => "", "network" => "<img src=x onerror=alert(1)>", "until" => time() + 900]]);');
+        [$page] = self::$site->send([['path' => '/wp-admin/tools.php?page=tokenbucket', 'cookie' => self::$site->logIn('owner', '192.0.2.90')]]);
+        self::assertStringContainsString('<td>&lt;u&gt;</td><td></td><td>&lt;img src=x onerror=alert(1)&gt;</td>', $page['body']);
+        self::assertStringContainsString('name="id" value="&lt;i&gt;"', $page['body']);
+        self::assertStringNotContainsString('<img src=x', $page['body']);
+        self::$site->run('return delete_site_option("tokenbucket_blocks");');
+    }
+
     #[Depends('testAnAdministratorFreesABlockedClient')]
     public function testTheLimitsOfANetworkAreThoseOfAllItsSites(): void
     {

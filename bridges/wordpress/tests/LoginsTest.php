@@ -57,19 +57,6 @@ final class LoginsTest extends SiteTestCase
         self::assertAnswers([200 => 1], 0, [['path' => '/index.php?rest_route=/wp/v2/posts', 'address' => '192.0.2.4']]);
     }
 
-    public function testAFloodFromManyAddressesDoesNotLockOutTheOwner(): void
-    {
-        $password = self::$site->addApplicationPassword(self::$site->addUser('owned'));
-        $address = fn (int $i, int $kind) => "10.$kind.0.$i";
-        $home = '198.51.100.9';
-        self::assertAnswers([302 => 1], 1, [Site::form('owned', 'right password', $home)]);
-        self::assertAnswers([200 => 30], 30, self::requests(30, fn (int $i) => Site::form('owned', "wrong $i", $address($i, 1), self::PLAIN)), 'without the plugin');
-        self::assertAnswers([200 => 20, 302 => 4, 429 => 20], 24, self::requests(44, fn (int $i) => $i % 11 === 10 ? Site::form('owned', 'right password', $home) : Site::form('owned', "wrong $i", $address($i, 1))));
-        self::assertAnswers([429 => 10], 0, self::requests(10, fn (int $i) => Site::xmlRpc('owned', "wrong $i", $address($i, 2))));
-        self::assertAnswers([200 => 3], 3, self::requests(3, fn () => Site::xmlRpc('owned', 'right password', $home)));
-        self::assertAnswers([200 => 4, 401 => 20, 429 => 20], 24, self::requests(44, fn (int $i) => $i % 11 === 10 ? Site::rest('owned', $password, $home) : Site::rest('owned', "wrong $i", $address($i, 3))));
-    }
-
     public function testANetworkMayFailTwentyTimesWithAnyAccounts(): void
     {
         foreach (range(0, 4) as $i) {
@@ -91,6 +78,18 @@ final class LoginsTest extends SiteTestCase
             $answers[] = preg_replace('/.*(<div id="login_error".*?<\/div>).*/s', '$1', self::$site->send([$guess])[0]['body']);
         }
         self::assertSame($answers[0], $answers[1]);
+    }
+
+    public function testNamesThatTheDatabaseFindsEqualAreOneUnknownAccount(): void
+    {
+        $accounts = self::$site->run('return array_map(TokenBucket\Bridge\WordPress\Limits::unknown(...), ["nobody", " NOBODY", "nöbodÿ", "NÖBODY", "somebody"]);');
+        self::assertSame([$accounts[0], $accounts[4]], array_values(array_unique($accounts)));
+    }
+
+    public function testAnInvalidAddressIsShortAndPrintable(): void
+    {
+        $networks = self::$site->run('return array_map(TokenBucket\Bridge\WordPress\Limits::networkOf(...), ["192.0.2.1", "192.0.2.1, 192.0.2.2", "\e[2J\xff\n", str_repeat("a", 9000)]);');
+        self::assertSame(['192.0.2.1', '192.0.2.1,?192.0.2.2', '?[2J??', str_repeat('a', 64)], $networks);
     }
 
     public function testAUserNameThatIsTheEmailAddressOfAnotherAccountGivesNoGuesses(): void

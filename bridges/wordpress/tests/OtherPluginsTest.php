@@ -1,0 +1,77 @@
+<?php
+
+declare(strict_types=1);
+
+namespace TokenBucket\Bridge\WordPress\Tests;
+
+require_once __DIR__ . '/SiteTestCase.php';
+
+/** Tests limits of logins beside other plugins that take part in logins. */
+final class OtherPluginsTest extends SiteTestCase
+{
+    private static string $plugins;
+
+    public static function setUpBeforeClass(): void
+    {
+        parent::setUpBeforeClass();
+        self::$plugins = self::$site->folder . '/site/wp-content/mu-plugins';
+    }
+
+    public function testAPasswordThatAnotherPluginVerifiesBeforeCoreIsLimited(): void
+    {
+        self::addPlugin('early', <<<'PHP'
+            add_filter('authenticate', fn ($user, $name, $password) => $name === 'early' && $password === 'key' ? get_user_by('login', 'early') : $user, -1, 3);
+            PHP);
+        self::$site->addUser('early');
+        self::assertAnswers([302 => 1], 0, [Site::form('early', 'key', '192.0.2.1')]);
+        self::assertAnswers([200 => 5, 429 => 2], 5, self::requests(7, fn (int $i) => Site::form('early', "wrong $i", '192.0.2.1')));
+        self::assertAnswers([429 => 1], 0, [Site::form('early', 'key', '192.0.2.1')]);
+    }
+
+    public function testACallInsideACallGivesNoGuesses(): void
+    {
+        self::addPlugin('inside', <<<'PHP'
+            add_filter('authenticate', function ($user, $name) {
+                $name === 'inside' && wp_authenticate('', '');
+                return $user;
+            }, 10, 2);
+            PHP);
+        self::$site->addUser('inside');
+        self::assertAnswers([200 => 5, 429 => 2], 5, self::requests(7, fn (int $i) => Site::form('inside', "wrong $i", '192.0.2.2')));
+        self::assertAnswers([429 => 1], 0, [Site::form('inside', 'right password', '192.0.2.2')]);
+    }
+
+    public function testANameThatOnlyAnotherPluginKnowsIsLimitedAsAnAccount(): void
+    {
+        self::addPlugin('phone', <<<'PHP'
+            add_filter('authenticate', fn ($user, $name, $password) => $name === '555 0100' ? wp_authenticate('phone', $password) : $user, 30, 3);
+            PHP);
+        self::$site->addUser('phone');
+        for ($i = 0; $i < 12; $i++) {
+            self::assertAnswers([302 => 1], 1, [Site::form('555 0100', 'right password', '192.0.2.3')]);
+        }
+        for ($i = 0; $i < 5; $i++) {
+            self::assertAnswers([200 => 1], 1, [Site::form('555 0100', "wrong $i", '192.0.2.3')]);
+        }
+        self::assertAnswers([429 => 1], 0, [Site::form('555 0100', 'right password', '192.0.2.3')]);
+    }
+
+    public function testTheWebServersOwnPasswordIsNoApplicationPasswordOfAUserWhoIsLoggedIn(): void
+    {
+        self::addPlugin('api', "add_filter('application_password_is_api_request', '__return_true');");
+        self::$site->addApplicationPassword(self::$site->addUser('staging'));
+        $cookie = self::$site->logIn('staging', '192.0.2.4');
+        [$nonce] = self::$site->send([['path' => '/wp-admin/admin-ajax.php?action=rest-nonce', 'cookie' => $cookie]]);
+        // Browsers send only this cookie to pages outside of wp-admin.
+        preg_match('/wordpress_logged_in_[^;]+/', $cookie, $loggedIn);
+        $lines = ["X-WP-Nonce: $nonce[body]", 'Authorization: Basic ' . base64_encode('visitor:of the staging site')];
+        $request = ['path' => '/index.php?rest_route=/wp/v2/users/me', 'address' => '192.0.2.4', 'cookie' => $loggedIn[0], 'lines' => $lines];
+        self::assertAnswers([200 => 40], 0, self::requests(40, fn () => $request));
+    }
+
+    private static function addPlugin(string $name, string $code): void
+    {
+        file_put_contents(self::$plugins . "/$name.php", "<?php\n$code");
+        chmod(self::$plugins . "/$name.php", 0644);
+    }
+}
