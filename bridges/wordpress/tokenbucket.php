@@ -2,12 +2,16 @@
 /**
  * Plugin Name: Token bucket
  * Description: Limits guesses of passwords, lost passwords, comments and registrations, exactly.
- * Version: 1.0.0
+ * Version: 0.1.0
  * Requires at least: 6.1
  * Requires PHP: 8.2
- * Network: true
+ * Author: the tokenbucket authors
  * License: MIT
+ * License URI: https://opensource.org/license/mit
  * Text Domain: tokenbucket
+ * Domain Path: /languages
+ * Network: true
+ * Update URI: false
  */
 
 declare(strict_types=1);
@@ -21,6 +25,9 @@ spl_autoload_register(static function (string $class): void {
         require __DIR__ . '/src/' . substr($class, strlen(__NAMESPACE__) + 1) . '.php';
     }
 });
+
+// Also finds the folder of a must-use plugin.
+add_action('init', static fn () => load_textdomain('tokenbucket', __DIR__ . '/languages/tokenbucket-' . determine_locale() . '.mo'));
 
 (static function (): void {
     $notice = static function (): void {

@@ -11,8 +11,8 @@ phpunit=(phpunit php-{codecoverage,deepcopy,file-iterator,invoker,parser,phar-io
 unpack_bridges() {
     local suite suites packages run runs=()
     # PHPUnit needs xml and mbstring. Applications run behind nginx, WordPress on MariaDB. Composer
-    # installs the bridges in applications.
-    install_packages php8.2-{cli,fpm,xml,mbstring,apcu,opcache,redis,curl,mysql} composer redis-server mariadb-server nginx-light apache2-utils util-linux >&2
+    # installs the bridges in applications. scripts/wordpress needs gettext and zip.
+    install_packages php8.2-{cli,fpm,xml,mbstring,apcu,opcache,redis,curl,mysql} composer redis-server mariadb-server nginx-light apache2-utils util-linux gettext zip unzip >&2
     unpack_packages bridges/phpunit trixie "${phpunit[@]}" &
     runs+=($!)
     mapfile -t suites < <(cat bridges/*/debian-packages | sed '/^#/d; s/ .*//' | sort -u)

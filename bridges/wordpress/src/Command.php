@@ -41,10 +41,15 @@ final class Command
     public function free(array $arguments, array $options): void
     {
         if (!Limits::shared()) {
-            WP_CLI::error('This process does not share the memory of the web server: set tokenbucket.shm_path in php.ini, or TOKENBUCKET_STORAGE in wp-config.php.');
+            WP_CLI::error(__('This process does not share the memory of the web server: set tokenbucket.shm_path in php.ini, or TOKENBUCKET_STORAGE in wp-config.php.', 'tokenbucket'));
         }
         $ids = isset($options['all']) ? array_keys($this->blocks->all()) : $arguments;
         $freed = count(array_filter($ids, $this->blocks->free(...)));
-        $freed === count($ids) && $ids !== [] || isset($options['all']) ? WP_CLI::success("Freed: $freed.") : WP_CLI::error('There is no such block.');
+        if ($freed === count($ids) && $ids !== [] || isset($options['all'])) {
+            /* translators: %d: the number of blocks. */
+            WP_CLI::success(sprintf(__('Freed: %d.', 'tokenbucket'), $freed));
+        } else {
+            WP_CLI::error(__('There is no such block.', 'tokenbucket'));
+        }
     }
 }

@@ -29,7 +29,13 @@ abstract class SiteTestCase extends TestCase
 
     protected function tearDown(): void
     {
-        self::assertSame('', self::$site->errors());
+        self::assertNoErrors();
+    }
+
+    protected static function assertNoErrors(): void
+    {
+        // WordPress asks for new versions, and warns that it may contact no other server.
+        self::assertSame('', implode('', preg_grep('~//wordpress[.]org/support/forums/~', preg_split('/(?<=\n)/', self::$site->errors()), PREG_GREP_INVERT)));
     }
 
     /** @return list<array> the requests with the numbers 0 to $number - 1 */

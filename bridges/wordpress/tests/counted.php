@@ -1,7 +1,7 @@
 <?php
 /**
  * A must-use plugin that counts verified passwords and mails. It loads the plugin under test, but
- * not for a request with the field X-Plain.
+ * not for a request with the field X-Plain, and not if wp-config.php defines WITHOUT_PLUGIN.
  */
 $count = static fn (string $what) => file_put_contents(COUNTERS . "/$what", '.', FILE_APPEND);
 add_filter('check_password', static function ($right) use ($count) {
@@ -15,7 +15,7 @@ add_filter('pre_wp_mail', static fn () => (bool) $count('mails'));
 // Core allows a comment of an address every 15 seconds.
 add_filter('comment_flood_filter', '__return_false', 100);
 add_filter('rest_allow_anonymous_comments', '__return_true');
-if (!isset($_SERVER['HTTP_X_PLAIN'])) {
+if (!isset($_SERVER['HTTP_X_PLAIN']) && !defined('WITHOUT_PLUGIN')) {
     // No token is refilled before the test ends. Few application passwords make a test short.
     defined('DEFAULT_LIMITS') || add_filter('tokenbucket_limits', static fn (array $limits) => [
         'application_network' => [30, 1e9], 'application_account' => [20, 1e9], 'application_lockout' => [10, 900, 2, 86_400],
