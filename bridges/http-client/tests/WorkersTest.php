@@ -56,7 +56,8 @@ final class WorkersTest extends TestCase
         $this->tearDown();
         [$sent, $after, $received] = $this->run429($client, 'own');
         self::assertSame($received, count($sent));
-        self::assertGreaterThanOrEqual(1, count($after), 'The control was not noticed');
+        // At least the five requests of the process that did not send before.
+        self::assertGreaterThanOrEqual(5, count($after), 'The control was not noticed');
         fprintf(STDERR, "With a store for each process, %d of %d requests begin after the first 429\n", count($after), $received);
     }
 
