@@ -855,7 +855,8 @@ namespace TokenBucket {
         /**
          * Creates the object. Contacts no storage.
          *
-         * @param string $identifier any bytes, any length. A bucket of this name is independent
+         * @param string $identifier any bytes, any length. A bucket with the same identifier is
+         *     independent of the lockout
          * @param int $attempts the failures that begin the first block: 1 to 512
          * @param float $block seconds of the first block: greater than 0, less than 36 years
          * @param float $factor each further block is longer by this factor: 1 or more

@@ -143,7 +143,7 @@ foreach (['method', 'statement', 'identifier', 'handler', 'result', 'element', '
     $before = $rss();
     $run(50);
     $grown = $rss() - $before;
-    // The fifty requests held more than 2 MB.
+    // If the fifty requests leaked what they held, the worker would grow by more than 2 MB.
     check($grown < 1000, "$how: the worker has grown by $grown kB");
     check($fpm->workers() === $worker, "$how: the same worker");
     echo "$how\n";

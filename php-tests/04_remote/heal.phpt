@@ -16,7 +16,7 @@ function record(ServerProcess $server, string $key): ?string
     return $server instanceof RedisServer ? $server->command('GET', $key) : $server->command("get $key", 'END')[1] ?? null;
 }
 
-/** Returns the number of requests since the server started. */
+/** Returns how many scripts Redis has run, or how many reads memcached has served. */
 function asked(ServerProcess $server): int
 {
     if ($server instanceof MemcachedServer) {

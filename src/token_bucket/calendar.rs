@@ -126,8 +126,8 @@ impl Calendar {
         let local = utc(now + zone.offset_at(now)?)?;
         let today = numbers(value::object(&local).ok_or(Thrown)?, b"Y,n,j")?;
         let start = |number| zone.instant(self.start(today, number));
-        // The window of today's date is the right one, unless it begins later today, or unless the
-        // clocks were set back over its start.
+        // The window 0 starts in today's day, week, month or year, but perhaps only later. If the
+        // clocks were set back over the start of the window 1, it has already begun.
         let mut number = 0;
         while start(number)? > now {
             number -= 1;
@@ -143,9 +143,9 @@ impl Calendar {
         ])
     }
 
-    /// Returns the start of the window `number` windows after the one that contains the date
-    /// `today`, as a local time in seconds as if it were UTC. If a month has fewer days than the
-    /// anchor's day, its window starts on its last day.
+    /// Returns the start of the window `number` windows after the one that starts in the day, week,
+    /// month or year of the date `today`, as a local time in seconds as if it were UTC. If a month
+    /// has fewer days than the anchor's day, its window starts on its last day.
     fn start(&self, today: [i64; 3], number: i64) -> i64 {
         let [year, month, day] = today;
         let its_day = i64::from(self.day);
@@ -171,7 +171,7 @@ struct Zone(Kept);
 impl Zone {
     /// Returns the Unix time of a local time, which is given as if it were UTC, in seconds. If the
     /// time occurs twice because the clocks are set back, returns the first one. If the clocks skip
-    /// it, returns the time at which clocks that were not set would show it.
+    /// it, uses the offset from before the change.
     fn instant(&self, local: i64) -> Result<i64, Thrown> {
         let earlier = self.offset_at(local - 86_400)?;
         let later = self.offset_at(local + 86_400)?;

@@ -1,8 +1,8 @@
 <?php
 /**
  * Compares TokenBucket on Redis and memcached with one round trip of PHP's own clients. Also
- * compares TokenBucket with limiters in plain PHP: a JSON bucket under WATCH, and `check()` behind
- * a lock.
+ * compares TokenBucket with limiters in plain PHP: a JSON bucket in Redis under WATCH, and a bucket
+ * in memcached behind a lock.
  *
  * One process measures all rows in one run, on servers that it starts itself. Nothing is
  * subtracted. The rows are sampled alternately, about a millisecond at a time. Ratios are computed

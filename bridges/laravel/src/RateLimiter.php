@@ -63,8 +63,8 @@ class RateLimiter extends LaravelRateLimiter
     }
 
     /**
-     * Returns a named limiter. If it is called for a job, the next tooManyAttempts() takes a token
-     * of each of its limits, as the queue's middleware asks for them one after the other.
+     * Returns a named limiter. If the limiter is called for a job, the next tooManyAttempts() takes
+     * a token of each of its limits at once. The queue's middleware asks for one after the other.
      */
     public function limiter($name)
     {

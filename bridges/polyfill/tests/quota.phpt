@@ -10,7 +10,7 @@ use TokenBucket\Polyfill\FileStore;
 use TokenBucket\Polyfill\Settings;
 use TokenBucket\Quota;
 
-/** Gives the application's file another clock, and returns a quota of three a day. */
+/** Makes the polyfill's file of buckets use $clock, and returns a quota of three tokens a day. */
 function quota(OwnClock $clock, string $name = 'x'): Quota
 {
     $stores = new ReflectionProperty(FileStore::class, 'stores');

@@ -60,7 +60,8 @@ fn key<'k>(host: &Host, name: &'k [u8]) -> Key<'k> {
     host.slots().hasher().key(name)
 }
 
-/// Starts a process that locks its number, and holds a permit if `holds`.
+/// Starts a process that draws and locks a number, as every process does before its first permit.
+/// If `holds` is true, the process holds a permit.
 fn start(host: &Host, name: &[u8], limit: usize, holds: bool) -> Pid {
     let (mut reader, mut writer) = std::io::pipe().unwrap();
     // SAFETY: this process has one thread, so the child may do everything that the parent may.

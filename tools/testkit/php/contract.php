@@ -112,7 +112,8 @@ final class Contract
         $elapsed = (hrtime(true) - $start) / 1e9 + 0.05;
         $this->is(true, abs($denied->retryAfter - 100) <= $elapsed, "retryAfter $denied->retryAfter");
         $this->is(true, abs($denied->resetAfter - 300) <= $elapsed, "resetAfter $denied->resetAfter");
-        // At this rate, the cost of a token is one microsecond, which is the lowest cost.
+        // At this rate, the cost of a token is one microsecond, which is the
+        // lowest cost on a server or in a database.
         $this->is(true, $this->bucket($this->name(), 5, 1_000_000)->consume(5), 'five at once');
     }
 

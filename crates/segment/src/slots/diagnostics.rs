@@ -96,8 +96,7 @@ impl Diagnostics {
 }
 
 impl DenialCount {
-    /// Stores the length of the identifier in the first byte, and the identifier's first 47 bytes
-    /// in the other bytes.
+    /// Stores the identifier's first 47 bytes, and before them their number in one byte.
     fn name(&self, identifier: &[u8]) {
         let kept = &identifier[..identifier.len().min(PREFIX - 1)];
         let mut bytes = [0; PREFIX];

@@ -27,7 +27,8 @@ impl<'h, T: Transport> Remote<'h, T> {
         if policy == OnFailure::Throw {
             return Err(failure);
         }
-        // The policy hides the failure from its caller, so one caller is warned.
+        // A decision of the policy hides the failure. So a caller is warned, at most once a minute
+        // for each kind of failure.
         let warns = self.breaker(peer).warns(failure.cause.kind(), boot_clock());
         Ok(Answer {
             value: fallback(policy, &failure.cause),

@@ -40,7 +40,8 @@ fn a_wrong_password_opens_its_own_breaker_only() {
     }
 }
 
-/// One user may use the keys of one prefix. Two storages with two prefixes share the login.
+/// A user may have the permission for one prefix only. A storage with another prefix has the same
+/// login, and so the same breaker.
 #[test]
 fn a_missing_permission_opens_no_breaker() {
     let redis = Redis::start(&[]);
