@@ -121,6 +121,24 @@ pub fn raise<S: Slots>(
     })
 }
 
+/// Blocks the bucket for `pause`, also if it holds tokens. A block that ends later stays. Returns
+/// the state afterwards, or a denial if no slot is available.
+///
+/// The mark of a block is written in a second swap, and only to the state of the first one. A
+/// caller that is denied between the two may block the bucket by its own rules, and a reset leaves
+/// no mark.
+pub fn block_now<S: Slots>(slots: &S, step: &Step, pause: Ticks) -> Outcome {
+    let end = |now: Timestamp| (now + pause).saturating_sub(step.cost);
+    let outcome = raise(slots, Lifetime::covering(step.lifetime()), end);
+    if outcome.granted() {
+        change(slots, |word| {
+            let is_same = word.empty_at() == outcome.empty_at;
+            if is_same { word.blocked() } else { word }
+        });
+    }
+    outcome
+}
+
 /// Replaces the state of the key's record by that of the outcome that `decide` returns for the
 /// state and the current instant. A missing record has the state [`Timestamp::ZERO`]. Retries
 /// without limit, because a debt must not be forgotten. Denies and counts a refusal if no slot is

@@ -119,6 +119,13 @@ impl<V: Variant> SharedMemory<V> {
         self.hasher.namespace(names).counted_in(row)
     }
 
+    /// Reports whether a process has asked for the hasher of [`SharedMemory::reserved_hasher`] with
+    /// the row of this name. Also true if the segment has no row left for it.
+    #[must_use]
+    pub fn has_row(&self, row: &[u8]) -> bool {
+        self.namespaces.has_reserved(self.hasher, row)
+    }
+
     /// Counts a denial because of contention or a full table. Notes the identifier of any denial if
     /// the operator has enabled diagnostics.
     #[cold]
@@ -185,6 +192,12 @@ impl<V: Variant> SharedMemory<V> {
             self.counters.shard().1.count_block(key.row);
         }
         blocked
+    }
+
+    /// Blocks the bucket for `pause`, also if it holds tokens. A block that ends later stays.
+    /// Returns the state afterwards, or a denial if the table has no slot for the bucket.
+    pub fn block_now(&self, key: Key<'_>, step: &Step, pause: Ticks) -> Outcome {
+        changes::block_now(&self.slots(key.hash), step, pause)
     }
 
     /// Replaces the state of the record by that of the outcome that `decide` returns for the state

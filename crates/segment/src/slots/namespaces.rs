@@ -133,15 +133,25 @@ impl Namespaces {
         self.find(root, StoreKind::SharedMemory, name)
     }
 
+    /// Reports whether a process has used the row of [`Namespaces::reserved`] with this name. Also
+    /// true if all rows are in use, because the name may then be one of those without a row.
+    pub(super) fn has_reserved(&self, root: KeyHasher, name: &[u8]) -> bool {
+        let hash = hash(root, StoreKind::SharedMemory, &shortened(name));
+        for index in probed(hash) {
+            match self.cells[index].hash.load(Relaxed) {
+                0 => return false,
+                owner if owner == hash => return true,
+                _ => {}
+            }
+        }
+        true
+    }
+
     /// Returns the row with this name.
-    // The casts keep enough bits of a good hash.
-    #[allow(clippy::cast_possible_truncation)]
     fn find(&self, root: KeyHasher, kind: StoreKind, name: &[u8]) -> Row {
         let name = shortened(name);
-        let named = [&[kind as u8], &*name].concat();
-        let hash = (root.key(&named).hash as u64).max(1);
-        let first = hash as usize % CELLS;
-        for index in (first..CELLS).chain(0..first) {
+        let hash = hash(root, kind, &name);
+        for index in probed(hash) {
             let cell = &self.cells[index];
             let owner = cell.hash.load(Relaxed);
             let claim = || cell.hash.compare_exchange(0, hash, Relaxed, Relaxed);
@@ -179,6 +189,22 @@ fn shortened(name: &[u8]) -> Cow<'_, [u8]> {
     let hash = KeyHasher::new([0; 2]).key(name).hash & 0xffff_ffff;
     let end = format!("~{hash:0DIGITS$x}");
     Cow::Owned([&name[..NAME - end.len()], end.as_bytes()].concat())
+}
+
+/// Returns the hash by which the cell of a name is found. It is never 0.
+// The cast keeps enough bits of a good hash.
+#[allow(clippy::cast_possible_truncation)]
+fn hash(root: KeyHasher, kind: StoreKind, name: &[u8]) -> u64 {
+    let named = [&[kind as u8], name].concat();
+    (root.key(&named).hash as u64).max(1)
+}
+
+/// Returns the indices of the cells in the order in which a hash uses them.
+// The cast keeps enough bits of a good hash.
+#[allow(clippy::cast_possible_truncation)]
+fn probed(hash: u64) -> impl Iterator<Item = usize> {
+    let first = hash as usize % CELLS;
+    (first..CELLS).chain(0..first)
 }
 
 /// Returns the row of the cell with this index.

@@ -15,6 +15,7 @@
 //! LIVE(K)          LIVE(K)          the caller of its last grant, to undo it    `undo`
 //! LIVE(K)          EMPTY            the same, if that grant made the record     `undo`
 //! LIVE(K)          LIVE(K), marked  a caller of K that was denied               `block`
+//! LIVE(K)          LIVE(K), marked  an operator, after `raise`                  `block_now`
 //! LIVE(K)          EMPTY            a caller of K                               `reset`
 //! ```
 //!

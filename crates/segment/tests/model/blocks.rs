@@ -114,6 +114,53 @@ fn no_block_outlives_a_batch_whose_tokens_it_lacked() {
 }
 
 #[test]
+fn an_operators_block_is_not_extended_by_denials_and_shortens_no_other() {
+    holds("one caller after another", 1, || {
+        let memory = Memory::running(&[Word::EMPTY, Word::EMPTY], at(0));
+        let caller = memory.caller(K);
+        caller.block_now(10, 10, 100);
+        assert!(!caller.take(10, 10).unwrap().granted());
+        assert!(!caller.block(10, 10, PAUSE), "it is blocked already");
+        caller.block_now(10, 10, 50);
+        let record = memory.record(K).unwrap();
+        assert_eq!((record.empty_at(), record.is_blocked()), (at(90), true));
+        caller.until(at(100));
+        assert!(caller.take(10, 10).unwrap().granted());
+        assert!(caller.block(10, 10, PAUSE));
+        caller.block_now(10, 10, 200);
+        assert_eq!(memory.record(K).unwrap().empty_at(), at(100 + PAUSE - 10));
+    });
+}
+
+#[test]
+fn an_operators_block_races_with_a_take_and_a_reset() {
+    for is_empty in [true, false] {
+        let name = format!("a block of an empty slot: {is_empty}, a take and a reset");
+        holds_for_three(&name, move || {
+            let slot = if is_empty {
+                Word::EMPTY
+            } else {
+                live(K, 10, START + 9)
+            };
+            let memory = Memory::still(&[slot, Word::EMPTY], START);
+            let operator = memory.caller(K);
+            let operator = spawn(move || operator.block_now(1, 10, PAUSE));
+            let other = memory.caller(K);
+            let other = spawn(move || other.reset());
+            memory.caller(K).take(1, 10).unwrap();
+            operator.join().unwrap();
+            other.join().unwrap();
+            // A mark has the state of its block. Otherwise denials would never block the bucket.
+            if let Some(record) = memory.record(K) {
+                let of_block = record.empty_at() == START + PAUSE - 1;
+                assert_eq!(record.is_blocked(), of_block, "{record:?}");
+            }
+            assert_nobody_is_blocked(&memory, &[K, Y]);
+        });
+    }
+}
+
+#[test]
 fn a_blocked_bucket_is_not_reclaimed_before_it_is_full() {
     holds("a block and a claim of another key", 3, || {
         let memory = Memory::running(&[empty()], at(0));

@@ -254,6 +254,11 @@ impl<G: Guards> Caller<G> {
         blocked.flatten().is_some()
     }
 
+    /// Blocks the bucket as an operator does.
+    pub fn block_now(&self, cost: Ticks, span: Ticks, pause: Ticks) {
+        self.alive(|slots| changes::block_now(slots, &Step::new(cost, span), pause));
+    }
+
     /// Takes tokens and gives them back, as a batch does if a later bucket denies.
     pub fn take_and_undo(&self, cost: Ticks, span: Ticks) -> bool {
         let step = Step::new(cost, span);

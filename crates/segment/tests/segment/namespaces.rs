@@ -150,6 +150,31 @@ fn no_namespace_is_counted_with_the_extensions_own_decisions() {
 }
 
 #[test]
+fn a_row_of_the_extension_is_known_once_it_is_used() {
+    let host = private();
+    let long = [b"guard: ".as_slice(), &[b'x'; 200]].concat();
+    for row in [b"guard: ip 1/day".as_slice(), &long] {
+        assert!(!host.slots().has_row(row));
+        let count = host.slots().rows().len();
+        let _ = host.slots().reserved_hasher(&[b"guard", b"", b"x"], row);
+        assert!(host.slots().has_row(row));
+        assert_eq!(
+            host.slots().rows().len(),
+            count + 1,
+            "a question makes no row"
+        );
+    }
+    assert!(!host.slots().has_row(b"guard: ip 2/day"));
+    for number in 0..2 * NAMED {
+        decide(&host, [format!("{number}").as_bytes(), b""]);
+    }
+    assert!(
+        host.slots().has_row(b"guard: ip 2/day"),
+        "it may have no row"
+    );
+}
+
+#[test]
 fn processes_find_the_same_rows() {
     let folder = Folder::new();
     let [one, other] = [(); 2].map(|()| store(named(&folder.file(), PRIVATE).unwrap()));
