@@ -55,6 +55,17 @@ impl Client {
         Self::Known(client)
     }
 
+    /// Returns the client that an operator names: an address, or the network of an IPv6 client as
+    /// records write it, such as `2001:db8:1:2::/64`. Returns `None` for any other text.
+    #[must_use]
+    pub fn named(text: &[u8]) -> Option<Self> {
+        let address = match text.strip_suffix(b"/64") {
+            Some(network) => parse(network).filter(IpAddr::is_ipv6),
+            None => parse(text),
+        };
+        address.map(Self::Known)
+    }
+
     /// Appends the address that a limit counts. An IPv6 client usually owns all addresses with the
     /// same first 64 bits, so these addresses are one client. A client of NAT64 is its IPv4
     /// address. Call this last, because networks must be compared with the address as it arrived.

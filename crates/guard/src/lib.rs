@@ -13,6 +13,7 @@ mod client;
 mod condition;
 mod grammar;
 mod limit;
+mod named;
 mod nat64;
 mod networks;
 mod path;
@@ -22,6 +23,7 @@ mod target;
 pub use age::{Age, MaxAge};
 pub use client::Client;
 pub use limit::{Limit, Measure, Part};
+pub use named::Unnamed;
 pub use networks::Networks;
 pub use target::Target;
 
