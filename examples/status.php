@@ -30,6 +30,7 @@ const DEFAULTS = [
     'tokenbucket.guard_local' => '',
     'tokenbucket.guard_max_age' => '',
     'tokenbucket.guard_mode' => 'enforce',
+    'tokenbucket.guard_password_hash' => '',
     'tokenbucket.guard_preflights' => '',
     'tokenbucket.guard_trusted_proxies' => '',
     'tokenbucket.namespace' => '',

@@ -14,9 +14,9 @@ use zend::declare::{
 use crate::{
     classes, compat::client_throttle, compat::leaky_bucket, compat::minute_window,
     compat::rate_limiter, concurrency::limit, concurrency::permit, decision, guard::client_address,
-    http, lockout, metrics, status, storage::interface, storage::memcached, storage::memory,
-    storage::pdo, storage::redis, storage::shared_memory, token_bucket, token_bucket::quota,
-    token_bucket::reservation,
+    guard::guarded_client, http, lockout, metrics, status, storage::interface, storage::memcached,
+    storage::memory, storage::pdo, storage::redis, storage::shared_memory, token_bucket,
+    token_bucket::quota, token_bucket::reservation,
 };
 
 // Parameters that several methods share.
@@ -45,6 +45,7 @@ const CONSUME: &[Info] = &[
     returns(4, Type::NONE), IDENTIFIER, MICROTIME, untyped(c"full_microtime"),
     untyped(c"bootstrap_closure"),
 ];
+const BLOCK: &[Info] = &[returns(1, Type::class(c"TokenBucket\\Decision")), SECONDS];
 const STATUS: &[Info] = &[returns(0, Type::ARRAY)];
 const PREPARE: &[Info] = &[returns(0, Type::NONE)];
 const HELD: &[Info] = &[returns(0, Type::INT)];
@@ -63,7 +64,7 @@ pub static FUNCTIONS: Entries = Entries(&[
 ]);
 
 /// The classes, each after the classes and interfaces that it extends or implements.
-pub static CLASSES: [(&Class, Declaration); 23] = [
+pub static CLASSES: [(&Class, Declaration); 25] = [
     (&classes::TOKEN_BUCKET_STORAGE, Declaration {
         kind: Kind::Interface,
         methods: Entries(&[
@@ -114,8 +115,7 @@ pub static CLASSES: [(&Class, Declaration); 23] = [
             entry(c"refund", PUBLIC, method!(token_bucket::refund),
                 &[returns(0, Type::VOID), TOKENS]),
             entry(c"reset", PUBLIC, method!(token_bucket::reset), RESET),
-            entry(c"block", PUBLIC, method!(token_bucket::block),
-                &[returns(1, Type::class(c"TokenBucket\\Decision")), SECONDS]),
+            entry(c"block", PUBLIC, method!(token_bucket::block), BLOCK),
             entry(c"drain", PUBLIC, method!(token_bucket::drain), &[
                 returns(0, Type::class(c"TokenBucket\\Decision")),
                 optional(c"tokens", Type::INT.or(Type::FLOAT), c"0"),
@@ -320,6 +320,31 @@ pub static CLASSES: [(&Class, Declaration); 23] = [
             entry(c"succeed", PUBLIC, method!(lockout::succeed), RESET), END,
         ]),
         ..Declaration::EMPTY
+    }),
+    (&classes::ACCESS_DENIED_EXCEPTION, Declaration {
+        kind: Kind::Extends("RuntimeException"), interfaces: &["TokenBucket\\Exception"],
+        ..Declaration::EMPTY
+    }),
+    (&classes::GUARDED_CLIENT, Declaration {
+        flags: FINAL | NO_DYNAMIC_PROPERTIES | NOT_SERIALIZABLE,
+        state: Some(Class::carry::<guarded_client::GuardedClient>),
+        properties: &[
+            ReadOnly(c"limit", PUBLIC, Type::STRING),
+            ReadOnly(c"client", PUBLIC, Type::STRING.or(Type::NULL)),
+            ReadOnly(c"identifier", PRIVATE, Type::STRING),
+        ],
+        methods: Entries(&[
+            entry(c"__construct", PUBLIC, method!(guarded_client::construct), &[
+                returns(2, Type::NONE), required(c"limit", Type::STRING),
+                required(c"values", Type::ARRAY),
+                optional(c"password", Type::STRING.or(Type::NULL), c"NULL"),
+            ]),
+            entry(c"peek", PUBLIC, method!(guarded_client::peek),
+                &[returns(0, Type::class(c"TokenBucket\\Decision"))]),
+            entry(c"reset", PUBLIC, method!(guarded_client::reset), RESET),
+            entry(c"block", PUBLIC, method!(guarded_client::block), BLOCK), END,
+        ]),
+        hidden: &[("__construct", 3)], ..Declaration::EMPTY
     }),
     (&classes::CONCURRENCY_LIMIT, Declaration {
         flags: FINAL | NO_DYNAMIC_PROPERTIES | NOT_SERIALIZABLE,

@@ -36,6 +36,12 @@ pub fn storage_failed(failure: &Failure, previous: Option<Zval>) -> Thrown {
     throw::of_class(&classes::STORAGE_EXCEPTION, &failure.to_string(), previous)
 }
 
+/// Throws `TokenBucket\AccessDeniedException` for code that may not act on a client of the guard.
+#[cold]
+pub fn access_denied(message: &str) -> Thrown {
+    throw::of_class(&classes::ACCESS_DENIED_EXCEPTION, message, None)
+}
+
 /// Reports a failure that the failure policy hides from the caller. `warn` raises the PHP warning,
 /// if the setting selects a warning.
 ///

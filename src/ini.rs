@@ -19,6 +19,8 @@ const FULL: &CStr = c"tokenbucket.shm_full";
 const REPORT: &CStr = c"tokenbucket.failure_report";
 const TRACK: &CStr = c"tokenbucket.track_identifiers";
 const GUARD_MODE: &CStr = c"tokenbucket.guard_mode";
+/// The hash of the operator's password.
+pub const GUARD_PASSWORD_HASH: &CStr = c"tokenbucket.guard_password_hash";
 
 static NAMESPACE: Followed = Followed::new(c"tokenbucket.namespace");
 static GUARD_MODE_TEXT: Followed = Followed::new(GUARD_MODE);
@@ -66,7 +68,7 @@ const LEAST_SIZE: usize = 4 << 10;
 const GREATEST_SIZE: usize = 256 << 30;
 const DEFAULT_MODE: u32 = 0o600;
 
-static ENTRIES: IniEntryDefs<16> = IniEntryDefs::new([
+static ENTRIES: IniEntryDefs<17> = IniEntryDefs::new([
     IniEntryDef::new(SIZE, c"32M", IniEntryPermission::System),
     IniEntryDef::new(PATH, c"", IniEntryPermission::System),
     IniEntryDef::new(MODE, c"0600", IniEntryPermission::System),
@@ -82,6 +84,7 @@ static ENTRIES: IniEntryDefs<16> = IniEntryDefs::new([
     GUARD_ALLOW.definition(IniEntryPermission::System),
     GUARD_MAX_AGE.definition(IniEntryPermission::System),
     GUARD_MODE_TEXT.definition(c"enforce", IniEntryPermission::System),
+    system::fixed(GUARD_PASSWORD_HASH),
     IniEntryDef::end(),
 ]);
 
@@ -143,16 +146,20 @@ impl<T> Parsed<T> {
     pub fn value(&self) -> Result<T, String> {
         self.value.read(|text| {
             let text = String::from_utf8_lossy(text);
-            (self.parse)(&text).map_err(|SyntaxError { at, expected }| {
-                let name = self.name.to_string_lossy();
-                let (rest, otherwise) = (quotable(&text[at..]), self.otherwise);
-                let at = at + 1;
-                format!(
-                    "{name} must have {expected} at position {at}, \"{rest}\" given; {otherwise}"
-                )
+            (self.parse)(&text).map_err(|error| {
+                let (name, otherwise) = (self.name.to_string_lossy(), self.otherwise);
+                format!("{name} {}; {otherwise}", expected(&text, error))
             })
         })
     }
+}
+
+/// Returns the message for a text that cannot be parsed. It quotes the text from the position of
+/// the error.
+pub fn expected(text: &str, SyntaxError { at, expected }: SyntaxError) -> String {
+    let rest = quotable(&text[at..]);
+    let at = at + 1;
+    format!("must have {expected} at position {at}, \"{rest}\" given")
 }
 
 /// Returns whether the guard denies requests. Otherwise it only counts them.

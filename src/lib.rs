@@ -47,8 +47,9 @@ pub fn get_module(module: ModuleBuilder) -> ModuleBuilder {
 /// Implements MINIT. Runs once in the master, and again when a php-fpm master executes itself on
 /// USR2.
 extern "C" fn startup(_kind: i32, module: i32) -> i32 {
-    ini::register(module);
     let starting = Starting::in_startup();
+    guard::password::conceal(&starting);
+    ini::register(module);
     if let Err(error) = attached::attach(&starting) {
         log::startup_warning(&format!("{error:#}"));
         return FAILURE;
@@ -68,6 +69,7 @@ extern "C" fn shutdown(_kind: i32, module: i32) -> i32 {
     let ending = Ending::in_shutdown();
     guard::remove(&ending);
     system::forget_settings(module);
+    guard::password::forget(&ending);
     attached::detach(&ending);
     SUCCESS
 }

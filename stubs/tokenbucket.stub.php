@@ -900,6 +900,76 @@ namespace TokenBucket {
     }
 
     /**
+     * Reports that code may not act on a client of the guard. The message has the reason, and never
+     * a password.
+     */
+    class AccessDeniedException extends \RuntimeException implements Exception
+    {
+    }
+
+    /**
+     * Shows, frees or blocks a client of a limit of tokenbucket.guard, for operators.
+     *
+     * Other PHP code cannot name the buckets of the guard, so that no application lifts a limit.
+     * The constructor succeeds only on the command line on a named segment
+     * (tokenbucket.shm_path), and elsewhere with the password of tokenbucket.guard_password_hash.
+     * Each client and its network has five wrong passwords. Then it is locked out for 15 minutes,
+     * and for longer after each further one.
+     *
+     * It acts on the buckets of the mode "enforce". A request that is denied by another limit stays
+     * denied. Permits of limits with "concurrent" end with their requests.
+     *
+     * @implementation guard::guarded_client::GuardedClient
+     * @strict-properties
+     * @not-serializable
+     */
+    final class GuardedClient
+    {
+        /** The limit in its canonical form. */
+        public readonly string $limit;
+
+        /**
+         * The address as the guard counts it, such as "192.0.2.1" or "2001:db8:1:2::/64". null if
+         * "ip" is no key of the limit.
+         */
+        public readonly ?string $client;
+
+        private readonly string $identifier;
+
+        /**
+         * Names a bucket. Changes nothing, except that a wrong password is counted.
+         *
+         * @param string $limit one limit as in tokenbucket.guard, or the name of its row in
+         *     status(). The setting of this process may lack it
+         * @param list<string> $values the value of each key, in the order of the limit: the address
+         *     for "ip", the path of the URL for "path", and none for "all"
+         * @param ?string $password needed in a web server, and ignored on the command line
+         * @throws \ValueError if the guard has not used such a limit, or if a value is missing or
+         *     no address
+         * @throws AccessDeniedException if this code may not act
+         */
+        public function __construct(string $limit, array $values, #[\SensitiveParameter] ?string $password = null) {}
+
+        /** Returns the decision on a request of the client now. Takes nothing. */
+        public function peek(): Decision {}
+
+        /** Fills the bucket, which also ends a block. So the next request of the client passes. */
+        public function reset(): void {}
+
+        /**
+         * Denies all requests that the limit counts for some seconds. A block that ends later
+         * stays.
+         *
+         * @param float $seconds 0 or more, less than 36 years
+         * @return Decision the decision on a request of the client now
+         * @throws \ValueError if $seconds is out of range
+         * @throws AccessDeniedException if the settings of this process have the client in
+         *     tokenbucket.guard_trusted_proxies or tokenbucket.guard_allow
+         */
+        public function block(float $seconds): Decision {}
+    }
+
+    /**
      * Limits how many permits of an identifier are held at once, on all processes that share the
      * storage.
      *

@@ -27,12 +27,14 @@ TokenBucketStoragePDO
 TokenBucketStoragePDOMySQL
 TokenBucketStorageRedis
 TokenBucketStorageSharedMemory
+TokenBucket\AccessDeniedException
 TokenBucket\Compat\ClientThrottle
 TokenBucket\Compat\LeakyBucket
 TokenBucket\Compat\MinuteWindow
 TokenBucket\Compat\RateExceededException
 TokenBucket\Compat\RateLimiter
 TokenBucket\Decision
+TokenBucket\Lockout
 TokenBucket\OnFailure
 TokenBucket\Period
 TokenBucket\Quota

@@ -21,6 +21,7 @@ tokenbucket.guard_allow = '' SYSTEM
 tokenbucket.guard_local = '' PERDIR
 tokenbucket.guard_max_age = '' SYSTEM
 tokenbucket.guard_mode = 'enforce' SYSTEM
+tokenbucket.guard_password_hash = '' SYSTEM
 tokenbucket.guard_preflights = '' SYSTEM
 tokenbucket.guard_trusted_proxies = '' SYSTEM
 tokenbucket.namespace = '' PERDIR
@@ -31,4 +32,4 @@ tokenbucket.shm_path = '' SYSTEM
 tokenbucket.shm_size = '32M' SYSTEM
 tokenbucket.track_identifiers = '0' SYSTEM
 -- at run time --
-false true (15 times)
+false true (16 times)

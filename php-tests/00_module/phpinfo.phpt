@@ -36,6 +36,7 @@ tokenbucket.guard_allow => no value => no value
 tokenbucket.guard_local => no value => no value
 tokenbucket.guard_max_age => no value => no value
 tokenbucket.guard_mode => enforce => enforce
+tokenbucket.guard_password_hash => no value => no value
 tokenbucket.guard_preflights => no value => no value
 tokenbucket.guard_trusted_proxies => no value => no value
 tokenbucket.namespace => shop => shop

@@ -13,6 +13,7 @@ TokenBucketStoragePDO
 TokenBucketStoragePDOMySQL
 TokenBucketStorageRedis
 TokenBucketStorageSharedMemory
+TokenBucket\AccessDeniedException
 TokenBucket\Compat\ClientThrottle
 TokenBucket\Compat\LeakyBucket
 TokenBucket\Compat\MinuteWindow
@@ -21,6 +22,7 @@ TokenBucket\Compat\RateLimiter
 TokenBucket\ConcurrencyLimit
 TokenBucket\Decision
 TokenBucket\Exception
+TokenBucket\GuardedClient
 TokenBucket\Lockout
 TokenBucket\OnFailure
 TokenBucket\Period

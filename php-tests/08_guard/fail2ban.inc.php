@@ -54,12 +54,17 @@ function banned(): string
 }
 
 $script = '<?php
+    if (isset($_GET["act"])) {
+        $client = new TokenBucket\\GuardedClient("ip 1/day burst 3 block 15 minutes", ["203.0.113.7"], $_GET["password"]);
+        $_GET["act"] === "reset" ? $client->reset() : $client->block(60);
+        exit;
+    }
     error_log($_GET["error"] ?? "nothing");
     if (isset($_GET["syslog"])) { syslog(LOG_NOTICE, $_GET["syslog"]); }
     if (isset($_GET["throw"])) { throw new Exception($_GET["throw"]); }';
 $server = new BuiltInServer([
     'tokenbucket.guard' => 'ip 1/day burst 3 block 15 minutes', 'tokenbucket.guard_trusted_proxies' => '127.0.0.1',
-    'log_errors' => '1', 'error_log' => 'syslog', 'display_errors' => '0',
+    'tokenbucket.guard_password_hash' => password_hash('right', PASSWORD_BCRYPT, ['cost' => 4]), 'log_errors' => '1', 'error_log' => 'syslog', 'display_errors' => '0',
 ], $script);
 $request = fn (string $client, string $query = '') => http_request($server->port, "/?$query", ["X-Forwarded-For: $client"])[0];
 $client = 0;
@@ -94,6 +99,23 @@ foreach ($banned as $address) {
 }
 $rules = run('nft', 'list', 'ruleset');
 echo 'unbanned: ', banned() === '' && !preg_match('/203\.0|2001:db8/', $rules) ? 'yes' : "no: $rules", "\n";
+
+// The records of an operator are no blocks, so nobody is banned, neither the operator.
+$operator = function (string $from, string $act, string $password) use ($request): void {
+    echo "operator: $act ", $request($from, "act=$act&password=" . rawurlencode($password)), "\n";
+    wait_for("the record of $act", fn () => substr_count(run('journalctl', '-o', 'cat'), $act === 'guess' ? 'wrong password' : "has $act") === 1);
+};
+$operator('198.51.100.8', 'guess', "x\n$forged");
+$operator('198.51.100.9', 'reset', 'right');
+$operator('198.51.100.9', 'blocked', 'right');
+// fail2ban reads records in order.
+foreach (range(1, 4) as $_) {
+    $request('203.0.113.8');
+}
+wait_for('the last client is banned', fn () => banned() !== '');
+echo 'banned after the records of an operator: ', banned(), "\n";
+run('fail2ban-client', 'set', 'tokenbucket', 'unbanip', '203.0.113.8');
+
 $records = run('journalctl', '-o', 'json', '--output-fields=MESSAGE,SYSLOG_IDENTIFIER,PRIORITY,SYSLOG_FACILITY', 'SYSLOG_IDENTIFIER=tokenbucket');
 foreach (explode("\n", $records) as $record) {
     $record = json_decode($record, true);

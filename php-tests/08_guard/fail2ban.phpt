@@ -33,6 +33,14 @@ banned: 2001:db8:1:2::/64 203.0.113.7
 198.51.100.66: not in the firewall
 127.0.0.9: not in the firewall
 unbanned: yes
+operator: guess 500
+operator: reset 200
+operator: blocked 200
+banned after the records of an operator: 203.0.113.8
 10.5 tokenbucket: guard: blocked 203.0.113.7 for 900 s by "ip 1/day burst 3 block 15 minutes"
 10.5 tokenbucket: guard: blocked 2001:db8:1:2::/64 for 900 s by "ip 1/day burst 3 block 15 minutes"
 10.5 tokenbucket: guard: blocked 127.0.0.9 for 900 s by "ip 1/day burst 3 block 15 minutes"
+10.5 tokenbucket: guard: wrong password from 198.51.100.8
+10.5 tokenbucket: guard: an operator at 198.51.100.9 has reset 203.0.113.7 of "ip 1/day burst 3 block 15 minutes"
+10.5 tokenbucket: guard: an operator at 198.51.100.9 has blocked 203.0.113.7 for 60 s of "ip 1/day burst 3 block 15 minutes"
+10.5 tokenbucket: guard: blocked 203.0.113.8 for 900 s by "ip 1/day burst 3 block 15 minutes"

@@ -14,6 +14,23 @@ use stores::printable;
 /// The most texts of a setting whose values are kept. A server with more texts parses some again.
 const MOST_TEXTS: usize = 64;
 
+/// A setting of the operator that has limits.
+struct Setting {
+    /// Separates its buckets from those of other settings.
+    kind: &'static [u8],
+    /// Begins the names of its rows.
+    row: &'static str,
+}
+
+const LIMITS: Setting = Setting {
+    kind: b"limit",
+    row: LIMIT_ROW,
+};
+const PREFLIGHTS: Setting = Setting {
+    kind: b"preflight",
+    row: PREFLIGHT_ROW,
+};
+
 /// The row that counts the limits of all applications.
 const APPLICATIONS: &str = "guard_local";
 
@@ -36,6 +53,11 @@ thread_local! {
 }
 
 impl Rule {
+    /// Returns the hasher of its buckets in the mode "enforce".
+    pub const fn hasher(&self) -> KeyHasher {
+        self.hasher
+    }
+
     /// Returns the key of the bucket with this identifier.
     pub fn key<'k>(&self, identifier: &'k [u8]) -> Key<'k> {
         self.hasher.key(identifier)
@@ -58,6 +80,17 @@ impl Rule {
     }
 }
 
+impl Setting {
+    fn row_of(&self, limit: &Limit) -> String {
+        format!("{}{}", self.row, limit.name())
+    }
+
+    fn rule(&self, store: &SharedMemory, limit: Limit) -> Rule {
+        let (name, row) = (limit.name().to_owned(), self.row_of(&limit));
+        Rule::new(store, limit, &[self.kind, name.as_bytes()], &row)
+    }
+}
+
 /// Forgets all rules, because their hashers belong to a segment.
 pub fn forget() {
     RULES.with_borrow_mut(Vec::clear);
@@ -71,7 +104,7 @@ pub fn networks(store: &SharedMemory, setting: &ini::Parsed<Networks>) -> Option
 /// Returns the rules of the operator. Their buckets do not depend on settings that an application
 /// can change.
 pub fn operators(store: &SharedMemory) -> Option<Rc<Vec<Rule>>> {
-    ini::GUARD.text(|text| known(&RULES, text, || of(store, &ini::GUARD, b"limit", LIMIT_ROW)))
+    ini::GUARD.text(|text| known(&RULES, text, || of(store, &ini::GUARD, &LIMITS)))
 }
 
 /// Returns the rules of preflight requests, or `None` if the other rules count these requests. No
@@ -83,26 +116,38 @@ pub fn preflights(store: &SharedMemory) -> Option<Rc<Vec<Rule>>> {
             return None;
         }
         let known_as = [b"preflights", text].concat();
-        let make = || of(store, setting, b"preflight", PREFLIGHT_ROW);
-        known(&RULES, &known_as, make)
+        known(&RULES, &known_as, || of(store, setting, &PREFLIGHTS))
     });
     rules.filter(|rules| !rules.is_empty())
 }
 
-/// Returns the rules of a setting of the operator. `kind` separates their buckets from those of
-/// other settings, and `row` begins the names of their rows.
-fn of(
-    store: &SharedMemory,
-    setting: &ini::Parsed<Vec<Limit>>,
-    kind: &[u8],
-    row: &str,
-) -> Vec<Rule> {
-    let rule = |limit: Limit| {
-        let name = limit.name().to_owned();
-        let row = format!("{row}{name}");
-        Rule::new(store, limit, &[kind, name.as_bytes()], &row)
-    };
-    valid(store, setting).into_iter().map(rule).collect()
+/// Returns the rules of a setting of the operator.
+fn of(store: &SharedMemory, ini: &ini::Parsed<Vec<Limit>>, setting: &Setting) -> Vec<Rule> {
+    let limits = valid(store, ini).into_iter();
+    limits.map(|limit| setting.rule(store, limit)).collect()
+}
+
+/// Returns the rule of a limit that an operator names by its text, or by its row in `status()`. The
+/// settings of this process may lack the limit.
+///
+/// # Errors
+/// Returns a message if the text is not one limit, or if no process has used this limit.
+pub fn named(store: &SharedMemory, text: &[u8]) -> Result<Rule, String> {
+    let text = String::from_utf8_lossy(text);
+    let of_row = |setting: &Setting| text.strip_prefix(setting.row);
+    let (setting, text) = of_row(&PREFLIGHTS).map_or_else(
+        || (&LIMITS, of_row(&LIMITS).unwrap_or(&text)),
+        |text| (&PREFLIGHTS, text),
+    );
+    let limits = Limit::parse(text).map_err(|error| ini::expected(text, error))?;
+    let [limit] = <[Limit; 1]>::try_from(limits).map_err(|_| "must be one limit".to_owned())?;
+    if !store.has_row(setting.row_of(&limit).as_bytes()) {
+        let row = setting.row_of(&limit);
+        return Err(format!(
+            "must be a limit that the guard has used, \"{row}\" given"
+        ));
+    }
+    Ok(setting.rule(store, limit))
 }
 
 /// Returns the rules that the application adds. `tokenbucket.namespace` separates their buckets.

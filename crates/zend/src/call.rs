@@ -307,6 +307,19 @@ impl<'a> Call<'a> {
         text.ok_or_else(|| self.wrong(number, symbols::Z_EXPECTED_STRING))
     }
 
+    /// Returns the bytes of argument `number` as `?string`, converted in the caller's mode. Returns
+    /// `None` for null, and if the argument was not passed.
+    ///
+    /// # Errors
+    /// Throws `TypeError` if the argument cannot be converted, or the exception of `__toString`.
+    pub fn string_or_null(&mut self, number: u32) -> Result<Option<&'a [u8]>, Thrown> {
+        if number > self.count() || self.arg(number).is_null() {
+            return Ok(None);
+        }
+        let text = self.text(number).map(Some);
+        text.ok_or_else(|| self.wrong(number, symbols::Z_EXPECTED_STRING_OR_NULL))
+    }
+
     /// Returns the bytes of argument `number` as a string, or `None` if it cannot be converted.
     fn text(&mut self, number: u32) -> Option<&'a [u8]> {
         let arg = self.raw(number);

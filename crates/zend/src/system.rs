@@ -4,9 +4,10 @@ pub use super::symbols::{FAILURE, SUCCESS};
 use super::throw::text;
 use super::{bailout, symbols};
 use ext_php_rs::ffi::{
-    IS_STRING_EX, ext_php_rs_executor_globals, ext_php_rs_sapi_module, php_info_print_table_end,
-    php_info_print_table_row, php_info_print_table_start, zend_hash_str_find,
-    zend_hash_str_find_ptr_lc, zend_ini_entry, zend_string,
+    IS_STRING, IS_STRING_EX, ext_php_rs_executor_globals, ext_php_rs_sapi_module,
+    php_info_print_table_end, php_info_print_table_row, php_info_print_table_start,
+    zend_hash_str_find, zend_hash_str_find_ptr_lc, zend_hash_str_update, zend_ini_entry,
+    zend_string,
 };
 use ext_php_rs::flags::IniEntryPermission;
 use ext_php_rs::types::{ArrayKey, ZendStr, Zval};
@@ -81,6 +82,56 @@ pub fn has_section_with(_: &Starting, prefix: &str) -> bool {
         .flatten()
         .filter_map(|(_, value)| value.array());
     sections.any(|section| section.iter().any(|(key, _)| begins(key)))
+}
+
+/// Takes the value of a setting out of php.ini and leaves `shown` in its place, before the setting
+/// is registered. So no report of PHP and no function shows the value. Returns no bytes if php.ini
+/// does not have the setting.
+pub fn conceal(_: &Starting, name: &CStr, shown: &CStr) -> Vec<u8> {
+    let (start, length) = (name.as_ptr(), name.count_bytes());
+    // SAFETY: the engine has read its configuration, and nothing else uses it while modules start.
+    // A value is copied before it is released. The text that replaces it is interned, so that it
+    // lives as long as the engine.
+    unsafe {
+        let all = symbols::php_ini_get_configuration_hash();
+        let Some(value) = zend_hash_str_find(all, start, length)
+            .cast::<Zval>()
+            .as_ref()
+        else {
+            return Vec::new();
+        };
+        let concealed = super::value::bytes(value).to_vec();
+        let mut other = Zval::new();
+        other.value.str_ = super::class::interned(shown);
+        other.u1.type_info = IS_STRING;
+        zend_hash_str_update(all, start, length, (&raw mut other).cast());
+        concealed
+    }
+}
+
+/// Returns the definition of a setting that keeps the value of PHP's start.
+#[must_use]
+pub const fn fixed(name: &'static CStr) -> IniEntryDef {
+    IniEntryDef {
+        on_modify: Some(keep),
+        ..IniEntryDef::new(name, c"", IniEntryPermission::System)
+    }
+}
+
+/// Implements the engine's `on_modify`. Refuses each change after the start.
+unsafe extern "C" fn keep(
+    _entry: *mut zend_ini_entry,
+    _value: *mut zend_string,
+    _first: *mut c_void,
+    _second: *mut c_void,
+    _third: *mut c_void,
+    stage: c_int,
+) -> c_int {
+    if stage == symbols::ZEND_INI_STAGE_STARTUP.cast_signed() {
+        SUCCESS
+    } else {
+        FAILURE
+    }
 }
 
 /// Unregisters the settings of a module that shuts down.

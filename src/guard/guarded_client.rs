@@ -1,0 +1,215 @@
+//! `TokenBucket\GuardedClient`: the bucket of a client of the guard, for operators.
+//!
+//! The constructor decides who may act ([`Operator`]), because no PHP code can name these buckets
+//! otherwise.
+
+use super::operator::Operator;
+use super::rules::{self, Rule};
+use crate::{attached, classes, decision, exceptions, ini};
+use gcra::quota::MAX_SPAN;
+use gcra::{Decision, Key, KeyHasher, Outcome, Put, Quota, Step, TICKS_PER_SECOND, seconds};
+use guard::{Client, Measure, Unnamed};
+use segment::slots::SharedMemory;
+use std::cell::OnceCell;
+use stores::printable;
+use zend::{Call, Class, Object, State, Thrown, Zval, throw, value};
+
+// The slots of the properties, in the order of their declaration.
+const LIMIT: usize = 0;
+const CLIENT: usize = 1;
+const IDENTIFIER: usize = 2;
+
+/// The bucket, and who acts on it.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    operator: Operator,
+    quota: Quota,
+    hasher: KeyHasher,
+    client: Option<Client>,
+}
+
+/// The state of an object. Empty until the constructor has succeeded.
+#[derive(Debug, Default)]
+pub struct GuardedClient(OnceCell<Known>);
+
+impl State for GuardedClient {
+    const SLOTS: usize = IDENTIFIER + 1;
+
+    fn class() -> &'static Class {
+        &classes::GUARDED_CLIENT
+    }
+
+    fn born() -> Self {
+        Self::default()
+    }
+}
+
+/// Implements `__construct()`.
+pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
+    let host = attached::host().ok_or_else(detached)?;
+    let text = call.string(1)?;
+    call.array(2)?;
+    // Comes first, so that other code learns nothing.
+    let operator = Operator::of(host, call, 3)?;
+    let rule = rules::named(host.slots(), text)
+        .map_err(|message| throw::argument_value(1, &printable(message)))?;
+    let Measure::Rate { quota, .. } = *rule.limit.measure() else {
+        let message = "must not have \"concurrent\", because its permits end with their requests";
+        return Err(throw::argument_value(1, message));
+    };
+    let (identifier, client) = bucket(call, &rule)?;
+    let known = Known {
+        operator,
+        quota,
+        hasher: rule.hasher(),
+        client,
+    };
+    let this = call.this::<GuardedClient>();
+    if this.0.set(known).is_err() {
+        let class = GuardedClient::class().name();
+        let message = format!("Cannot modify readonly property {class}::$limit");
+        return Err(throw::error(&message));
+    }
+    let shown = client.map(|client| value::of_bytes(client.to_string().as_bytes()));
+    this.set_property(LIMIT, value::of_bytes(rule.limit.name().as_bytes()));
+    this.set_property(CLIENT, shown.unwrap_or_else(Zval::null));
+    this.set_property(IDENTIFIER, value::of_bytes(&identifier));
+    Ok(())
+}
+
+/// Returns the identifier of the bucket that argument 2 names, and its client.
+fn bucket(call: &mut Call<'_>, rule: &Rule) -> Result<(Vec<u8>, Option<Client>), Thrown> {
+    let mut values = Vec::new();
+    for (_, value) in call.array(2)?.iter() {
+        let value = value::dereference(value).zend_str();
+        let value = value.ok_or_else(|| throw::argument_type(2, "must contain only strings"))?;
+        values.push(value.as_bytes());
+    }
+    rule.limit.named(&values).map_err(|unnamed| {
+        let message = match unnamed {
+            Unnamed::Count(0) => "must be empty, because all clients share the bucket".to_owned(),
+            Unnamed::Count(keys) => {
+                format!("must have a value for each key of the limit in its order, {keys} in all")
+            }
+            Unnamed::Address => {
+                "must have an address such as 192.0.2.1 or 2001:db8::1 for the key \"ip\""
+                    .to_owned()
+            }
+        };
+        throw::argument_value(2, &message)
+    })
+}
+
+/// Implements `peek(): TokenBucket\Decision`.
+pub fn peek(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
+    *result = Named::of(call.this())?.seen();
+    Ok(())
+}
+
+/// Implements `reset(): void`.
+pub fn reset(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
+    let named = Named::of(call.this())?;
+    let span = named.known.quota.span();
+    named.store.put(named.key(), &Put::Reset { span });
+    named.record("reset", "");
+    Ok(())
+}
+
+/// Implements `block(float $seconds): TokenBucket\Decision`.
+pub fn block(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
+    let seconds = call.float(1)?;
+    let ticks = seconds::to_ticks(seconds).map_err(|error| exceptions::bad_amount(1, error))?;
+    // `to_ticks` limits its result to the greatest span.
+    if ticks >= MAX_SPAN {
+        let message = "must be less than 2^60 nanoseconds (36 years)";
+        return Err(throw::argument_value(1, message));
+    }
+    let named = Named::of(call.this())?;
+    named.refuse_exempt()?;
+    let outcome = named.store.block_now(named.key(), &named.step(), ticks);
+    if !outcome.granted() {
+        *result = named.object(&named.step(), &outcome);
+        return Ok(());
+    }
+    let seconds = ticks.div_ceil(TICKS_PER_SECOND);
+    named.record("blocked", &format!(" for {seconds} s"));
+    *result = named.seen();
+    Ok(())
+}
+
+fn detached() -> Thrown {
+    throw::error("The extension has no shared memory")
+}
+
+/// The bucket of an object, in shared memory.
+struct Named {
+    store: &'static SharedMemory,
+    known: Known,
+    identifier: Zval,
+    limit: Zval,
+}
+
+impl Named {
+    fn of(this: &Object<GuardedClient>) -> Result<Self, Thrown> {
+        let unmade =
+            || throw::error("The TokenBucket\\GuardedClient object has not been constructed");
+        Ok(Self {
+            store: attached::store().ok_or_else(detached)?,
+            known: this.0.get().copied().ok_or_else(unmade)?,
+            identifier: this.copy_property(IDENTIFIER),
+            limit: this.copy_property(LIMIT),
+        })
+    }
+
+    fn key(&self) -> Key<'_> {
+        self.known.hasher.key(value::bytes(&self.identifier))
+    }
+
+    /// Returns the step of one request.
+    fn step(&self) -> Step {
+        self.known.quota.step_whole(1)
+    }
+
+    /// Returns the decision on a request of the client now.
+    fn seen(&self) -> Zval {
+        let step = self.step().dry();
+        self.object(&step, &self.store.take(self.key(), &step, None))
+    }
+
+    fn object(&self, step: &Step, outcome: &Outcome) -> Zval {
+        let quota = &self.known.quota;
+        decision::to_object(quota, &Decision::new(quota, step, outcome))
+    }
+
+    /// Fails if the settings of this process say that the client is a proxy, whose block would
+    /// close the site, or that no limit counts it.
+    fn refuse_exempt(&self) -> Result<(), Thrown> {
+        let Some(Client::Known(address)) = self.known.client else {
+            return Ok(());
+        };
+        for (setting, name) in [
+            (
+                &ini::GUARD_TRUSTED_PROXIES,
+                "tokenbucket.guard_trusted_proxies",
+            ),
+            (&ini::GUARD_ALLOW, "tokenbucket.guard_allow"),
+        ] {
+            if rules::networks(self.store, setting).is_some_and(|it| it.contains(address)) {
+                let message = format!("{name} has this client, so it is not blocked");
+                return Err(exceptions::access_denied(&message));
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the record of a change.
+    fn record(&self, verb: &str, time: &str) {
+        let whom = self
+            .known
+            .client
+            .map_or("a bucket".to_owned(), |client| client.to_string());
+        let limit = String::from_utf8_lossy(value::bytes(&self.limit));
+        let deed = format!("{verb} {whom}{time} of \"{limit}\"");
+        self.known.operator.record(self.store, &deed);
+    }
+}

@@ -1,0 +1,118 @@
+//! Operators, who may act on the clients of the guard.
+//!
+//! On the command line, an operator may open the file of a named segment. Elsewhere an operator has
+//! sent a password. An attempt is counted before the password is verified, so that parallel guesses
+//! count, too. No PHP code can name the bucket that counts it.
+
+use super::asked::Variables;
+use super::{password, rules, syslog};
+use crate::{exceptions, ini};
+use gcra::lockout::Lockout;
+use gcra::{Denial, TICKS_PER_SECOND, Verdict};
+use guard::{Client, Networks};
+use segment::host::Host;
+use segment::memory::Backing;
+use segment::slots::SharedMemory;
+use segment::slots::clients::Day;
+use segment::slots::counters::By;
+use zend::{Call, Thrown, request, system};
+
+/// The wrong passwords of a client and its network: five, and then one after each block.
+const GUESSES: Lockout = Lockout {
+    attempts: 5,
+    block: 900 * TICKS_PER_SECOND,
+    factor: 2.0,
+    max_block: 86_400 * TICKS_PER_SECOND,
+};
+
+/// An operator who may act.
+#[derive(Clone, Copy, Debug)]
+pub enum Operator {
+    /// A user who may open the file of the segment.
+    CommandLine,
+    /// The client of a request with the password.
+    At(Client),
+}
+
+impl Operator {
+    /// Returns the operator that runs this code. Argument `number` is the password or null.
+    ///
+    /// # Errors
+    /// Throws `TokenBucket\AccessDeniedException` if this code may not act.
+    pub fn of(host: &Host, call: &mut Call<'_>, number: u32) -> Result<Self, Thrown> {
+        let password = call.string_or_null(number)?;
+        if system::interface_name() == "cli" {
+            return match host.segment().backing() {
+                Backing::Named(..) => Ok(Self::CommandLine),
+                _ => Err(exceptions::access_denied(
+                    "The command line shares no memory with the site, because tokenbucket.shm_path names no segment",
+                )),
+            };
+        }
+        if !password::is_set() {
+            let message = "tokenbucket.guard_password_hash is not set";
+            return Err(exceptions::access_denied(message));
+        }
+        let required = || exceptions::access_denied("A password is required");
+        let password = password.ok_or_else(required)?;
+        let store = host.slots();
+        let trusted = rules::networks(store, &ini::GUARD_TRUSTED_PROXIES);
+        let none = Networks::default();
+        let trusted = trusted.as_deref().unwrap_or(&none);
+        let client = request::read(|request| Client::of(&Variables(request), trusted));
+        check(store, client, password)?;
+        Ok(Self::At(client))
+    }
+
+    /// Writes a record of what this operator has done to the system's log. The command line writes
+    /// none, because the system has a log of its commands.
+    pub fn record(self, store: &SharedMemory, deed: &str) {
+        if let Self::At(client) = self {
+            record(store, &format!("guard: an operator at {client} has {deed}"));
+        }
+    }
+}
+
+/// Fails if the client has no attempt left, or if the password is wrong.
+fn check(store: &SharedMemory, client: Client, password: &[u8]) -> Result<(), Thrown> {
+    let hasher = rules::hasher(store, &[b"password"], "guard: password");
+    let mut name = Vec::new();
+    client.append_to(&mut name);
+    let key = hasher.key(&name);
+    let longest = GUESSES.max_block;
+    let outcome = store.update(key, longest, |state, now| GUESSES.attempt(state, now));
+    let refused = |message: &str| {
+        store.count_for(key, By::SharedMemory, false);
+        store.add_denied_client(key.row, Day::of(gcra::clock::wall_clock()), &name);
+        Err(exceptions::access_denied(message))
+    };
+    match outcome.verdict {
+        Verdict::Granted => {}
+        Verdict::Denied(Denial::LockedOut) => {
+            let wait = GUESSES
+                .decision(&outcome, false)
+                .1
+                .div_ceil(TICKS_PER_SECOND);
+            return refused(&format!("Too many wrong passwords; try again in {wait} s"));
+        }
+        Verdict::Denied(_) => {
+            return refused("Attempts cannot be counted, because the table is full");
+        }
+    }
+    if !password::is_right(password)? {
+        record(store, &format!("guard: wrong password from {client}"));
+        return refused("The password is wrong");
+    }
+    store.update(key, longest, Lockout::succeed);
+    store.count_for(key, By::SharedMemory, true);
+    Ok(())
+}
+
+/// Writes a record, or writes it to PHP's log if the system has no log. All texts in it are in
+/// canonical form, so they forge no other record.
+fn record(store: &SharedMemory, record: &str) {
+    if let Err(error) = syslog::write(record) {
+        let message = format!("{record}; not written to /dev/log: {error}");
+        rules::log(store, record, &message);
+    }
+}
