@@ -80,7 +80,7 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
 /// Returns the identifier of the bucket that argument 2 names, and its client.
 fn bucket(call: &mut Call<'_>, rule: &Rule) -> Result<(Vec<u8>, Option<Client>), Thrown> {
     let mut values = Vec::new();
-    for (_, value) in call.array(2)?.iter() {
+    for (_, value) in call.array(2)? {
         let value = value::dereference(value).zend_str();
         let value = value.ok_or_else(|| throw::argument_type(2, "must contain only strings"))?;
         values.push(value.as_bytes());

@@ -10,14 +10,11 @@ static HASH: Shared<Vec<u8>> = Shared::new();
 /// Takes the hash out of php.ini, before the settings are registered. Warns about an invalid hash,
 /// and does not quote it, because it may be a password.
 pub fn conceal(starting: &Starting) {
-    let hash = system::conceal(starting, GUARD_PASSWORD_HASH, c"hidden");
-    let hash = hash.trim_ascii();
-    if is_hash(hash) {
-        HASH.set(starting, hash.to_vec());
-        return;
-    }
-    system::conceal(starting, GUARD_PASSWORD_HASH, c"");
-    if !hash.is_empty() {
+    let shown = |hash: &[u8]| if is_hash(hash) { c"hidden" } else { c"" };
+    let hash = system::conceal(starting, GUARD_PASSWORD_HASH, shown);
+    if is_hash(&hash) {
+        HASH.set(starting, hash);
+    } else if !hash.is_empty() {
         log::startup_warning(&format!(
             "{} must be a hash of password_hash(); no password is accepted",
             GUARD_PASSWORD_HASH.to_string_lossy()

@@ -84,10 +84,11 @@ pub fn has_section_with(_: &Starting, prefix: &str) -> bool {
     sections.any(|section| section.iter().any(|(key, _)| begins(key)))
 }
 
-/// Takes the value of a setting out of php.ini and leaves `shown` in its place, before the setting
-/// is registered. So no report of PHP and no function shows the value. Returns no bytes if php.ini
-/// does not have the setting.
-pub fn conceal(_: &Starting, name: &CStr, shown: &CStr) -> Vec<u8> {
+/// Takes the value of a setting out of php.ini, before the setting is registered, and leaves the
+/// text in its place that `shown` returns for it. So no report of PHP and no function shows the
+/// value. Returns no bytes if php.ini does not have the setting.
+#[must_use]
+pub fn conceal(_: &Starting, name: &CStr, shown: fn(&[u8]) -> &'static CStr) -> Vec<u8> {
     let (start, length) = (name.as_ptr(), name.count_bytes());
     // SAFETY: the engine has read its configuration, and nothing else uses it while modules start.
     // A value is copied before it is released. The text that replaces it is interned, so that it
@@ -102,7 +103,7 @@ pub fn conceal(_: &Starting, name: &CStr, shown: &CStr) -> Vec<u8> {
         };
         let concealed = super::value::bytes(value).to_vec();
         let mut other = Zval::new();
-        other.value.str_ = super::class::interned(shown);
+        other.value.str_ = super::class::interned(shown(&concealed));
         other.u1.type_info = IS_STRING;
         zend_hash_str_update(all, start, length, (&raw mut other).cast());
         concealed
