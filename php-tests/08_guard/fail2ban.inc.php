@@ -90,6 +90,8 @@ echo 'forged lines of PHP in the journal: ', substr_count(run('journalctl', '-o'
 $banned = explode(' ', banned());
 sort($banned);
 echo 'banned: ', implode(' ', $banned), "\n";
+// fail2ban lists a ban before it has changed the firewall.
+wait_for('the firewall has both', fn () => array_filter($banned, fn ($address) => !str_contains(run('nft', 'list', 'ruleset'), $address)) === []);
 $rules = run('nft', 'list', 'ruleset');
 foreach (['203.0.113.7', '2001:db8:1:2::/64', '198.51.100.66', '127.0.0.9'] as $address) {
     echo "$address: ", str_contains($rules, $address) ? 'in the firewall' : 'not in the firewall', "\n";
