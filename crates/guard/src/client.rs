@@ -114,12 +114,3 @@ fn parse(text: &[u8]) -> Option<IpAddr> {
     };
     Some(address.to_canonical())
 }
-
-/// Returns the bits of an address as a number.
-pub(super) const fn bits(address: IpAddr) -> u128 {
-    match address {
-        // The cast widens. `From` is not const.
-        IpAddr::V4(address) => address.to_bits() as u128,
-        IpAddr::V6(address) => address.to_bits(),
-    }
-}

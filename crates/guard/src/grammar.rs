@@ -26,8 +26,40 @@ const SPACE: &str = "a space and a whole number";
 const NUMBER: &str = "a whole number from 1 to 1000000000";
 const COUNT: &str = "a whole number from 1 to 1000000000, or \"concurrent\"";
 
+impl Limit {
+    /// Parses a list of limits, which `;` separates. A limit is `KEY[+KEY...] COUNT/UNIT`,
+    /// optionally followed by `burst COUNT`. The burst is the capacity. Without it, the capacity is
+    /// the count. `block COUNT UNIT` may follow, if a key is `ip`. Then a client that lacks tokens
+    /// is blocked for this time. `KEY[+KEY...] concurrent COUNT` limits the requests that run at
+    /// once. Before the keys there may be a condition, `on PATH` or `on METHOD[,METHOD...] PATH`.
+    ///
+    /// # Errors
+    /// Returns the position of the first error. Two equal limits are an error, too.
+    pub fn parse(text: &str) -> Result<Vec<Self>, SyntaxError> {
+        let mut limits: Vec<Self> = Vec::new();
+        let mut start = 0;
+        for item in text.split(';') {
+            let mut scanner = Scanner::new(item, start);
+            start += item.len() + 1;
+            if scanner.is_at_end() {
+                continue;
+            }
+            let begin = scanner.at;
+            let limit = limit(&mut scanner)?;
+            if limits.contains(&limit) {
+                return Err(SyntaxError {
+                    at: begin,
+                    expected: "another limit",
+                });
+            }
+            limits.push(limit);
+        }
+        Ok(limits)
+    }
+}
+
 /// Reads one limit.
-pub fn limit(scanner: &mut Scanner<'_>) -> Result<Limit, SyntaxError> {
+fn limit(scanner: &mut Scanner<'_>) -> Result<Limit, SyntaxError> {
     let condition = if scanner.skip_word("on") {
         Some(condition(scanner)?)
     } else {

@@ -2,9 +2,8 @@
 
 use super::condition::Condition;
 use super::path::path;
-use super::scanner::Scanner;
 use super::target::Target;
-use super::{Client, Request, SyntaxError, grammar};
+use super::{Client, Request};
 use gcra::clock::Ticks;
 use gcra::quota::Quota;
 use std::ffi::{CStr, CString};
@@ -52,36 +51,6 @@ pub enum Part {
 }
 
 impl Limit {
-    /// Parses a list of limits, which `;` separates. A limit is `KEY[+KEY...] COUNT/UNIT`,
-    /// optionally followed by `burst COUNT`. The burst is the capacity. Without it, the capacity is
-    /// the count. `block COUNT UNIT` may follow, if a key is `ip`. Then a client that lacks tokens
-    /// is blocked for this time. `KEY[+KEY...] concurrent COUNT` limits the requests that run at
-    /// once. Before the keys there may be a condition, `on PATH` or `on METHOD[,METHOD...] PATH`.
-    ///
-    /// # Errors
-    /// Returns the position of the first error. Two equal limits are an error, too.
-    pub fn parse(text: &str) -> Result<Vec<Self>, SyntaxError> {
-        let mut limits: Vec<Self> = Vec::new();
-        let mut start = 0;
-        for item in text.split(';') {
-            let mut scanner = Scanner::new(item, start);
-            start += item.len() + 1;
-            if scanner.is_at_end() {
-                continue;
-            }
-            let begin = scanner.at;
-            let limit = grammar::limit(&mut scanner)?;
-            if limits.contains(&limit) {
-                return Err(SyntaxError {
-                    at: begin,
-                    expected: "another limit",
-                });
-            }
-            limits.push(limit);
-        }
-        Ok(limits)
-    }
-
     /// Returns the number that the limit allows for each combination of values.
     #[must_use]
     pub const fn measure(&self) -> &Measure {

@@ -1,7 +1,6 @@
 //! Lists of networks in CIDR notation.
 
 use super::SyntaxError;
-use super::client::bits;
 use std::net::IpAddr;
 
 /// A list of IP networks. An IPv6 network contains no IPv4 address. An IPv4 address that is mapped
@@ -80,6 +79,15 @@ impl Network {
         // A shift by all bits of a u128 would overflow, so that a prefix of 0 is a special case.
         width == self::width(address)
             && differing.checked_shr(width - self.prefix).unwrap_or(0) == 0
+    }
+}
+
+/// Returns the bits of an address as a number.
+const fn bits(address: IpAddr) -> u128 {
+    match address {
+        // The cast widens. `From` is not const.
+        IpAddr::V4(address) => address.to_bits() as u128,
+        IpAddr::V6(address) => address.to_bits(),
     }
 }
 
