@@ -602,7 +602,7 @@ namespace {
          * Deletes the rows of full buckets, a hundred at a time. A full bucket needs no row.
          *
          * @param float $full_microtime seconds in which the largest bucket of the table is
-         *     refilled. With quotas, at least the length of the longest window
+         *     refilled. The rows of quotas stay until a window of a year is over
          * @return int the number of deleted rows
          */
         public function purge(float $full_microtime): int {}

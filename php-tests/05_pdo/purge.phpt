@@ -1,5 +1,5 @@
 --TEST--
-purge() deletes, a hundred at a time, only buckets that have been full for long enough
+purge() deletes, a hundred at a time, only buckets that have been full for long enough, and quotas whose windows are over
 --EXTENSIONS--
 mysqlnd
 pdo
@@ -51,6 +51,21 @@ foreach (sql_servers() as $driver => $server) {
     $quick->consume(10);
     usleep(150_000);
     check($storage->purge(0.1) === 1 && $quick->peek()->remaining === 10.0, "$driver: or until it is full");
+
+    // The windows of these quotas began long ago, and their tokens are used. The row of a bucket
+    // with the state of the last one is deleted.
+    foreach ([['Year', 364], ['Month', 27], ['Day', 0.9]] as [$period, $days]) {
+        $began = (int) (time() - $days * TokenBucket::DAY);
+        $quota = new TokenBucket\Quota($storage, $period, 5, constant("TokenBucket\Period::$period"), new DateTimeImmutable("@$began"));
+        check($quota->attempt(5)->allowed && !$quota->attempt()->allowed, "$driver: $period");
+        $quota->refund(1);
+        check($storage->purge(10) === 0 && $quota->peek()->remaining === 1.0, "$driver: $period: the window is not over");
+    }
+    $fill(1, 0.9 * TokenBucket::DAY, 'bucket');
+    check($storage->purge(10) === 1 && $left() === 3, "$driver: a bucket");
+    // A year later, all windows are over.
+    $db->exec('UPDATE limits SET microtime = microtime + 367 * 86400 WHERE microtime < 0');
+    check($storage->purge(TokenBucket::DAY) === 3, "$driver: the windows are over");
     foreach ([-1.0, NAN, INF] as $span) {
         echo thrown(fn () => $storage->purge($span)), "\n";
     }

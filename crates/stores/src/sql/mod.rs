@@ -9,6 +9,9 @@
 //! ceiling would drift and lose tokens. If a row holds 0, its bucket is full and counts as a bucket
 //! without a record.
 //!
+//! The double of a quota is negative. The sign is no part of the second. It tells a purge that the
+//! tokens may be used until the end of a window, and not only until they would be refilled.
+//!
 //! One decision is one statement: a conditional upsert on the server's clock. It takes no read lock
 //! before it writes, so decisions do not deadlock with each other. A purge may deadlock with
 //! decisions. When the deleted row is removed, `InnoDB` gives the same gap lock to two inserts that
@@ -26,6 +29,10 @@ mod template;
 pub use identifier::{folded, stored};
 pub use table::{Table, TableError};
 pub use template::{Bind, Statement};
+
+/// The microseconds after which every window is over that began then: 366 days, and one day by
+/// which a time zone may change.
+const YEAR: &str = "31708800000000";
 
 /// The most rows that a purge deletes at once.
 pub const BATCH: usize = 100;
@@ -136,6 +143,11 @@ impl Query {
         )
     }
 
+    /// Reports whether the statement writes the row of a quota, which it marks with a sign.
+    const fn marks_quota(self) -> bool {
+        matches!(self, Self::Count | Self::Uncount | Self::Advance)
+    }
+
     /// Returns the statement of the query for `table`.
     #[must_use]
     pub fn statement(self, table: &Table) -> Statement {
@@ -182,6 +194,7 @@ impl Query {
                 "relation" => table.name_literal(),
                 "keys" => [":key"; BATCH].join(", "),
                 "batch" => BATCH.to_string(),
+                "divisor" if self.marks_quota() => "-:million".to_owned(),
                 // The state is given, and not measured from now.
                 "now" if self == Self::Advance => ":taken".to_owned(),
                 _ => {
@@ -200,7 +213,11 @@ fn common(word: &str, full: bool) -> Option<&'static str> {
     Some(match (word, full) {
         ("lesser", _) => "LEAST",
         ("greater", _) => "GREATEST",
-        ("million", _) => "1e6",
+        ("million" | "divisor", _) => "1e6",
+        ("year", _) => YEAR,
+        ("stale", _) => {
+            ":bare < :now - CASE WHEN microtime < 0 THEN :greater(:span, :year) ELSE :span END"
+        }
         ("moment", _) => ":lesser(:now, :latest)",
         ("start", _) => {
             "CASE WHEN :moment >= :wc THEN :wc WHEN :moment >= :wb THEN :wb ELSE :wa END"
@@ -251,27 +268,26 @@ const GIVE_BACK: &str = "UPDATE :table SET microtime = :lesser(microtime, :great
      WHERE identifier = :name AND :bare < 9000000000000000";
 
 /// Gives tokens back to a window. A row outside of the window stays.
-const UNCOUNT: &str = "UPDATE :table SET microtime = :lesser(microtime, :greater(:bare - :cost, :start) / :million) \
+const UNCOUNT: &str = "UPDATE :table SET microtime = :lesser(:bare, :greater(:bare - :cost, :start)) / :divisor \
      WHERE identifier = :name AND :bare <= :end";
 
 const START: &str = "INSERT INTO :table AS s (identifier, microtime) VALUES (:name, (:now - :age) / :million) \
      ON CONFLICT (identifier) DO UPDATE SET microtime = (:now - :age) / :million WHERE :state = 0";
 
 /// Changes nothing if the row does not hold a bucket.
-const RAISE: &str = "INSERT INTO :table AS s (identifier, microtime) VALUES (:name, (:now - :age) / :million) \
-     ON CONFLICT (identifier) DO UPDATE SET microtime = :greater(:state, :now - :age) / :million \
+const RAISE: &str = "INSERT INTO :table AS s (identifier, microtime) VALUES (:name, (:now - :age) / :divisor) \
+     ON CONFLICT (identifier) DO UPDATE SET microtime = :greater(:state, :now - :age) / :divisor \
      WHERE :state < 9000000000000000";
 
 const CREATE: &str = "CREATE TABLE IF NOT EXISTS :table \
      (identifier varchar(255) NOT NULL PRIMARY KEY, microtime double precision NOT NULL)";
 
-const STALE: &str =
-    "SELECT identifier FROM :table WHERE :bare < :now - :span ORDER BY identifier LIMIT :batch";
+const STALE: &str = "SELECT identifier FROM :table WHERE :stale ORDER BY identifier LIMIT :batch";
 
-const STALE_AFTER: &str = "SELECT identifier FROM :table WHERE identifier > :key AND :bare < :now - :span \
+const STALE_AFTER: &str = "SELECT identifier FROM :table WHERE identifier > :key AND :stale \
      ORDER BY identifier LIMIT :batch";
 
-const DELETE: &str = "DELETE FROM :table WHERE identifier IN (:keys) AND :bare < :now - :span";
+const DELETE: &str = "DELETE FROM :table WHERE identifier IN (:keys) AND :stale";
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]

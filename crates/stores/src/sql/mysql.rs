@@ -14,7 +14,7 @@ pub fn word(word: &str, _full: bool) -> Option<&'static str> {
         // clock goes back meanwhile, the distance is too long, and less is given back.
         "late" => "(:now + ABS(TIMESTAMPDIFF(MICROSECOND, NOW(6), SYSDATE(6))))",
         "state" | "bare" => {
-            "CAST(LEAST(GREATEST(ROUND(COALESCE(microtime, 9e9) * 1e6), -9e15), 9e15) AS SIGNED)"
+            "CAST(LEAST(ABS(ROUND(COALESCE(microtime, 9e9) * 1e6)), 9e15) AS SIGNED)"
         }
         "drained" => "(:now - MOD(:now, :tick))",
         _ => return None,
@@ -40,18 +40,18 @@ pub const STEP: &str = "INSERT INTO :table (identifier, microtime) VALUES (:name
 /// Runs a step on a bucket that becomes full at the start of each window. The reply has the form of
 /// that of [`STEP`].
 pub const COUNT: &str = "INSERT INTO :table (identifier, microtime) VALUES (:name, \
-     IF(LAST_INSERT_ID(:absent), :start + :cost, 0) / 1e6) \
+     IF(LAST_INSERT_ID(:absent), :start + :cost, 0) / :divisor) \
      ON DUPLICATE KEY UPDATE microtime = IF(LAST_INSERT_ID(\
      :tag + 4 * (:now - :state) + (:state <= :start + :span + :wait - :cost)) & 1, \
-     (GREATEST(:start, :state) + :cost) / 1e6, microtime)";
+     (GREATEST(:start, :state) + :cost) / :divisor, microtime)";
 
 pub const START: &str = "INSERT INTO :table (identifier, microtime) VALUES (:name, (:now - :age) / 1e6) \
      ON DUPLICATE KEY UPDATE microtime = IF(:state = 0, (:now - :age) / 1e6, microtime)";
 
 /// Changes nothing if the row does not hold a bucket.
-pub const RAISE: &str = "INSERT INTO :table (identifier, microtime) VALUES (:name, (:now - :age) / 1e6) \
+pub const RAISE: &str = "INSERT INTO :table (identifier, microtime) VALUES (:name, (:now - :age) / :divisor) \
      ON DUPLICATE KEY UPDATE microtime = \
-     IF(:state < 9000000000000000, GREATEST(:state, :now - :age) / 1e6, microtime)";
+     IF(:state < 9000000000000000, GREATEST(:state, :now - :age) / :divisor, microtime)";
 
 /// The limit overrides `sql_select_limit` of the session.
 pub const LOOK: &str =

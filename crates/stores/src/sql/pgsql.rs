@@ -8,16 +8,16 @@ pub fn word(word: &str, full: bool) -> Option<&'static str> {
             "CAST(EXTRACT(EPOCH FROM pg_catalog.statement_timestamp()) * CAST(1000000 AS numeric) AS bigint)"
         }
         // Typed like the other operand, so that no operator of the application fits better.
-        ("million", _) => "CAST(1000000 AS double precision)",
+        ("million" | "divisor", _) => "CAST(1000000 AS double precision)",
         // This reads the clock at this moment, even after waiting for a lock.
         ("late", _) => {
             "CAST(EXTRACT(EPOCH FROM pg_catalog.clock_timestamp()) * CAST(1000000 AS numeric) AS bigint)"
         }
         ("state", _) => {
-            "CAST(LEAST(GREATEST(pg_catalog.round(COALESCE(s.microtime, 9e9) * :million), -9e15), 9e15) AS bigint)"
+            "CAST(LEAST(pg_catalog.abs(pg_catalog.round(COALESCE(s.microtime, 9e9) * :million)), 9e15) AS bigint)"
         }
         ("bare", _) => {
-            "CAST(LEAST(GREATEST(pg_catalog.round(COALESCE(microtime, 9e9) * :million), -9e15), 9e15) AS bigint)"
+            "CAST(LEAST(pg_catalog.abs(pg_catalog.round(COALESCE(microtime, 9e9) * :million)), 9e15) AS bigint)"
         }
         ("granted", false) => "(SELECT pg_catalog.count(*) FROM put)",
         // A charged denial leaves the bucket in debt. Without debts, only grants write a row.
@@ -30,8 +30,8 @@ pub fn word(word: &str, full: bool) -> Option<&'static str> {
 
 pub const TAKE: &str = "WITH seen AS (SELECT :state AS k, :fits AS fits FROM :table AS s WHERE identifier = :name), \
      put AS (INSERT INTO :table AS s (identifier, microtime) \
-     SELECT :name, (:first) / :million WHERE NOT EXISTS (SELECT 1 FROM seen WHERE NOT fits) \
-     ON CONFLICT (identifier) DO UPDATE SET microtime = (:next) / :million WHERE :fits RETURNING :state AS k) \
+     SELECT :name, (:first) / :divisor WHERE NOT EXISTS (SELECT 1 FROM seen WHERE NOT fits) \
+     ON CONFLICT (identifier) DO UPDATE SET microtime = (:next) / :divisor WHERE :fits RETURNING :state AS k) \
      SELECT :now, COALESCE((SELECT k FROM put), (SELECT k FROM seen), 0), :granted, \
      (SELECT pg_catalog.count(*) FROM put) + (SELECT pg_catalog.count(*) FROM seen WHERE NOT fits)";
 

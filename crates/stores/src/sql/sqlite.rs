@@ -12,8 +12,8 @@ pub fn word(word: &str, full: bool) -> Option<&'static str> {
         }
         // Columns have no types in SQLite. A text would count as 0, which is a full bucket.
         ("state" | "bare", _) => {
-            "CAST(max(min(round(CASE WHEN typeof(microtime) IN ('real', 'integer') THEN microtime ELSE 9e9 END \
-             * 1e6), 9e15), -9e15) AS INTEGER)"
+            "CAST(min(abs(round(CASE WHEN typeof(microtime) IN ('real', 'integer') THEN microtime ELSE 9e9 END \
+             * 1e6)), 9e15) AS INTEGER)"
         }
         ("lesser", _) => "min",
         ("greater", _) => "max",
@@ -25,8 +25,8 @@ pub fn word(word: &str, full: bool) -> Option<&'static str> {
 }
 
 /// Runs a step. Returns no row for a denial that is not charged.
-pub const TAKE: &str = "INSERT INTO :table AS s (identifier, microtime) VALUES (:name, (:first) / 1e6) \
-     ON CONFLICT (identifier) DO UPDATE SET microtime = (:next) / 1e6 WHERE :fits \
+pub const TAKE: &str = "INSERT INTO :table AS s (identifier, microtime) VALUES (:name, (:first) / :divisor) \
+     ON CONFLICT (identifier) DO UPDATE SET microtime = (:next) / :divisor WHERE :fits \
      RETURNING :clock, :state, :granted";
 
 /// Counts the unique indexes of the column whose collation was defined by the application.

@@ -14,7 +14,7 @@ pub enum Bind {
     /// that is undone.
     InDebt,
     /// The span: the time in which an empty bucket becomes full. In a purge, a row is stale if its
-    /// bucket was empty longer ago than this.
+    /// bucket was empty longer ago than this. The row of a quota stays for a year at least.
     Span,
     /// The span minus the cost. It is longer than any span if the cost is 0.
     Slack,
