@@ -1,6 +1,7 @@
 //! HTTP fields of several decisions, and problem details (RFC 9457) of a denial.
 
 use crate::decision::{self, DecisionState};
+use ext_php_rs::ffi::{IS_LONG, IS_STRING};
 use zend::{Array, Call, Object, Thrown, Zval, throw, value};
 
 /// The registry of problem types, which draft-ietf-httpapi-ratelimit-headers-11 extends.
@@ -89,10 +90,24 @@ pub fn problem(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     table.insert("title", title)?;
     table.insert("status", status)?;
     if call.count() >= 1 && !call.array(1)?.is_empty() {
-        table.insert("violated-policies", call.arg(1).shallow_clone())?;
+        table.insert("violated-policies", names(call)?)?;
     }
     *result = table.into_zval();
     Ok(())
+}
+
+/// Returns the names of the first argument as a list of strings. Names may be keys of an array,
+/// which PHP turns into integers.
+fn names(call: &mut Call<'_>) -> Result<Zval, Thrown> {
+    let names = value::entries(call.array(1)?).map(|(_, element)| {
+        let name = value::dereference(element);
+        let is_name = matches!(value::kind(name), IS_STRING | IS_LONG);
+        is_name.then(|| value::to_string(name)).flatten()
+    });
+    let names: Option<Vec<_>> = names.collect();
+    let names =
+        names.ok_or_else(|| throw::argument_type(1, "must contain only strings and integers"))?;
+    value::of_list(names).ok_or(Thrown)
 }
 
 /// Returns a parameter of the fields with the bytes that select the client's part of a quota.

@@ -1229,9 +1229,10 @@ namespace TokenBucket {
          * 'table_full', because the client has done nothing wrong. It is 429 for all others.
          *
          * @implementation-alias http::problem
-         * @param list<string> $policies the names of the policies that deny the call
+         * @param array<int|string> $policies the names of the policies that deny the call
          * @return array<string, int|string|list<string>> values by member
          * @throws LogicException if the decision is a grant
+         * @throws TypeError if $policies contains other values than strings and integers
          */
         public function problem(array $policies = []): array {}
     }

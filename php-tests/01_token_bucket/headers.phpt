@@ -26,6 +26,9 @@ print_values($slow->attempt()->headers());
 $fast = new TokenBucket($storage, 'fast', 1000, 5000);
 print_values($fast->attempt(1000)->headers());
 print_values($fast->attempt(1)->headers());
+// w is never 0.
+$fastest = new TokenBucket(new TokenBucketStorageSharedMemory, 'fastest', 1, 1e6);
+print_values($fastest->peek()->headers()['RateLimit-Policy'], (new TokenBucket\Decision(true, 1, 2, 0, 1e-9))->headers()['RateLimit-Policy']);
 echo "-- Retry-After is never before the end of t --\n";
 mt_srand(5);
 for ($i = 0; $i < 500; $i++) {
@@ -125,6 +128,7 @@ print_values(array_keys($bucket->peek()->headers()));
 ['RateLimit-Policy' => '"default";q=3;w=60', 'RateLimit' => '"default";r=0;t=20', 'Retry-After' => '20']
 ['RateLimit-Policy' => '"default";q=1000;w=1', 'RateLimit' => '"default";r=0;t=1']
 ['RateLimit-Policy' => '"default";q=1000;w=1', 'RateLimit' => '"default";r=0;t=1', 'Retry-After' => '1']
+'"default";q=1;w=1' '"default";q=2;w=1'
 -- Retry-After is never before the end of t --
 -- Decision::headers() accepts policy names and limits sizes to the field's syntax --
 "api";q=10;w=10 | "api";r=6;t=6

@@ -34,6 +34,8 @@ foreach (['', 'a', 'ab', 'abc', "\xff\xfe\xfd\xfc"] as $key) {
 print_values($burst->peek()->headers('p', false, null) === $burst->peek()->headers('p'));
 echo "-- problems --\n";
 print_values($burst->attempt()->problem(['burst', 'daily']));
+// JSON must have an array of strings, whatever the keys and the types of the names are.
+echo json_encode($burst->attempt()->problem([3 => 'daily', 'x' => 0])['violated-policies']), "\n";
 $low = $daily->attempt(1, 50);
 print_values($low->reason, $low->problem());
 foreach (['insufficient_tokens', 'exceeds_capacity', 'below_floor', 'too_many_concurrent', 'locked_out', 'contended', 'table_full', 'unavailable', 'interrupted', 'my own'] as $reason) {
@@ -44,6 +46,9 @@ foreach ([[], ['a' => 1], ["\n" => $low], ['ä' => $low]] as $decisions) {
     echo thrown(fn () => Decision::headersOf($decisions)), "\n";
 }
 echo thrown(fn () => (new Decision(true))->problem()), "\n";
+foreach ([[null], ['a', 1.5], [['a']], [new ArrayObject]] as $policies) {
+    echo thrown(fn () => $low->problem($policies)), "\n";
+}
 ?>
 --EXPECT--
 -- grants --
@@ -72,6 +77,7 @@ Retry-After: 1
 true
 -- problems --
 ['type' => 'https://iana.org/assignments/http-problem-types#quota-exceeded', 'title' => 'Request cannot be satisfied as assigned quota has been exceeded', 'status' => 429, 'violated-policies' => ['burst', 'daily']]
+["daily","0"]
 'below_floor' ['type' => 'https://iana.org/assignments/http-problem-types#temporary-reduced-capacity', 'title' => 'Request cannot be satisfied due to temporary server capacity constraints', 'status' => 503]
 insufficient_tokens: 429
 exceeds_capacity: 429
@@ -89,3 +95,7 @@ TypeError: TokenBucket\Decision::headersOf(): Argument #1 ($decisions) must cont
 ValueError: TokenBucket\Decision::headersOf(): Argument #1 ($decisions) must have keys of printable ASCII characters
 ValueError: TokenBucket\Decision::headersOf(): Argument #1 ($decisions) must have keys of printable ASCII characters
 LogicException: A granted decision is no problem
+TypeError: TokenBucket\Decision::problem(): Argument #1 ($policies) must contain only strings and integers
+TypeError: TokenBucket\Decision::problem(): Argument #1 ($policies) must contain only strings and integers
+TypeError: TokenBucket\Decision::problem(): Argument #1 ($policies) must contain only strings and integers
+TypeError: TokenBucket\Decision::problem(): Argument #1 ($policies) must contain only strings and integers

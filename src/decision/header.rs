@@ -60,7 +60,8 @@ pub struct Fields {
     capacity: u64,
     /// The parameter r.
     pub remaining: u64,
-    /// The parameter w: the seconds in which the whole bucket refills, if they are known.
+    /// The parameter w: the seconds in which the whole bucket refills, if they are known. At least
+    /// 1.
     window: Option<u64>,
     /// The parameter qu, in quotes, if the quota is not in requests or tokens.
     unit: Option<String>,
@@ -93,7 +94,7 @@ impl Fields {
             remaining,
             window: Some(match quota.window() {
                 Some(seconds) => u64::from(seconds),
-                None => quota.whole_seconds(quota.span()),
+                None => quota.whole_seconds(quota.span()).max(1),
             }),
             unit: None,
             reset: Some(quota.whole_seconds(reset)),
@@ -157,7 +158,7 @@ impl Fields {
         Self {
             capacity: whole(capacity.floor()),
             remaining: whole(remaining.floor()),
-            window: is_known.then(|| whole_seconds(capacity * token)),
+            window: is_known.then(|| whole_seconds(capacity * token).max(1)),
             unit: (!unit.is_empty()).then(|| quoted(unit)).flatten(),
             reset: is_known.then(|| whole_seconds(reset)),
             retry_after: ends.then(|| whole_seconds(retry_after)),

@@ -61,7 +61,7 @@ final class Fields
         return new self(
             min($capacity, self::GREATEST),
             $remaining,
-            $answer->window === null ? $quota->wholeSeconds($quota->span) : intdiv($answer->window, Quota::SECOND),
+            $answer->window === null ? max(1, $quota->wholeSeconds($quota->span)) : intdiv($answer->window, Quota::SECOND),
             $quota->wholeSeconds($reset),
             $ends ? $quota->wholeSeconds($answer->retryAfter) : null,
             $quota->wholeSeconds($answer->resetAfter),
@@ -103,7 +103,7 @@ final class Fields
         return new self(
             self::whole(floor($capacity)),
             self::whole(floor($remaining)),
-            $isKnown ? self::wholeSeconds($capacity * $token) : null,
+            $isKnown ? max(1, self::wholeSeconds($capacity * $token)) : null,
             $isKnown ? self::wholeSeconds($reset) : null,
             $ends ? self::wholeSeconds($decision->retryAfter) : null,
             self::wholeSeconds($decision->resetAfter),

@@ -104,7 +104,13 @@ final readonly class Decision implements \JsonSerializable
             ? ['temporary-reduced-capacity', 'Request cannot be satisfied due to temporary server capacity constraints', 503]
             : ['quota-exceeded', 'Request cannot be satisfied as assigned quota has been exceeded', 429];
         $problem = ['type' => self::PROBLEM_TYPES . $type, 'title' => $title, 'status' => $status];
-        return $policies === [] ? $problem : [...$problem, 'violated-policies' => $policies];
+        foreach ($policies as $policy) {
+            if (!is_string($policy) && !is_int($policy)) {
+                throw (new Argument(self::class . '::problem', 1, 'policies'))->wrong('must contain only strings and integers');
+            }
+            $problem['violated-policies'][] = (string) $policy;
+        }
+        return $problem;
     }
 
     /** Returns a text as a string of a structured field (RFC 9651), in quotes. */
