@@ -24,6 +24,8 @@ foreach (glob(__DIR__ . '/subjects/*.inc.php') as $file) {
 const ROUND = 30.0;
 /** The seconds for each control. */
 const CONTROL = 8.0;
+/** The seconds for those that break a rule all the time, or at a second that is known. */
+const SHORT_CONTROL = 2.8;
 
 /**
  * Returns the factories of the subjects, by store and variant.
@@ -69,15 +71,16 @@ function clocks(int ...$error): Subject|string
 
 /**
  * Returns the controls: for each, the rule that its log must break, and the factory of its subject.
- * Most names are classes of controls.inc.php or permit_controls.inc.php.
+ * Most names are classes of the files of controls.
  *
- * @return array<string, array{int, callable(string): (Subject|string)}> by name
+ * @return array<string, array{int|string, callable(string): (Subject|string), 2?: float}> by name
  */
 function controls(): array
 {
     $limiter = fn (string $class) => new ControlSubject($class);
     $caller = fn (string $class) => new WrongCallerSubject($class);
     $permits = fn (string $class) => new PermitControlSubject($class);
+    $limit = fn (string $class) => new LimitControlSubject($class);
     return [
         'CheckThenIncrement' => [1, $limiter],
         'FetchDecideSave' => [1, $limiter],
@@ -87,6 +90,12 @@ function controls(): array
         'WholeCancel' => [1, $caller],
         'ForgottenCharge' => [1, $caller],
         'LateGiveBack' => [1, $caller],
+        'CheckedFloor' => [5, $caller, SHORT_CONTROL],
+        'FirstHitWindow' => ['quotas 2', $limit, SHORT_CONTROL],
+        'RenewedWindow' => ['quotas 2', $limit, SHORT_CONTROL],
+        'NextWindowGiveBack' => ['quotas 1', $caller, SHORT_CONTROL],
+        'CheckThenCount' => ['lockouts 1', $limit, SHORT_CONTROL],
+        'RenewedBlock' => ['lockouts 3', $limit, SHORT_CONTROL],
         'CountedPermits' => [3, $permits],
         'LeasedPermits' => [1, $permits],
         'UncheckedPermits' => [1, $permits],
@@ -143,13 +152,14 @@ foreach ($chosen as $name => $make) {
         $failures += $code === 0 ? 0 : 1;
     }
 }
-foreach (controls() as $control => [$rule, $make]) {
+foreach (controls() as $control => $entry) {
+    [$rule, $make, $seconds] = [...$entry, CONTROL];
     $subject = $make($control);
     if (is_string($subject)) {
         echo "control: $control: skipped, $subject\n";
         continue;
     }
-    [$told, $code] = attempt("control: $control", $subject, CONTROL, (int) $seed);
+    [$told, $code] = attempt("control: $control", $subject, $seconds, (int) $seed);
     $is_convicted = $code === 1 && str_contains($told, "\n  ($rule) ");
     echo $is_convicted ? "  convicted by rule $rule, as expected\n" : "  NOT CONVICTED by rule $rule\n";
     $failures += $is_convicted ? 0 : 1;

@@ -188,12 +188,12 @@ final class LateGiveBack extends WrongCaller
     /** @var ?resource the lock of the worker whose turn it is */
     private $turn = null;
 
-    public function take(array $bucket, float $cost): array
+    public function take(array $bucket, float $cost, float $floor = 0): array
     {
         if (hrtime(true) % self::PERIOD > self::GROUP) {
             self::sleep_until(0);
         }
-        $answer = parent::take($bucket, $cost);
+        $answer = parent::take($bucket, $cost, $floor);
         usleep($answer[0] === CallLog::DENIED ? 100 : 0);
         return $answer;
     }
@@ -222,7 +222,7 @@ final class LateGiveBack extends WrongCaller
             if ($answers[$id][0] !== CallLog::DONE) {
                 self::sleep_until(self::GROUP / 5);
                 foreach (array_keys($answers, [CallLog::DONE, 0]) as $taken) {
-                    $this->refund(...$entries[$taken]);
+                    $this->refund($entries[$taken][0], $entries[$taken][1]);
                 }
                 return [$id => $answers[$id]] + array_fill_keys(array_keys($entries), [CallLog::UNDONE, 0]);
             }

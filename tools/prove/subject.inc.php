@@ -13,9 +13,21 @@ abstract class Subject
     /** The capacity and rate of each worker's own bucket. */
     protected const OWN = [3, 50];
     /** The part of a load without calls other than takes of one bucket. */
-    protected const TAKES = ['refunds' => 0, 'resets' => 0, 'batches' => 0, 'charges' => 0, 'reserves' => 0];
+    protected const TAKES = ['refunds' => 0, 'resets' => 0, 'batches' => 0, 'charges' => 0, 'reserves' => 0] + self::PLAIN;
+    /** The part of a load without blocks, floors, quotas and lockouts. */
+    protected const PLAIN = ['drains' => 0, 'floors' => 0, 'others' => []];
+    /**
+     * The limits of quotas of a minute, by the second of the trial at which their windows start.
+     * Some limits last for seconds.
+     */
+    protected const QUOTAS = [1 => 40, 2 => 400, 4 => 4_000, 10 => 40];
+    /** The attempts, the first block, the factor and the longest block of lockouts. */
+    protected const LOCKOUTS = [[3, 0.02, 2.0, 0.5], [1, 0.01, 1.0, 0.01], [5, 0.05, 10.0, 1.0]];
     /** True if workers use the denial cache. */
     protected const DENIAL_CACHE = false;
+
+    /** The greatest error of two readings of the clocks, in nanoseconds. */
+    private const READING = 100_000;
 
     /** True if workers kill themselves. */
     public const DIES = false;
@@ -29,6 +41,10 @@ abstract class Subject
     public ?Fpm $fpm = null;
     /** @var list<int> the processes of the server that was suspended last */
     private array $stopped = [];
+    /** The Unix time at which the trial began, rounded up. */
+    private ?int $began = null;
+    /** The Unix time minus the time of hrtime() when the trial began, in nanoseconds. */
+    private int $offset;
 
     /** Returns the description of the storage that Extension in worker.php creates. */
     abstract protected function storage(): array;
@@ -128,6 +144,13 @@ abstract class Subject
             // `reserves` other grants by a reservation.
             'charges' => 12,
             'reserves' => 8,
+            // Some takes have a floor, and some calls block or drain the bucket.
+            'floors' => 4,
+            'drains' => 400,
+            // A quarter of the calls are on quotas and lockouts. One in so many calls of a lockout
+            // is a success.
+            'others' => [...$this->quotas(static::QUOTAS), ...self::lockouts(static::LOCKOUTS)],
+            'successes' => 300,
             // The number of workers that cancel some of their reservations, the most reservations
             // that a worker holds for a later cancel, and the average number of calls until then.
             'cancellers' => 99,
@@ -136,6 +159,26 @@ abstract class Subject
             // The average pause after each call, in microseconds.
             'pause' => 0,
         ];
+    }
+
+    /** @return list<array{int, int, int, anchor: int}> as is_quota() in worker.php */
+    protected function quotas(array $limits): array
+    {
+        if ($this->began === null) {
+            $this->began = (int) ceil(microtime(true));
+            $this->offset = self::offset();
+        }
+        $quotas = [];
+        foreach ($limits as $second => $limit) {
+            $quotas[] = [5_000 + count($quotas), $limit, 0, 'anchor' => $this->began + $second];
+        }
+        return $quotas;
+    }
+
+    /** @return list<array{int, lockout: array}> as is_lockout() in worker.php */
+    protected static function lockouts(array $rules): array
+    {
+        return array_map(fn (int $index) => [6_000 + $index, 'lockout' => $rules[$index]], array_keys($rules));
     }
 
     /**
@@ -165,7 +208,27 @@ abstract class Subject
             $text .= "bucket $bucket[0] " . (int) round($bucket[1] * 1000) . ' ' . (int) round($bucket[2] * 1000) . "\n";
             $text .= ($bucket[3] ?? true) ? '' : "uncached $bucket[0]\n";
         }
-        return $text;
+        return $text . implode(array_map($this->rule_of(...), $load['others']));
+    }
+
+    /** Returns the line of a quota or lockout in the judge's `rules` file. */
+    private function rule_of(array $limit): string
+    {
+        if (is_lockout($limit)) {
+            [$attempts, $block, $factor, $longest] = $limit['lockout'];
+            return sprintf("lockout %d %d %d %d %d\n", $limit[0], $attempts, $block * 1e9, $factor * 1e3, $longest * 1e9);
+        }
+        // The judge knows the clock of hrtime() only. NTP may have corrected the other one.
+        $start = $limit['anchor'] * 1_000_000_000 - $this->offset;
+        $error = abs(self::offset() - $this->offset) + self::READING;
+        return sprintf("quota %d %d %d %d %d\n", $limit[0], $limit[1], $error, $start, $start + 60_000_000_000);
+    }
+
+    /** Returns the Unix time minus the time of hrtime(), in nanoseconds. */
+    private static function offset(): int
+    {
+        $offsets = array_map(fn () => (int) (microtime(true) * 1e9) - hrtime(true), range(0, 99));
+        return max($offsets);
     }
 
     /** @return array<string, array{float, callable}> */

@@ -21,6 +21,7 @@ final class CallLog
     public const CHARGE = 4;
     public const RESERVE = 5;
     public const CANCEL = 6;
+    public const DRAIN = 7;
 
     public const DONE = 1;
     public const DENIED = 2;
@@ -48,12 +49,18 @@ final class CallLog
     /**
      * Notes the instant before a call.
      *
-     * @param float $wait the longest wait of a reservation in seconds
+     * @param float $wait the longest wait of a reservation, or the time of a block, in seconds
      * @return int the sequence of the call
      */
-    public function start(int $kind, int $bucket, float $cost = 0, ?int $time = null, float $wait = 0): int
+    public function start(int $kind, int $bucket, float $cost = 0, float $wait = 0): int
     {
-        return $this->begin($kind, $bucket, $cost, $time ?? hrtime(true), self::nanoseconds($wait));
+        return $this->begin($kind, $bucket, $cost, hrtime(true), self::nanoseconds($wait));
+    }
+
+    /** Notes the instant before a take with a floor. Returns the sequence of the call. */
+    public function start_take(int $bucket, float $cost, float $floor, ?int $time = null): int
+    {
+        return $this->begin(self::TAKE, $bucket, $cost, $time ?? hrtime(true), (int) round($floor * 1000));
     }
 
     /** Notes the instant before the cancel of a reservation. Returns the sequence of the call. */
@@ -106,28 +113,31 @@ class Extension
      * @var array<int, TokenBucketStorage> the storages with (1) and without (0) the denial cache
      */
     private array $storages = [];
-    /** @var array<int, TokenBucket> */
+    /** @var array<int, TokenBucket> the buckets and quotas */
     private array $buckets = [];
+    /** @var array<int, TokenBucket\Lockout> */
+    private array $lockouts = [];
 
     public function __construct(private readonly array $storage_of)
     {
     }
 
     /** @return array{int, float} the result as a constant of CallLog, and the seconds to wait */
-    public function take(array $bucket, float $cost): array
+    public function take(array $bucket, float $cost, float $floor = 0): array
     {
-        return self::answer($this->bucket($bucket)->attempt($cost));
+        return self::answer(is_lockout($bucket) ? $this->lockout($bucket)->attempt() : $this->bucket($bucket)->attempt($cost, $floor));
     }
 
     /**
      * Takes tokens from all buckets or none.
      *
-     * @param array<int, array{array, int}> $entries the buckets and their costs, by bucket id
+     * @param array<int, array{array, int, int}> $entries the buckets, their costs and their floors,
+     *        by bucket id
      * @return array<int, array{int, float}> the results by bucket id, as of take()
      */
     public function take_all(array $entries): array
     {
-        $decision = TokenBucket::attemptAll(array_map(fn (array $entry) => [$this->bucket($entry[0]), $entry[1]], $entries));
+        $decision = TokenBucket::attemptAll(array_map(fn (array $entry) => [$this->bucket($entry[0]), $entry[1], $entry[2]], $entries));
         $others = $decision->allowed ? CallLog::DONE : CallLog::UNDONE;
         $answers = array_fill_keys(array_keys($entries), [$others, 0]);
         if (!$decision->allowed) {
@@ -177,7 +187,7 @@ class Extension
     {
         return match ($decision->reason) {
             'granted' => [CallLog::DONE, 0],
-            'insufficient_tokens' => [CallLog::DENIED, $decision->retryAfter],
+            'insufficient_tokens', 'below_floor', 'locked_out' => [CallLog::DENIED, $decision->retryAfter],
             // The other reasons are 'contended' and 'table_full', which the extension counts.
             default => [CallLog::EXCUSED, $decision->retryAfter],
         };
@@ -188,9 +198,16 @@ class Extension
         $this->bucket($bucket)->refund($cost);
     }
 
+    /** Fills a bucket, or clears a lockout. */
     public function reset(array $bucket): void
     {
-        $this->bucket($bucket)->reset();
+        is_lockout($bucket) ? $this->lockout($bucket)->succeed() : $this->bucket($bucket)->reset();
+    }
+
+    /** Leaves a bucket at most these tokens, now or at the end of a block. @return array{int, float} */
+    public function drain(array $bucket, float $tokens, float $block): array
+    {
+        return self::answer($block > 0 ? $this->bucket($bucket)->block($block) : $this->bucket($bucket)->drain($tokens));
     }
 
     /** Returns UNASKED if the exception proves that the store was not contacted, or else ERROR. */
@@ -207,7 +224,19 @@ class Extension
     protected function bucket(array $bucket): TokenBucket
     {
         [$id, $capacity, $rate, $denialCache] = [...$bucket, true];
-        return $this->buckets[$id] ??= new TokenBucket($this->storages[$denialCache] ??= $this->storage($denialCache), "b$id", $capacity, $rate);
+        return $this->buckets[$id] ??= is_quota($bucket)
+            ? new TokenBucket\Quota($this->home($denialCache), "b$id", $capacity, TokenBucket\Period::Minute, new DateTimeImmutable("@$bucket[anchor]"))
+            : new TokenBucket($this->home($denialCache), "b$id", $capacity, $rate);
+    }
+
+    private function lockout(array $lockout): TokenBucket\Lockout
+    {
+        return $this->lockouts[$lockout[0]] ??= new TokenBucket\Lockout($this->home(true), "b$lockout[0]", ...$lockout['lockout']);
+    }
+
+    private function home(bool $denialCache): TokenBucketStorage
+    {
+        return $this->storages[$denialCache] ??= $this->storage($denialCache);
     }
 
     private function storage(bool $denialCache): TokenBucketStorage
@@ -259,6 +288,8 @@ final class Load
             if ($own !== null && ($now >= $this->due || mt_rand(0, 40) === 0)) {
                 $wait = $this->take($own, 1);
                 $this->due = hrtime(true) + (int) ceil(min($wait, 10) * 1e9);
+            } elseif ($this->load['others'] !== [] && ($this->load['shared'] === [] || mt_rand(0, 3) === 0)) {
+                $this->ask_other($this->load['others'][array_rand($this->load['others'])]);
             } else {
                 $this->ask($this->load['shared'][array_rand($this->load['shared'])]);
             }
@@ -280,10 +311,30 @@ final class Load
             $this->give(CallLog::REFUND, $bucket, $cost, fn () => $this->limiter->refund($bucket, $cost));
         } elseif (self::is_refunded($bucket) && $this->one_in($this->load['resets'])) {
             $this->give(CallLog::RESET, $bucket, 0, fn () => $this->limiter->reset($bucket));
+        } elseif ($this->one_in($this->load['drains'])) {
+            $this->drain($bucket);
         } elseif ($this->one_in($this->load['batches'])) {
             $this->take_all();
         } else {
-            $this->take($bucket, $this->cost($bucket));
+            $this->take($bucket, ...$this->amount($bucket));
+        }
+    }
+
+    /** Calls a quota or a lockout. Quotas with even ids get refunds. */
+    private function ask_other(array $limit): void
+    {
+        $granted = $this->granted[$limit[0]] ?? 0;
+        if (is_lockout($limit)) {
+            $this->one_in($this->load['successes'])
+                ? $this->give(CallLog::RESET, $limit, 0, fn () => $this->limiter->reset($limit))
+                : $this->take($limit, 1);
+        } elseif ($granted > 0 && self::is_refunded($limit) && $this->one_in($this->load['refunds'])) {
+            $this->granted[$limit[0]]--;
+            $this->give(CallLog::REFUND, $limit, 1, fn () => $this->limiter->refund($limit, 1));
+        } elseif ($this->one_in($this->load['batches'])) {
+            $this->take_all($limit);
+        } else {
+            $this->take($limit, $this->cost($limit));
         }
     }
 
@@ -301,25 +352,34 @@ final class Load
         return mt_rand(1, min($this->load['costs'], $bucket[1]));
     }
 
-    /** Takes tokens and notes the call. Returns the seconds to wait. */
-    private function take(array $bucket, int $cost): float
+    /** @return array{int, int} a cost and a floor */
+    private function amount(array $bucket): array
     {
-        $sequence = $this->log->start(CallLog::TAKE, $bucket[0], $cost);
-        [$answer, $wait] = $this->call($sequence, CallLog::TAKE, $bucket, fn () => $this->limiter->take($bucket, $cost));
+        $floor = !is_quota($bucket) && $this->one_in($this->load['floors']) ? intdiv($bucket[1], 2) : 0;
+        return [mt_rand(1, min($this->load['costs'], $bucket[1] - $floor)), $floor];
+    }
+
+    /** Takes tokens and notes the call. Returns the seconds to wait. */
+    private function take(array $bucket, int $cost, int $floor = 0): float
+    {
+        $sequence = $this->log->start_take($bucket[0], $cost, $floor);
+        [$answer, $wait] = $this->call($sequence, CallLog::TAKE, $bucket, fn () => $this->limiter->take($bucket, $cost, $floor));
         $this->took($bucket, $cost, $answer);
         return $wait;
     }
 
-    /** Takes tokens from two or three buckets and notes the call, for each bucket. */
-    private function take_all(): void
+    /** Takes tokens from two or three buckets, and a quota, and notes the call for each of them. */
+    private function take_all(array ...$buckets): void
     {
-        $entries = [];
         foreach ((array) array_rand($this->load['shared'], min(count($this->load['shared']), mt_rand(2, 3))) as $index) {
-            $bucket = $this->load['shared'][$index];
-            $entries[$bucket[0]] = [$bucket, $this->cost($bucket)];
+            $buckets[] = $this->load['shared'][$index];
+        }
+        $entries = [];
+        foreach ($buckets as $bucket) {
+            $entries[$bucket[0]] = [$bucket, ...$this->amount($bucket)];
         }
         $time = hrtime(true);
-        $sequences = array_map(fn (array $entry) => $this->log->start(CallLog::TAKE, $entry[0][0], $entry[1], $time), $entries);
+        $sequences = array_map(fn (array $entry) => $this->log->start_take($entry[0][0], $entry[1], $entry[2], $time), $entries);
         try {
             $answers = $this->limiter->take_all($entries);
             $time = hrtime(true);
@@ -343,14 +403,22 @@ final class Load
     {
         if ($answer === CallLog::ERROR || $answer === CallLog::UNASKED) {
             usleep(2_000);
-        } elseif ($answer === CallLog::DONE) {
+        } elseif ($answer === CallLog::DONE && !is_lockout($bucket)) {
             $this->granted[$bucket[0]] = ($this->granted[$bucket[0]] ?? 0) + $cost;
             if ($this->one_in($this->load['charges'])) {
                 mt_rand(0, 1) === 0 ? $this->charge($bucket, $this->cost($bucket)) : $this->settle($bucket, $cost);
-            } elseif ($this->one_in($this->load['reserves'])) {
+            } elseif (!is_quota($bucket) && $this->one_in($this->load['reserves'])) {
                 $this->reserve($bucket, $this->cost($bucket), mt_rand(0, 8) / $bucket[2]);
             }
         }
+    }
+
+    /** Blocks a bucket, or leaves it few tokens. */
+    private function drain(array $bucket): void
+    {
+        [$tokens, $block] = mt_rand(0, 1) === 0 ? [1, mt_rand(1, 8) / $bucket[2]] : [mt_rand(0, min(3, $bucket[1])), 0];
+        $sequence = $this->log->start(CallLog::DRAIN, $bucket[0], $tokens, $block);
+        $this->call($sequence, CallLog::DRAIN, $bucket, fn () => $this->limiter->drain($bucket, $tokens, $block));
     }
 
     private function charge(array $bucket, int $cost): void
@@ -428,6 +496,18 @@ final class Load
     }
 }
 
+/** Reports whether a limit of the load is a quota: its id, its limit, 0, and its anchor. */
+function is_quota(array $limit): bool
+{
+    return isset($limit['anchor']);
+}
+
+/** Reports whether a limit of the load is a lockout: its id, and all arguments of its class. */
+function is_lockout(array $limit): bool
+{
+    return isset($limit['lockout']);
+}
+
 /** Returns UNASKED if the exception proves that the store was not contacted, or else ERROR. */
 function failure_of(Throwable $error): int
 {
@@ -450,7 +530,7 @@ if (basename($_SERVER['SCRIPT_FILENAME']) === 'worker.php') {
     $of_permits = isset($load['permits']);
     if (isset($load['control'])) {
         // Under php-fpm the class is in this file.
-        class_exists($load['control']) || require_once __DIR__ . ($of_permits ? '/permit_controls.inc.php' : '/controls.inc.php');
+        class_exists($load['control']) || require_once __DIR__ . ($of_permits ? '/permit_controls.inc.php' : '/limit_controls.inc.php');
         $limiter = new $load['control']($load);
     }
     if ($of_permits) {

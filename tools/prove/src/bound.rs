@@ -40,10 +40,16 @@
 //! adds the charges that ended before its call started, each to all t1 up to the start of the
 //! charge. Then the greatest value in the tree belongs to the worst window that ends with this
 //! grant. Only the ends of intervals are compared, so no order of overlapping calls is assumed.
+//!
+//! **Rule 5, above a floor.** A grant with a floor of f leaves f tokens in the bucket. So after it,
+//! E is at most t2 − f/r. Let W count only the grants with that floor or a higher one. All other
+//! grants count as charges do, if they ended before the start of a grant that counts. Then
+//! W <= C − f + r·(t2 − t1) + G.
 
 use crate::call::{Call, Nanos, Tokens};
-use crate::gifts::{Gift, gifts};
+use crate::gifts::gifts;
 use crate::rules::{Quota, Rules};
+use crate::sums::Overlaps;
 use crate::tree::Prefixes;
 
 /// A window, and the tokens granted in it beyond its bound.
@@ -66,85 +72,117 @@ pub struct Worst {
     pub violations: u64,
 }
 
-/// Sums the gifts up to an instant. The gifts are sorted by either their starts or their ends.
-struct Sorted {
-    by_instant: Vec<(Nanos, Tokens)>,
-    next: usize,
-    sum: Tokens,
-}
-
-impl Sorted {
-    fn new(gifts: &[Gift], instant: impl Fn(&Gift) -> Nanos) -> Self {
-        let gifts = gifts.iter().map(|gift| (instant(gift), gift.amount));
-        let mut by_instant: Vec<_> = gifts.collect();
-        by_instant.sort_unstable();
-        Self {
-            by_instant,
-            next: 0,
-            sum: 0,
-        }
-    }
-
-    /// Returns the sum of the gifts whose instant satisfies `counts`. A later call of this method
-    /// must accept all instants that an earlier call accepted.
-    fn while_counts(&mut self, counts: impl Fn(Nanos) -> bool) -> Tokens {
-        while let Some(&(instant, amount)) = self.by_instant.get(self.next)
-            && counts(instant)
-        {
-            self.sum += amount;
-            self.next += 1;
-        }
-        self.sum
-    }
-}
-
-/// Returns the charges in the order of their ends. A charge says nothing about the grants of
-/// another bucket, so the result is empty for several buckets under one name.
-fn charges<'a>(calls: &'a [Call], rules: &Rules) -> Vec<&'a Call> {
-    let counts = |call: &&Call| call.is_charged() && rules.buckets == 1;
-    let mut charges: Vec<_> = calls.iter().filter(counts).collect();
-    charges.sort_unstable_by_key(|call| call.end);
-    charges
+/// Returns the takes of tokens that count before a grant which starts after their end: charges, and
+/// for a floor also the grants that do not keep it. They are in the order of their ends. Says
+/// nothing about several buckets under one name, because the grant may be of another bucket.
+fn before<'a>(calls: &'a [Call], rules: &Rules, floor: Tokens) -> Vec<&'a Call> {
+    let counts = |call: &&Call| {
+        (call.is_charged() || (call.is_granted() && call.floor < floor)) && rules.buckets == 1
+    };
+    let mut before: Vec<_> = calls.iter().filter(counts).collect();
+    before.sort_unstable_by_key(|call| call.end);
+    before
 }
 
 /// Checks the calls of one bucket against rule 1. The calls may be in any order.
 #[must_use]
 pub fn judge(calls: &[Call], quota: &Quota, rules: &Rules) -> Worst {
+    judge_above(calls, quota, rules, 0)
+}
+
+/// Checks the calls with this floor or a higher one. They share the capacity above the floor.
+#[must_use]
+pub fn judge_above(calls: &[Call], quota: &Quota, rules: &Rules, floor: Tokens) -> Worst {
     let quota = quota.times(rules.buckets);
-    let gifts: Vec<_> = gifts(calls, &quota, rules).into_iter().flatten().collect();
-    let mut grants: Vec<&Call> = calls.iter().filter(|call| call.is_granted()).collect();
-    let charges = charges(calls, rules);
+    let all = gifts(calls, &quota, rules).into_iter().flatten();
+    let gifts = Overlaps::new(all.map(|gift| (gift.start, gift.end, gift.amount)));
+    let grants = calls.iter().filter(|call| call.is_granted());
+    let grants: Vec<_> = grants.filter(|call| call.floor >= floor).collect();
+    let before = before(calls, rules, floor);
+    let capacity = quota.capacity - floor * Tokens::from(rules.buckets);
     let due = grants.iter().map(|call| call.due().0);
-    let mut starts: Vec<_> = due.chain(charges.iter().map(|call| call.start)).collect();
+    let mut starts: Vec<_> = due.chain(before.iter().map(|call| call.start)).collect();
     starts.sort_unstable();
     starts.dedup();
-    let mut ended = Sorted::new(&gifts, |gift| gift.end);
-    let values = starts
-        .iter()
-        .map(|&start| quota.refill(start) + ended.while_counts(|end| end < start));
-    let mut tree = Prefixes::new(&values.collect::<Vec<_>>());
-    let mut take = |start, cost| {
-        let position = starts.partition_point(|&other| other < start);
-        tree.add(position, cost - quota.refill(rules.tick))
-    };
-    let mut begun = Sorted::new(&gifts, |gift| gift.start);
-    let allowed = quota.capacity + quota.refill(rules.skew + rules.tick);
-    let mut charges = charges.into_iter().peekable();
-    let mut worst = Worst::default();
-    grants.sort_unstable_by_key(|call| call.due().1);
-    for grant in grants {
-        while let Some(charge) = charges.next_if(|charge| charge.end < grant.start) {
-            take(charge.start, charge.cost);
-        }
-        let (start, end) = grant.due();
-        let greatest = take(start, grant.cost);
-        let bound = allowed + quota.refill(end) + begun.while_counts(|start| start <= end);
-        worst.add(Window {
-            end,
-            excess: greatest - bound,
-        });
+    let openings = starts.iter().map(|&start| Opening {
+        after: start,
+        start,
+        held: capacity,
+    });
+    let openings: Vec<_> = openings.collect();
+    Sweep {
+        quota: &quota,
+        rules,
+        gifts: &gifts,
+        openings: &openings,
     }
-    worst
+    .worst(grants, &before, |grant| grant.due().0)
+}
+
+/// The start of windows.
+#[derive(Clone, Copy, Debug)]
+pub struct Opening {
+    /// The instant from which on calls count.
+    pub after: Nanos,
+    /// The instant at which the bucket held at most `held` tokens.
+    pub start: Nanos,
+    /// The tokens. Negative in a block.
+    pub held: Tokens,
+}
+
+/// The sweep that finds the worst of all windows that begin with an opening.
+#[derive(Debug)]
+pub struct Sweep<'s> {
+    /// The capacity and rate.
+    pub quota: &'s Quota,
+    /// The allowances.
+    pub rules: &'s Rules,
+    /// The tokens that calls may have given to the bucket, by their intervals.
+    pub gifts: &'s Overlaps,
+    /// The starts of windows, in the order of `after`.
+    pub openings: &'s [Opening],
+}
+
+impl Sweep<'_> {
+    /// Returns the worst window that ends with a grant. A grant counts in the windows with an
+    /// opening at `from` or before. `before` counts before the grants that start after its end.
+    #[must_use]
+    pub fn worst(
+        &self,
+        mut grants: Vec<&Call>,
+        before: &[&Call],
+        from: impl Fn(&Call) -> Nanos,
+    ) -> Worst {
+        let values = self.openings.iter().map(|opening| {
+            let ended = self.gifts.ended.before(opening.start);
+            self.quota.refill(opening.start) + ended - opening.held
+        });
+        let mut tree = Prefixes::new(&values.collect::<Vec<_>>());
+        let mut take = |from: Nanos, cost: Tokens| {
+            let count = self.openings.partition_point(|it| it.after <= from);
+            let last = count.checked_sub(1)?;
+            Some(tree.add(last, cost - self.quota.refill(self.rules.tick)))
+        };
+        let allowed = self.quota.refill(self.rules.skew + self.rules.tick);
+        let mut before = before.iter().peekable();
+        let mut worst = Worst::default();
+        grants.sort_unstable_by_key(|call| call.due().1);
+        for grant in grants {
+            while let Some(call) = before.next_if(|call| call.end < grant.start) {
+                take(call.start, call.cost);
+            }
+            let end = grant.due().1;
+            let Some(greatest) = take(from(grant), grant.cost) else {
+                continue;
+            };
+            let bound = allowed + self.quota.refill(end) + self.gifts.started.until(end);
+            worst.add(Window {
+                end,
+                excess: greatest - bound,
+            });
+        }
+        worst
+    }
 }
 
 impl Worst {

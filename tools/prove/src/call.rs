@@ -27,6 +27,9 @@ pub enum Kind {
     Reserve,
     /// Gives back the tokens of a reservation that later calls have not built on.
     Cancel,
+    /// Leaves the bucket at most the tokens of the call, after its wait. A block leaves one token
+    /// at its end.
+    Drain,
 }
 
 /// The result that the caller received.
@@ -62,11 +65,14 @@ pub struct Call {
     pub kind: Kind,
     /// The number of tokens.
     pub cost: Tokens,
+    /// The tokens that a grant of this take leaves in the bucket.
+    pub floor: Tokens,
     /// The result.
     pub outcome: Outcome,
     /// For a granted reservation, the time from the call until its tokens may be used. For a denied
     /// reservation, the longest wait that its caller accepted. For a cancel, the time since the
-    /// call that reserved the tokens began. Otherwise 0.
+    /// call that reserved the tokens began. For a drain, the time until the bucket holds the tokens
+    /// that are left. Otherwise 0.
     pub wait: Nanos,
 }
 
@@ -91,10 +97,16 @@ impl Call {
             && took.contains(&self.outcome)
     }
 
+    /// Reports whether the call may have left the bucket fewer tokens than it held.
+    #[must_use]
+    pub fn may_have_drained(&self) -> bool {
+        self.kind == Kind::Drain && matches!(self.outcome, Outcome::Done | Outcome::Unknown)
+    }
+
     /// Reports whether the call may have left the bucket in debt.
     #[must_use]
     pub fn may_owe(&self) -> bool {
-        self.kind != Kind::Take && self.may_have_taken()
+        (self.kind != Kind::Take && self.may_have_taken()) || self.may_have_drained()
     }
 
     /// Reports whether the call may have given tokens to the bucket.
@@ -114,11 +126,25 @@ impl Call {
             && matches!(self.outcome, Outcome::Denied { .. })
     }
 
+    /// Returns the tokens that the bucket must hold to grant the call at once, or after its wait.
+    #[must_use]
+    pub fn asked(&self) -> Tokens {
+        self.cost + self.floor
+    }
+
     /// Returns the tokens that the bucket must hold to grant the call. A reservation also gets the
-    /// tokens that are refilled while its caller waits, so the result may be negative.
+    /// tokens that are refilled while its caller waits, so the result may be negative. For a drain,
+    /// returns the most tokens that it leaves in the bucket, which are negative in a block.
     #[must_use]
     pub fn needed(&self, quota: &Quota) -> Tokens {
-        self.cost - quota.refill(self.wait)
+        self.asked() - quota.refill(self.wait)
+    }
+
+    /// Returns the tokens that a bucket lacks after a drain: at least the capacity without the
+    /// tokens that are left.
+    #[must_use]
+    pub fn drained(&self, quota: &Quota, tick: Nanos) -> Tokens {
+        (quota.capacity - self.needed(quota) + quota.refill(tick)).max(0)
     }
 
     /// Returns the first and the last instant from which the granted tokens may be used.

@@ -2,11 +2,12 @@
 //!
 //! **Why it is necessary.** A bucket of capacity C lacks b(p) tokens at the instant p. b is 0 at
 //! first. b falls by r a nanosecond, but not below 0, and rises by the tokens of each grant, charge
-//! and reservation. b is never above C + q, where q bounds the debt ([`crate::gifts`]). A denial of
-//! n tokens at p is correct when C − b(p) < n. A denial of a reservation that may wait for w is
-//! correct when C − b(p) < n − r·w. This module keeps an upper bound D(p) of b(p). The bound holds
-//! for all instants at which the calls may have taken effect. If C − D(p) >= n at all p of the
-//! denial's interval, no history explains the denial.
+//! and reservation. A drain raises b, so that the bucket holds no more than the drain leaves. b is
+//! never above C + q, where q bounds the debt ([`crate::gifts`]). A denial of n tokens at p is
+//! correct when C − b(p) < n, or with a floor of f when C − b(p) < n + f. A denial of a reservation
+//! that may wait for w is correct when C − b(p) < n − r·w. This module keeps an upper bound D(p) of
+//! b(p). The bound holds for all instants at which the calls may have taken effect. If
+//! C − D(p) >= n at all p of the denial's interval, no history explains the denial.
 //!
 //! **The bound D.** Moving a grant later only raises b, because less time remains to refill it. So
 //! each grant is placed as late as possible: at p itself while p is inside its interval, and at its
@@ -20,6 +21,9 @@
 //!   does not gain the tokens of that time. While a bucket is in debt, a give-back may return
 //!   nothing. So if a charge or a reservation overlaps the call, or if clocks differ, all of its
 //!   tokens move to B.
+//! - After a drain, the bucket lacks at least d tokens. Its start adds d to O. At its end, d leaves
+//!   O, and B becomes at least d + K. K is the amount that calls added to B since the drain began,
+//!   because these calls may have come after it.
 //! - A cancel is ignored, because it only lowers b.
 //! - B and q decay by r.
 //! - A refund of c that ended at e lowers B to max(B − c, K), unless B is already less than K. K is
@@ -70,11 +74,13 @@ pub struct Unexplained {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     TakeStarts,
+    DrainStarts,
     Loses,
     GiftStarts,
     DenialStarts,
     DenialEnds,
     TakeEnds,
+    DrainEnds,
     UndoneEnds,
     GiftEnds,
 }
@@ -125,6 +131,11 @@ impl Lack {
                 self.debt += if call.may_owe() { charged } else { 0 };
                 self.close(charged, charged);
             }
+            Event::DrainStarts => {
+                self.open += call.drained(&self.quota, rules.tick);
+                *before = self.total;
+            }
+            Event::DrainEnds => self.drain(call, rules, *before),
             Event::UndoneEnds => self.close(charged, *before),
             Event::Loses => self.closed = self.closed.max(self.quota.capacity + self.debt),
             Event::GiftStarts => {
@@ -143,6 +154,16 @@ impl Lack {
         self.open -= cost;
         self.closed = (self.closed + left).min(most);
         self.total += left;
+    }
+
+    /// Ends a drain. `total` is the value of `self.total` when the drain began.
+    fn drain(&mut self, call: &Call, rules: &Rules, total: Tokens) {
+        let lacks = call.drained(&self.quota, rules.tick);
+        let since = self.total - total;
+        self.open -= lacks;
+        self.closed = self.closed.max(lacks + since);
+        self.debt = self.debt.max(lacks - self.quota.capacity + since);
+        self.total += lacks;
     }
 
     /// Ends a refund. `total` is the value of `self.total` when the refund began.
@@ -210,7 +231,7 @@ fn left(calls: &[Call], quota: &Quota, rules: &Rules) -> Vec<Tokens> {
 fn is_candidate(event: Event) -> bool {
     matches!(
         event,
-        Event::TakeStarts | Event::Loses | Event::DenialStarts
+        Event::TakeStarts | Event::DrainStarts | Event::Loses | Event::DenialStarts
     )
 }
 
@@ -220,6 +241,8 @@ fn events(calls: &[Call], rules: &Rules) -> Vec<(Nanos, Event, usize)> {
         let is_gift = matches!(call.kind, Kind::Refund | Kind::Reset);
         let (start, end, delay) = if call.may_have_taken() {
             (Event::TakeStarts, Event::TakeEnds, 0)
+        } else if call.may_have_drained() {
+            (Event::DrainStarts, Event::DrainEnds, 0)
         } else if call.outcome == Outcome::Undone {
             (Event::TakeStarts, Event::UndoneEnds, rules.cached)
         } else if call.is_denied() {

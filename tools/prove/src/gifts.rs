@@ -1,10 +1,11 @@
 //! The tokens that calls can have added to a bucket, and the debts that they can have cancelled.
 //!
 //! **The debt.** A bucket of capacity C lacks b(p) tokens at p. While b > C the bucket is in debt.
-//! Only a charge or a reservation can raise b above C. Let q rise by the tokens of each charge and
-//! reservation, and fall by r a nanosecond, but not below 0. Then b <= C + q always holds: a plain
-//! take leaves b <= C, a charge or a reservation raises both sides by its tokens, and time and
-//! gifts keep the inequality. Each charge and reservation is placed as late as possible.
+//! Only a charge, a reservation or a block can raise b above C. Let q rise by the tokens of each
+//! charge and reservation, and by r·x − 1 at a block of x. Let it fall by r a nanosecond, but not
+//! below 0. Then b <= C + q always holds: a plain take leaves b <= C, a charge or a reservation
+//! raises both sides by its tokens, a block raises b to C + r·x − 1 at most, and time and gifts
+//! keep the inequality. Each of these calls is placed as late as possible.
 //!
 //! **Refunds, resets and losses.** A refund adds at most its tokens. A reset or a loss adds at most
 //! C + q. Reservations that were made before such a gift keep their instants, which are at most
@@ -143,7 +144,12 @@ fn debts(calls: &[Call], quota: &Quota, rules: &Rules) -> Vec<Tokens> {
     for (now, event, index) in events {
         closed = (closed - quota.refill(now - last)).max(0);
         last = now;
-        let cost = calls[index].cost + quota.refill(rules.tick);
+        let call = &calls[index];
+        // A block leaves fewer than no tokens.
+        let cost = match call.kind {
+            Kind::Drain => (-call.needed(quota)).max(0),
+            _ => call.cost,
+        } + quota.refill(rules.tick);
         match event {
             Event::OwingStarts => (open, started) = (open + cost, started + cost),
             Event::OwingEnds => (open, closed) = (open - cost, closed + cost),

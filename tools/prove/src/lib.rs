@@ -16,8 +16,12 @@
 //! - [`denials`]: every denial is explained by grants that may have preceded it.
 //! - [`waits`]: after the wait that a denial stated, the bucket held the tokens, if no other call
 //!   took any.
+//! - [`drains`]: after a block or a drain, the tokens granted are at most those that it left, plus
+//!   the tokens that the rate adds.
+//! - [`bound`] also holds with the capacity above a floor, for the calls with that floor.
 //!
-//! [`permits`] judges concurrency limits instead, by rules of its own.
+//! [`windows`] judges quotas, and [`lockouts`] judges lockouts, by rules of their own. [`permits`]
+//! judges concurrency limits, which have logs of their own.
 //!
 //! Each rule takes O(n log n) for n calls. If a caller died in a call or got an error, the outcome
 //! of the call is unknown. Such a call may explain a denial and never counts against the bound.
@@ -28,7 +32,9 @@
 pub mod bound;
 pub mod call;
 pub mod denials;
+pub mod drains;
 pub mod gifts;
+pub mod lockouts;
 pub mod log;
 pub mod permits;
 pub mod record;
@@ -37,3 +43,4 @@ pub mod sums;
 pub mod tree;
 pub mod verdict;
 pub mod waits;
+pub mod windows;

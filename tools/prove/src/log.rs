@@ -7,6 +7,10 @@
 //! - `evicted`: thousandths of a token.
 //! - `bucket`: a bucket's number, and its capacity and rate in thousandths.
 //! - `uncached`: the number of a bucket to which `cached` does not apply.
+//! - `quota`: a quota's number, its limit in tokens, the greatest error of the next numbers, and
+//!   the instants at which windows start.
+//! - `lockout`: a lockout's number, its attempts, its first block in nanoseconds, the factor in
+//!   thousandths, and its longest block in nanoseconds.
 //!
 //! Files `*.log` hold log records ([`crate::record`]). A caller's file is named after its process
 //! id, as `1234.1.log`. Deaths of callers and losses of stores are in files of the same format.
@@ -16,8 +20,10 @@
 //! death was noted, the end of the log replaces the death.
 
 use crate::call::{Call, Kind, Nanos, Outcome};
+use crate::lockouts::Lockout;
 use crate::record::{Answer, Phase, Record, SIZE};
 use crate::rules::{Quota, Rules};
+use crate::windows::Windows;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::path::Path;
@@ -31,6 +37,10 @@ pub struct Log {
     pub buckets: BTreeMap<u32, (Quota, Vec<Call>)>,
     /// The buckets that do not use the denial cache.
     pub uncached: BTreeSet<u32>,
+    /// The windows and the calls of each quota, including losses.
+    pub quotas: BTreeMap<u32, (Windows, Vec<Call>)>,
+    /// The rules and the calls of each lockout, including losses.
+    pub lockouts: BTreeMap<u32, (Lockout, Vec<Call>)>,
 }
 
 /// The process id of a caller, and its log records.
@@ -65,13 +75,19 @@ impl Log {
     ///
     /// Returns a message with the invalid line.
     pub fn from_rules(text: &str) -> Result<Self, String> {
-        let mut rules = Rules::EXACT;
-        let mut buckets = BTreeMap::new();
-        let mut uncached = BTreeSet::new();
+        let mut log = Self {
+            rules: Rules::EXACT,
+            buckets: BTreeMap::new(),
+            uncached: BTreeSet::new(),
+            quotas: BTreeMap::new(),
+            lockouts: BTreeMap::new(),
+        };
+        let rules = &mut log.rules;
         for line in text.lines() {
             let mut words = line.split_whitespace();
             let word = words.next();
             let numbers: Vec<u64> = words.map_while(|word| word.parse().ok()).collect();
+            let id = |number: u64| u32::try_from(number).map_err(|_| line.to_owned());
             match (word, numbers.as_slice()) {
                 (None, _) => {}
                 (Some("tick"), &[time]) => rules.tick = time,
@@ -80,26 +96,35 @@ impl Log {
                 (Some("wait"), &[time]) => rules.wait = time,
                 (Some("cached"), &[time]) => rules.cached = time,
                 (Some("buckets"), &[count]) => {
-                    rules.buckets = u32::try_from(count).map_err(|_| line.to_owned())?;
+                    rules.buckets = id(count)?;
                 }
                 (Some("evicted"), &[thousandths]) => {
                     rules.evicted = Quota::from_thousandths(thousandths, 0).capacity;
                 }
                 (Some("bucket"), &[bucket, capacity, rate]) => {
-                    let bucket = u32::try_from(bucket).map_err(|_| line.to_owned())?;
-                    buckets.insert(bucket, (Quota::from_thousandths(capacity, rate), vec![]));
+                    let quota = Quota::from_thousandths(capacity, rate);
+                    log.buckets.insert(id(bucket)?, (quota, vec![]));
                 }
                 (Some("uncached"), &[bucket]) => {
-                    uncached.insert(u32::try_from(bucket).map_err(|_| line.to_owned())?);
+                    log.uncached.insert(id(bucket)?);
+                }
+                (Some("quota"), &[quota, limit, error, ref starts @ ..]) => {
+                    let windows = Windows::new(limit, error, starts);
+                    log.quotas.insert(id(quota)?, (windows, vec![]));
+                }
+                (Some("lockout"), &[lockout, attempts, block, factor, longest]) => {
+                    let rules = Lockout {
+                        attempts,
+                        block,
+                        factor,
+                        longest,
+                    };
+                    log.lockouts.insert(id(lockout)?, (rules, vec![]));
                 }
                 _ => return Err(format!("invalid rule: {line}")),
             }
         }
-        Ok(Self {
-            rules,
-            buckets,
-            uncached,
-        })
+        Ok(log)
     }
 
     /// Adds the log records of callers. Each element is a process id and the log records of that
@@ -190,14 +215,20 @@ impl Log {
         };
         let wait = match (start.kind, outcome) {
             (Kind::Reserve, Outcome::Done) => said,
-            (Kind::Reserve, Outcome::Denied { .. }) => start.wait,
+            (Kind::Reserve, Outcome::Denied { .. }) | (Kind::Drain, _) => start.wait,
             _ => 0,
+        };
+        let floor = if start.kind == Kind::Take {
+            Quota::from_thousandths(start.wait, 0).capacity
+        } else {
+            0
         };
         Some(Call {
             start: start.time,
             end: latest.max(start.time) + linger,
             kind: start.kind,
             cost: Quota::from_thousandths(u64::from(start.cost), 0).capacity,
+            floor,
             outcome,
             wait,
         })
@@ -205,16 +236,20 @@ impl Log {
 
     fn file(&mut self, bucket: u32, call: Call) -> Result<(), String> {
         if call.kind == Kind::Lost {
-            for (_, calls) in self.buckets.values_mut() {
+            let buckets = self.buckets.values_mut().map(|it| &mut it.1);
+            let quotas = self.quotas.values_mut().map(|it| &mut it.1);
+            let lockouts = self.lockouts.values_mut().map(|it| &mut it.1);
+            for calls in buckets.chain(quotas).chain(lockouts) {
                 calls.push(call);
             }
             return Ok(());
         }
-        let (_, calls) = self
-            .buckets
-            .get_mut(&bucket)
-            .ok_or_else(|| format!("bucket {bucket} has no rule"))?;
-        calls.push(call);
+        let calls = self.buckets.get_mut(&bucket).map(|it| &mut it.1);
+        let calls = calls.or_else(|| self.quotas.get_mut(&bucket).map(|it| &mut it.1));
+        let calls = calls.or_else(|| self.lockouts.get_mut(&bucket).map(|it| &mut it.1));
+        calls
+            .ok_or_else(|| format!("bucket {bucket} has no rule"))?
+            .push(call);
         Ok(())
     }
 }

@@ -6,7 +6,9 @@
 //!
 //! `wait` before a reservation is the longest wait that its caller accepts. After a granted
 //! reservation, it is the delay until the tokens may be used. After a denial, it is the time to
-//! retry. Before a cancel, it is the sequence of the reservation.
+//! retry. Before a cancel, it is the sequence of the reservation. Before a drain, it is the time
+//! until the bucket holds the tokens that are left. Before a take, it is the floor, in thousandths
+//! of a token.
 //!
 //! A batch has a log record for each of its buckets, before and after the call. Those before the
 //! call have one time.
@@ -72,7 +74,7 @@ pub struct Record {
     pub answer: Answer,
     /// The number of the call among the calls of its caller, from 0.
     pub sequence: u32,
-    /// A wait in nanoseconds, or the sequence of a cancelled reservation.
+    /// A wait in nanoseconds, the sequence of a cancelled reservation, or a floor.
     pub wait: Nanos,
 }
 
@@ -113,6 +115,7 @@ fn kind(byte: u8) -> Option<Kind> {
         Kind::Charge,
         Kind::Reserve,
         Kind::Cancel,
+        Kind::Drain,
     ]
     .get(usize::from(byte))
     .copied()

@@ -14,11 +14,11 @@
 
 use crate::bound::{self, Worst};
 use crate::call::{Call, Kind, Outcome, TOKEN, Tokens};
-use crate::denials;
 use crate::gifts::gifts;
 use crate::log::Log;
 use crate::rules::{Quota, Rules};
-use crate::waits;
+use crate::{denials, drains, lockouts, waits, windows};
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// The most slack, in hundredths of the bound.
@@ -43,6 +43,8 @@ pub struct Verdict {
     pub undone: u64,
     /// The number of refunds and resets that succeeded.
     pub gifts: u64,
+    /// The number of blocks and drains that succeeded.
+    pub drained: u64,
     /// The tokens that the quotas, refunds, resets and losses allowed.
     pub bound: Tokens,
     /// The tokens that the allowances added.
@@ -58,6 +60,10 @@ pub struct Verdict {
     /// The number of denials that contradict an earlier denial's wait, and the number of denials
     /// that were compared with such a wait.
     pub contradicted: (u64, u64),
+    /// The calls of quotas and of lockouts that were granted and denied.
+    pub others: [[u64; 2]; 2],
+    /// The number of faults of quotas and of lockouts.
+    pub broken: u64,
     /// The messages for the first fault by each rule in each bucket.
     pub faults: Vec<String>,
     /// The part of the bound that the quotas alone allowed.
@@ -67,8 +73,27 @@ pub struct Verdict {
     evicted: Tokens,
 }
 
+/// The faults by one rule of a quota or of a lockout.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Broken {
+    /// The number of faults.
+    pub count: u64,
+    /// The message for the first fault.
+    pub first: String,
+}
+
+impl Broken {
+    /// Counts a fault.
+    pub fn add(&mut self, message: impl FnOnce() -> String) {
+        if self.count == 0 {
+            self.first = message();
+        }
+        self.count += 1;
+    }
+}
+
 impl Verdict {
-    /// Judges all buckets of a log.
+    /// Judges all buckets, quotas and lockouts of a log.
     #[must_use]
     pub fn of(log: &Log) -> Self {
         let mut verdict = Self {
@@ -84,13 +109,38 @@ impl Verdict {
             verdict.count(calls, quota, &rules);
             verdict.judge(*bucket, calls, quota, &rules);
         }
+        if log.rules.buckets == 1 {
+            for (quota, (windows, calls)) in &log.quotas {
+                let broken = windows::judge(calls, windows, &log.rules);
+                verdict.other(0, &format!("quota {quota}"), calls, &broken);
+            }
+            for (lockout, (limits, calls)) in &log.lockouts {
+                let broken = lockouts::judge(calls, limits, &log.rules);
+                verdict.other(1, &format!("lockout {lockout}"), calls, &broken);
+            }
+        }
         verdict
+    }
+
+    /// Adds the calls and the faults of a quota (0) or of a lockout (1).
+    fn other(&mut self, kind: usize, name: &str, calls: &[Call], broken: &[Broken]) {
+        let [granted, denied] = &mut self.others[kind];
+        *granted += calls.iter().filter(|call| call.is_granted()).count() as u64;
+        *denied += calls.iter().filter(|call| call.is_denied()).count() as u64;
+        let kind = ["quotas", "lockouts"][kind];
+        for (number, Broken { count, first }) in (1..).zip(broken) {
+            self.broken += count;
+            if *count > 0 {
+                let fault = format!("({kind} {number}) {name}: {first}; {count} in all");
+                self.faults.push(fault);
+            }
+        }
     }
 
     /// Reports whether any rule was broken.
     #[must_use]
     pub fn is_convicted(&self) -> bool {
-        self.is_over() || self.unexplained > 0 || self.contradicted.0 > 0
+        self.is_over() || self.unexplained + self.contradicted.0 + self.broken > 0
     }
 
     /// Reports whether the allowances were too large for the judgement to prove anything.
@@ -116,6 +166,7 @@ impl Verdict {
                 }
                 (_, Outcome::Unknown) => self.unknown += 1,
                 (Kind::Cancel, _) => {}
+                (Kind::Drain, _) => self.drained += 1,
                 (Kind::Refund | Kind::Reset, _) => self.gifts += 1,
                 (Kind::Charge, Outcome::Done) => self.charged += 1,
                 (_, Outcome::Done) => self.granted += 1,
@@ -136,11 +187,17 @@ impl Verdict {
     }
 
     fn judge(&mut self, bucket: u32, calls: &[Call], quota: &Quota, rules: &Rules) {
-        let worst = bound::judge(calls, quota, rules);
-        self.over(bucket, &worst);
+        self.over("1", bucket, "", &bound::judge(calls, quota, rules));
+        let floors: BTreeSet<_> = calls.iter().map(|call| call.floor).collect();
+        for floor in floors.into_iter().filter(|&floor| floor > 0) {
+            let worst = bound::judge_above(calls, quota, rules, floor);
+            self.over("5", bucket, " above the floor", &worst);
+        }
         if rules.buckets > 1 {
             return;
         }
+        let what = " after a block or a drain";
+        self.over("4", bucket, what, &drains::judge(calls, quota, rules));
         let unexplained = denials::judge(calls, quota, rules);
         self.unexplained += unexplained.violations;
         if let Some((call, spare)) = unexplained.first {
@@ -156,14 +213,14 @@ impl Verdict {
         }
     }
 
-    fn over(&mut self, bucket: u32, worst: &Worst) {
+    fn over(&mut self, rule: &str, bucket: u32, what: &str, worst: &Worst) {
         let Some(window) = worst.window else { return };
         self.nearest = self.nearest.max(Some(window.excess));
         self.over.0 += worst.violations;
         self.over.1 += window.excess.max(0);
         if let Some(first) = worst.first {
             self.faults.push(format!(
-                "(1) bucket {bucket}: {} tokens too many in the worst window, which ends at {}; {} windows, the first at {}",
+                "({rule}) bucket {bucket}: {} tokens too many{what} in the worst window, which ends at {}; {} windows, the first at {}",
                 tokens(window.excess),
                 window.end,
                 worst.violations,
@@ -202,8 +259,8 @@ impl fmt::Display for Verdict {
         };
         write!(
             f,
-            "{word}: {} granted, {} denied, {} charged, {} cancelled, {} undone, ",
-            self.granted, self.denied, self.charged, self.cancelled, self.undone
+            "{word}: {} granted, {} denied, {} charged, {} cancelled, {} undone, {} drained, ",
+            self.granted, self.denied, self.charged, self.cancelled, self.undone, self.drained
         )?;
         write!(
             f,
@@ -235,6 +292,12 @@ impl fmt::Display for Verdict {
             "slack {} and lost state {} of the bound",
             percent(self.slack, self.bound),
             percent(self.lost, self.bound)
-        )
+        )?;
+        for (name, [granted, denied]) in ["quotas", "lockouts"].iter().zip(self.others) {
+            if granted + denied > 0 {
+                write!(f, "; {name}: {granted} granted, {denied} denied")?;
+            }
+        }
+        Ok(())
     }
 }

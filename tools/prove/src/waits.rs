@@ -19,8 +19,10 @@
 //! tokens that it gave. The same holds for cancels and undone takes. Undone takes count in W
 //! without `cached`, too, because the later denial may lie between the take and its give-back.
 //!
-//! A denied reservation promises the same level at p as a denied take. If the later denial is one
-//! of a reservation that may wait for w', it is false if both levels are at least n' − r·w'.
+//! A drain counts as a take of the tokens that a full bucket lacks after it. A denied take of n
+//! with a floor of f needs n + f tokens. A denied reservation promises the same level at p as a
+//! denied take. If the later denial is one of a reservation that may wait for w', it is false if
+//! both levels are at least n' − r·w'.
 //!
 //! The instants are only known to lie within [s, e] and [s', e'], with e <= s'. So p' − p is at
 //! least s' − e. W is at most the tokens of all calls that overlap [s, e'] and took, or may have
@@ -81,7 +83,7 @@ pub fn judge(calls: &[Call], quota: &Quota, rules: &Rules) -> Contradicted {
         while let Some(index) = entered.next_if(|&index| by_start[index].end <= denial.start) {
             let earlier = by_start[index];
             if let Some(free_at) = free_at(earlier) {
-                let bracket = earlier.cost - quota.refill(free_at) + ended_before[index];
+                let bracket = earlier.asked() - quota.refill(free_at) + ended_before[index];
                 said.set(index, bracket);
             }
         }
@@ -107,6 +109,9 @@ fn take(
     let charged = call.cost + quota.refill(rules.tick);
     if call.may_have_taken() {
         return Some((call.start, call.end, charged));
+    }
+    if call.may_have_drained() {
+        return Some((call.start, call.end, call.drained(quota, rules.tick)));
     }
     let is_undone = call.outcome == Outcome::Undone;
     let amount = returned.max(if is_undone { charged } else { 0 });

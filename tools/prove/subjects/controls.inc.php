@@ -48,6 +48,36 @@ class ControlSubject extends Subject
     }
 }
 
+/** A known-bad quota or lockout on Redis. */
+class LimitControlSubject extends ControlSubject
+{
+    /** The limits of quotas, and the rules of lockouts, by control. */
+    private const LIMITS = [
+        'FirstHitWindow' => [[1 => 40], []],
+        'RenewedWindow' => [[1 => 40], []],
+        'CheckThenCount' => [[], [[3, 0.02, 2.0, 0.5]]],
+        'RenewedBlock' => [[], [[1, 0.05, 1.0, 0.05]]],
+    ];
+
+    public function __construct(private readonly string $limit)
+    {
+        parent::__construct($limit);
+    }
+
+    public function load(): array
+    {
+        [$quotas, $lockouts] = self::LIMITS[$this->limit];
+        $others = [...$this->quotas($quotas), ...self::lockouts($lockouts)];
+        return ['shared' => [], 'own' => [], 'others' => $others] + parent::load();
+    }
+
+    /** An attempt of unknown outcome would explain the denials of its block. */
+    public function faults(): array
+    {
+        return ['worker stopped' => parent::faults()['worker stopped']];
+    }
+}
+
 /** The load of an application that retries after a lost reply, so that a call is charged twice. */
 trait BlindRetryLoad
 {
@@ -119,6 +149,9 @@ class WrongCallerSubject extends SharedMemorySubject
         'ForgottenCharge' => ['charges' => 2],
         // The last bucket denies nearly all calls.
         'LateGiveBack' => ['batches' => 40, 'shared' => [[1, 4, 400], [2, 4, 400], [3, 1, 0.1]]],
+        'CheckedFloor' => ['floors' => 1],
+        // The bucket denies nearly all batches.
+        'NextWindowGiveBack' => ['batches' => 2, 'shared' => [[3, 1, 0.1]]],
     ];
 
     public function __construct(private readonly string $control)
@@ -133,7 +166,18 @@ class WrongCallerSubject extends SharedMemorySubject
 
     public function load(): array
     {
-        return ['control' => $this->control, 'own' => []] + self::LOADS[$this->control]
+        $quotas = $this->control === 'NextWindowGiveBack' ? $this->quotas([1 => 40]) : [];
+        return ['control' => $this->control, 'own' => [], 'others' => $quotas] + self::LOADS[$this->control]
             + ['shared' => [[1, 4, 200], [2, 4, 400]]] + self::TAKES + parent::load();
+    }
+
+    public function faults(): array
+    {
+        $faults = parent::faults();
+        if ($this->control === 'NextWindowGiveBack') {
+            // A dead worker gives nothing back.
+            unset($faults['worker killed']);
+        }
+        return $faults;
     }
 }

@@ -94,9 +94,9 @@ class RedisLocalSubject extends RedisSubject
 
     public function load(): array
     {
-        // There are no refunds, resets and charges, because it is unknown which of the two buckets
-        // they change.
-        return ['refunds' => 0, 'resets' => 0, 'charges' => 0] + parent::load();
+        // There are no refunds, resets, charges and blocks, because it is unknown which of the two
+        // buckets they change.
+        return ['refunds' => 0, 'resets' => 0, 'charges' => 0] + self::PLAIN + parent::load();
     }
 
     protected function ini(): array

@@ -102,8 +102,9 @@ class EvictingTableSubject extends FullTableSubject
 
     public function load(): array
     {
-        // An eviction may have returned the tokens of a reservation before its cancel.
-        return ['cancellers' => 0] + parent::load();
+        // An eviction may have returned the tokens of a reservation before its cancel. It ends
+        // blocks, windows and lockouts.
+        return ['cancellers' => 0] + self::PLAIN + parent::load();
     }
 
     protected function allowances(): array

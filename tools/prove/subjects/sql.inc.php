@@ -3,6 +3,8 @@
 class SqlSubject extends Subject
 {
     protected const DENIAL_CACHE = true;
+    // Databases keep no lockouts.
+    protected const LOCKOUTS = [];
 
     private readonly MariaDbServer|PostgreSqlServer|SqliteFile $server;
     private readonly string $folder;

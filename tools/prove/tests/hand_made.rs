@@ -27,6 +27,7 @@ fn call(kind: Kind, outcome: Outcome, start: f64, end: f64, cost: Tokens) -> Cal
         end: nanos(end),
         kind,
         cost: cost * TOKEN,
+        floor: 0,
         outcome,
         wait: 0,
     }
@@ -483,6 +484,8 @@ fn is_slack(calls: &[Call], rules: Rules) -> bool {
         rules,
         buckets: BTreeMap::from([(1, (QUOTA, [&ends, calls].concat()))]),
         uncached: BTreeSet::new(),
+        quotas: BTreeMap::new(),
+        lockouts: BTreeMap::new(),
     });
     assert!(!verdict.is_convicted(), "{verdict}");
     verdict.is_slack()

@@ -10,7 +10,8 @@ const DEATH: u8 = 2;
 const RULES: &str = "tick 1\nlinger 100\nbucket 7 20000 400000\nbucket 8 5000 100000\nuncached 8\n";
 
 fn record(time: u64, bucket: u32, phase: u8, kind: u8, answer: u8, sequence: u32) -> Record {
-    waiting(time, bucket, [phase, kind, answer], sequence, 55)
+    let wait = if phase == END { 55 } else { 0 };
+    waiting(time, bucket, [phase, kind, answer], sequence, wait)
 }
 
 /// Returns a log record with the phase, kind and answer of `what`.
@@ -53,6 +54,7 @@ fn a_call_is_what_lies_between_its_two_records() {
         end: 20,
         kind: Kind::Take,
         cost: 2 * TOKEN,
+        floor: 0,
         outcome: Outcome::Denied {
             retry_after: Some(55),
         },

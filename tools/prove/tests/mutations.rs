@@ -4,22 +4,26 @@ mod simulated;
 
 use prove::call::{Call, Kind, Nanos, Outcome, TOKEN};
 use prove::rules::Rules;
-use prove::{bound, denials, waits};
+use prove::{bound, denials, drains, waits};
 use simulated::{BUSY, Dice, Fault, Habits};
 
 const HISTORIES: u64 = 300;
 
-fn violations(calls: &[Call], habits: &Habits) -> [u64; 3] {
+/// Returns the number of faults by each rule.
+fn violations(calls: &[Call], habits: &Habits) -> [u64; 5] {
+    let floor = habits.quota.capacity / 2;
     [
         bound::judge(calls, &habits.quota, &Rules::EXACT).violations,
         denials::judge(calls, &habits.quota, &Rules::EXACT).violations,
         waits::judge(calls, &habits.quota, &Rules::EXACT).violations,
+        drains::judge(calls, &habits.quota, &Rules::EXACT).violations,
+        bound::judge_above(calls, &habits.quota, &Rules::EXACT, floor).violations,
     ]
 }
 
 #[test]
 fn exact_histories_are_acquitted_however_their_calls_overlap() {
-    let mut kinds = [0_u64; 6];
+    let mut kinds = [0_u64; 8];
     for seed in 1..=4 * HISTORIES {
         let mut dice = Dice(seed * 0x9e37_79b9);
         let habits = Habits {
@@ -33,10 +37,12 @@ fn exact_histories_are_acquitted_however_their_calls_overlap() {
             reserve: [0, 10, 4][dice.index(3)],
             cancel: [0, 10][dice.index(2)],
             undone: [0, 10][dice.index(2)],
+            drain: [0, 60][dice.index(2)],
+            floor: [0, 3][dice.index(2)],
             ..BUSY
         };
         let calls = habits.history(&mut dice);
-        assert_eq!(violations(&calls, &habits), [0; 3], "seed {seed}");
+        assert_eq!(violations(&calls, &habits), [0; 5], "seed {seed}");
         kinds[0] += calls.iter().filter(|call| call.is_granted()).count() as u64;
         kinds[1] += calls.iter().filter(|call| call.is_denied()).count() as u64;
         for (index, outcome) in [Outcome::Unknown, Outcome::Undone, Outcome::Cancelled]
@@ -47,8 +53,11 @@ fn exact_histories_are_acquitted_however_their_calls_overlap() {
             kinds[2 + index] += count as u64;
         }
         kinds[5] += calls.iter().filter(|call| call.is_charged()).count() as u64;
+        let drained = calls.iter().filter(|call| call.kind == Kind::Drain);
+        kinds[6] += drained.count() as u64;
+        kinds[7] += calls.iter().filter(|call| call.floor > 0).count() as u64;
     }
-    assert!(kinds.iter().all(|&count| count > 5_000), "{kinds:?}");
+    assert!(kinds.iter().all(|&count| count > 3_000), "{kinds:?}");
 }
 
 /// Mutates histories with short intervals. Passes each history and the index of a denial in its
@@ -68,7 +77,7 @@ fn with_a_denial(mutate: impl Fn(&mut Vec<Call>, usize) -> bool) -> [u64; 4] {
         let later = calls.iter().enumerate().skip(200);
         let denial = later.clone().find(|(_, call)| call.is_denied());
         let Some((index, _)) = denial else { continue };
-        assert_eq!(violations(&calls, &habits), [0; 3], "seed {seed}");
+        assert_eq!(violations(&calls, &habits), [0; 5], "seed {seed}");
         if !mutate(&mut calls, index) {
             continue;
         }
@@ -162,9 +171,9 @@ fn a_refund_that_is_not_noted_is_caught() {
     assert_eq!(caught, HISTORIES);
 }
 
-/// Returns the number of histories that rule 1 rejects because of the fault. Without the fault, it
-/// must accept them.
-fn convicted(fault: Fault, habits: Habits) -> u64 {
+/// Returns the number of histories that a rule rejects because of the fault. Without the fault, all
+/// rules must accept them.
+fn convicted(rule: usize, fault: Fault, habits: Habits) -> u64 {
     let mut convicted = 0;
     for seed in 1..=HISTORIES {
         let judge = |fault| {
@@ -172,8 +181,8 @@ fn convicted(fault: Fault, habits: Habits) -> u64 {
             let calls = habits.history(&mut Dice(seed * 0x9e37_79b9));
             violations(&calls, &habits)
         };
-        assert_eq!(judge(None), [0; 3], "seed {seed}");
-        convicted += u64::from(judge(Some(fault))[0] > 0);
+        assert_eq!(judge(None), [0; 5], "seed {seed}");
+        convicted += u64::from(judge(Some(fault))[rule - 1] > 0);
     }
     convicted
 }
@@ -181,7 +190,7 @@ fn convicted(fault: Fault, habits: Habits) -> u64 {
 #[test]
 fn a_charge_that_takes_nothing_is_caught() {
     let habits = Habits { charge: 20, ..BUSY };
-    assert_eq!(convicted(Fault::ForgottenCharge, habits), HISTORIES);
+    assert_eq!(convicted(1, Fault::ForgottenCharge, habits), HISTORIES);
 }
 
 #[test]
@@ -190,7 +199,7 @@ fn a_reservation_whose_debt_is_forgotten_is_caught() {
         reserve: 10,
         ..BUSY
     };
-    assert_eq!(convicted(Fault::ForgottenDebt, habits), HISTORIES);
+    assert_eq!(convicted(1, Fault::ForgottenDebt, habits), HISTORIES);
 }
 
 #[test]
@@ -201,7 +210,7 @@ fn a_cancel_of_the_whole_cost_is_caught() {
         greatest_cost: 10,
         ..BUSY
     };
-    let convicted = convicted(Fault::WholeCancel, habits);
+    let convicted = convicted(1, Fault::WholeCancel, habits);
     assert!(convicted > HISTORIES / 2, "{convicted}");
 }
 
@@ -215,6 +224,18 @@ fn a_late_give_back_of_the_whole_cost_is_caught() {
         pause: 8_000_000,
         ..BUSY
     };
-    let convicted = convicted(Fault::LateGiveBack, habits);
+    let convicted = convicted(1, Fault::LateGiveBack, habits);
     assert!(convicted > HISTORIES / 2, "{convicted}");
+}
+
+#[test]
+fn a_block_or_a_drain_that_is_forgotten_is_caught() {
+    let habits = Habits { drain: 20, ..BUSY };
+    assert_eq!(convicted(4, Fault::ForgottenDrain, habits), HISTORIES);
+}
+
+#[test]
+fn a_floor_that_is_checked_too_late_is_caught() {
+    let habits = Habits { floor: 2, ..BUSY };
+    assert_eq!(convicted(5, Fault::CheckedFloor, habits), HISTORIES);
 }

@@ -107,6 +107,7 @@ fn observed(caller: &Caller, step: &Step) -> Call {
         end: boot_clock().0,
         kind: Kind::Take,
         cost: TOKEN,
+        floor: 0,
         outcome,
         wait: 0,
     }

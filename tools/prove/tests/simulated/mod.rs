@@ -35,6 +35,10 @@ pub enum Fault {
     ForgottenCharge,
     /// An undone take is given back as a whole, although the bucket was refilled meanwhile.
     LateGiveBack,
+    /// A block or a drain changes nothing.
+    ForgottenDrain,
+    /// A floor is checked a token too late.
+    CheckedFloor,
 }
 
 /// The properties of a history. The numbers after `greatest_cost` are chances of one in n, and 0
@@ -57,6 +61,9 @@ pub struct Habits {
     /// The chance that one of the callers that hold tokens gives them back.
     pub cancel: u64,
     pub undone: u64,
+    pub drain: u64,
+    /// The chance that a take keeps a floor of half the capacity.
+    pub floor: u64,
     /// True if only one caller at a time holds tokens that it gives back.
     pub alone: bool,
     pub fault: Option<Fault>,
@@ -81,6 +88,8 @@ pub const BUSY: Habits = Habits {
     reserve: 0,
     cancel: 0,
     undone: 0,
+    drain: 0,
+    floor: 0,
     alone: false,
     fault: None,
 };
@@ -118,6 +127,24 @@ impl Bucket {
         Outcome::Denied {
             retry_after: Some(self.quota.time(short)),
         }
+    }
+
+    /// Takes tokens and leaves others in the bucket.
+    fn take_above(&mut self, floor: Tokens, cost: Tokens, fault: Option<Fault>) -> Outcome {
+        let late = match fault {
+            Some(Fault::CheckedFloor) => TOKEN,
+            _ => 0,
+        };
+        self.lack += floor - late;
+        let outcome = self.take(cost, 0);
+        self.lack -= floor - late;
+        outcome
+    }
+
+    /// Leaves the bucket at most these tokens, after a wait.
+    fn drain(&mut self, left: Tokens, wait: Nanos) {
+        let held = left - self.quota.refill(wait);
+        self.lack = self.lack.max(self.quota.capacity - held);
     }
 
     /// Returns the time until the debt is repaid.
@@ -199,6 +226,20 @@ impl Habits {
                 cost,
                 taken: bucket.total(),
             });
+        } else if dice.one_in(self.drain) {
+            let block = dice.below(2) * (1 + dice.below(30_000_000));
+            let left = Tokens::from(dice.below(3)) * TOKEN;
+            let left = if block > 0 { TOKEN } else { left };
+            let unknown = dice.one_in(2 * self.unknown);
+            if self.fault != Some(Fault::ForgottenDrain) && !(unknown && dice.one_in(2)) {
+                bucket.drain(left, block);
+            }
+            let outcome = if unknown {
+                Outcome::Unknown
+            } else {
+                Outcome::Done
+            };
+            calls.push(self.seen(bucket, dice, Kind::Drain, left, outcome, block));
         } else if dice.one_in(self.charge) {
             if self.fault != Some(Fault::ForgottenCharge) {
                 bucket.lack += cost;
@@ -258,6 +299,7 @@ impl Habits {
 
     fn call(&self, bucket: &mut Bucket, dice: &mut Dice, cost: Tokens) -> Call {
         let mut cost = cost;
+        let mut floor = 0;
         let mut kind = Kind::Take;
         let mut outcome = Outcome::Done;
         if dice.one_in(self.lost) {
@@ -267,6 +309,9 @@ impl Habits {
         } else if dice.one_in(self.refund) {
             kind = Kind::Refund;
             bucket.lack = (bucket.lack - cost).max(0);
+        } else if dice.one_in(self.floor) {
+            floor = self.quota.capacity / 2;
+            outcome = bucket.take_above(floor, cost, self.fault);
         } else if !dice.one_in(2 * self.unknown) {
             outcome = bucket.take(cost, 0);
         } else {
@@ -275,7 +320,10 @@ impl Habits {
         }
         let unknown = kind != Kind::Lost && dice.one_in(2 * self.unknown);
         let outcome = if unknown { Outcome::Unknown } else { outcome };
-        self.seen(bucket, dice, kind, cost, outcome, 0)
+        Call {
+            floor,
+            ..self.seen(bucket, dice, kind, cost, outcome, 0)
+        }
     }
 
     /// Returns the call as its caller observed it.
@@ -293,6 +341,7 @@ impl Habits {
             end: bucket.now + dice.below(self.width + 1),
             kind,
             cost,
+            floor: 0,
             outcome,
             wait,
         }
