@@ -36,6 +36,7 @@ foreach (['c:', 'd{tag}:'] as $prefix) {
     foreach (['x' => 3, 'y' => 2, 'z' => 5] as $name => $capacity) {
         $buckets[$name] = new TokenBucket($storage($prefix), $name, $capacity, 0.0001);
     }
+    $buckets['quota'] = new TokenBucket\Quota($storage($prefix), 'quota', 9, TokenBucket\Period::Year);
     $decisions = array_map(fn () => TokenBucket::attemptAll($buckets), range(1, 3));
     $left = array_map(fn ($bucket) => $bucket->peek()->remaining, $buckets);
     echo "$prefix ", implode(' ', array_map(fn ($decision) => $decision->refusedBy ?? 'granted', $decisions)),
@@ -69,8 +70,8 @@ check($bucket->attempt()->allowed, 'a DSN has the password');
 ?>
 --EXPECT--
 with hash_tags: 0 0 60
-c: granted granted y, left 1 0 3
-d{tag}: granted granted y, left 1 0 3
+c: granted granted y, left 1 0 3 7
+d{tag}: granted granted y, left 1 0 3 7
 ValueError: TokenBucket\Compat\MinuteWindow::__construct(): Argument #1 ($storage) must not be on a Redis Cluster
 ValueError: TokenBucket\Compat\LeakyBucket::__construct(): Argument #1 ($storage) must not be on a Redis Cluster
 ValueError: TokenBucketStorageRedis::fromClient(): Argument #1 ($redis) must have no password, or be replaced by a DSN with the password

@@ -1,7 +1,9 @@
 //! The callers of remote stores, and one interface for the servers of both kinds.
 
+use gcra::clock::{TICKS_PER_MICROSECOND, unix_time};
 use gcra::{
-    Denial, Key, Outcome, Put, Step, TICKS_PER_SECOND, Ticks, Timestamp, Verdict, boot_clock,
+    Denial, Key, Outcome, Put, Refill, Step, TICKS_PER_SECOND, Ticks, Timestamp, Verdict, Windows,
+    boot_clock,
 };
 use segment::host::{self, Host};
 use segment::memory::Segment;
@@ -64,6 +66,23 @@ pub const fn under(on_failure: OnFailure) -> Settings {
 /// Returns a step for `n` tokens of a bucket of [`CAPACITY`].
 pub fn take(n: u64) -> Step {
     Step::new(n * HOUR, CAPACITY * HOUR)
+}
+
+/// Returns windows of an hour, of which the current one began half an hour ago.
+pub fn windows() -> Windows {
+    Windows {
+        start: (unix_time() - HOUR / 2).floor(TICKS_PER_SECOND),
+        lengths: [3600; 3],
+    }
+}
+
+/// Returns a step for `n` tokens of a quota of [`CAPACITY`].
+pub fn count(n: u64, windows: Windows) -> Step {
+    let token = TICKS_PER_MICROSECOND;
+    Step {
+        refill: Refill::Windows(windows),
+        ..Step::new(n * token, CAPACITY * token)
+    }
 }
 
 /// A reset of a bucket of [`CAPACITY`].
@@ -205,6 +224,14 @@ impl Caller {
     pub fn left(&self, identifier: &str) -> u64 {
         let outcome = self.take(identifier, &take(0).dry());
         take(0).available(outcome.empty_at, outcome.now) / HOUR
+    }
+
+    /// Returns the tokens that are left of a quota of [`CAPACITY`].
+    pub fn unused(&self, identifier: &str, windows: Windows) -> u64 {
+        let look = count(0, windows).dry();
+        let outcome = self.take(identifier, &look);
+        let left = look.at(outcome.now);
+        left.available(outcome.empty_at, outcome.now) / TICKS_PER_MICROSECOND
     }
 
     pub fn count(&self, event: Event) -> u64 {

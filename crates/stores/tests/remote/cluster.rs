@@ -1,9 +1,10 @@
 //! Tests a cluster of three primaries, of which each has a replica in some tests.
 
 use crate::caller::{
-    CAPACITY, Caller, HANG, HASTY, MILLISECOND, PLAIN, follows, host, take, within,
+    CAPACITY, Caller, HANG, HASTY, MILLISECOND, PLAIN, count, follows, host, take, windows, within,
 };
-use gcra::Ticket;
+use gcra::clock::TICKS_PER_MICROSECOND;
+use gcra::{Put, Ticket};
 use segment::slots::counters::Event;
 use std::collections::BTreeSet;
 use std::thread::sleep;
@@ -108,14 +109,42 @@ fn a_slot_that_was_moved_with_its_keys_is_followed() {
 }
 
 #[test]
+fn a_quota_is_followed_while_its_slot_is_migrated() {
+    let cluster = Cluster::start(false);
+    let (caller, names, hour) = (caller(&cluster), identifiers(&cluster), windows());
+    let key = format!("t:{}", names[0]);
+    let grants = |n| caller.grants(&names[0], &count(n, hour));
+    let refund = Put::Uncount {
+        cost: TICKS_PER_MICROSECOND,
+        windows: hour,
+        is_undo: false,
+    };
+    assert!(grants(2));
+    cluster.migrate(&key, 0, 1);
+    assert!(grants(2));
+    caller.put(&names[0], &refund);
+    cluster.finish_migration(&key, 0, 1);
+    assert!(grants(1));
+    assert_eq!(caller.unused(&names[0], hour), CAPACITY - 4);
+    caller.put(&names[0], &refund);
+    assert!(!grants(3) && grants(2));
+    assert_eq!(cluster.nodes[1].cli(&["EXISTS", &key]), "1");
+    assert_eq!(caller.count(Event::Thrown), 0);
+}
+
+#[test]
 fn a_promotion_of_a_replica_fails_no_call() {
     let cluster = Cluster::start(true);
-    let (caller, names) = (caller(&cluster), identifiers(&cluster));
-    assert!(caller.grants(&names[0], &take(1)));
+    let (caller, names, hour) = (caller(&cluster), identifiers(&cluster), windows());
+    let mut quotas = (0..).map(|number| format!("quota{number}"));
+    let quota = quotas.find(|name| cluster.owner(&format!("t:{name}")) == 0);
+    let quota = quota.unwrap();
+    assert!(caller.grants(&names[0], &take(1)) && caller.grants(&quota, &count(3, hour)));
     cluster.fail_over(0);
     let before = caller.count(Event::Thrown);
-    assert!(caller.grants(&names[0], &take(1)));
+    assert!(caller.grants(&names[0], &take(1)) && !caller.grants(&quota, &count(3, hour)));
     assert_eq!(caller.left(&names[0]), CAPACITY - 2);
+    assert_eq!(caller.unused(&quota, hour), CAPACITY - 3);
     assert_eq!(caller.count(Event::Thrown), before);
 }
 

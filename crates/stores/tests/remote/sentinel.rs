@@ -1,6 +1,8 @@
 //! Tests a primary that sentinels know, with three sentinels.
 
-use crate::caller::{CAPACITY, Caller, HANG, MILLISECOND, PLAIN, follows, take, under, within};
+use crate::caller::{
+    CAPACITY, Caller, HANG, MILLISECOND, PLAIN, count, follows, take, under, windows, within,
+};
 use segment::slots::counters::Event;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -53,7 +55,8 @@ fn dsn(login: &str, ports: impl Iterator<Item = u16>) -> String {
 #[test]
 fn calls_follow_the_primary_through_a_failover_and_back() {
     let mut trio = Trio::start(&[]);
-    let caller = trio.caller(PLAIN);
+    let (caller, hour) = (trio.caller(PLAIN), windows());
+    assert!(caller.grants("quota", &count(3, hour)));
     assert!(caller.grants("id", &take(1)));
     assert_eq!(trio.primary.cli(&["EXISTS", "t:id"]), "1");
     // Another DSN has a connection of its own. It is idle until the old primary is back.
@@ -74,6 +77,8 @@ fn calls_follow_the_primary_through_a_failover_and_back() {
     }
     follows(&caller, "id");
     assert_eq!(caller.left("id"), CAPACITY - 1);
+    assert_eq!(caller.unused("quota", hour), CAPACITY - 3);
+    assert!(!caller.grants("quota", &count(3, hour)) && caller.grants("quota", &count(2, hour)));
     // The old primary returns as a primary without data. The sentinels do not name it.
     trio.primary.restart();
     assert!(idle.grants("idle", &take(1)));
@@ -81,6 +86,7 @@ fn calls_follow_the_primary_through_a_failover_and_back() {
     assert!(!keys.contains("db1"), "{keys}");
     assert!(caller.grants("id", &take(1)));
     assert_eq!(trio.caller(PLAIN).left("id"), CAPACITY - 2);
+    assert_eq!(trio.caller(PLAIN).unused("quota", hour), 0);
 }
 
 #[test]
