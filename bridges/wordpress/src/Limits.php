@@ -61,13 +61,12 @@ final class Limits
     /** @param string $account the limited account, or '' if the limit is one of a network */
     public function bucket(string $limit, string $account, string $network): TokenBucket
     {
-        [$tokens, $seconds] = $this->numbers($limit);
-        return new TokenBucket($this->storage, "$limit:$account:$network", $tokens, $tokens / $seconds);
+        return $this->create($limit, fn ($tokens, $seconds) => new TokenBucket($this->storage, "$limit:$account:$network", $tokens, $tokens / $seconds));
     }
 
     public function lockout(string $limit, string $account, string $network): Lockout
     {
-        return new Lockout($this->storage, "$limit:$account:$network", ...$this->numbers($limit));
+        return $this->create($limit, fn (...$numbers) => new Lockout($this->storage, "$limit:$account:$network", ...$numbers));
     }
 
     /** Reports whether wp-config.php exempts this client, for an owner who is locked out. */
@@ -167,17 +166,22 @@ final class Limits
         $this->recordOf($id, 1)->reset();
     }
 
-    /** @return list<int|float> */
-    private function numbers(string $limit): array
+    /** Calls a function with the numbers of a limit. */
+    private function create(string $limit, \Closure $create): TokenBucket|Lockout
     {
-        /**
-         * Filters the limits.
-         *
-         * @param array<string, list<int|float>> $limits tokens and seconds, or parameters of a
-         *     TokenBucket\Lockout, by name
-         */
-        $this->numbers ??= self::known(apply_filters('tokenbucket_limits', self::BUCKETS + self::LOCKOUTS));
-        return $this->numbers[$limit];
+        try {
+            /**
+             * Filters the limits.
+             *
+             * @param array<string, list<int|float>> $limits tokens and seconds, or parameters of a
+             *     TokenBucket\Lockout, by name. A missing limit keeps its numbers
+             */
+            $this->numbers ??= self::known(apply_filters('tokenbucket_limits', self::BUCKETS + self::LOCKOUTS));
+            return $create(...$this->numbers[$limit]);
+        } catch (\Error $error) {
+            // The log of an uncaught error has the arguments of core's functions, and so passwords.
+            wp_die(esc_html("tokenbucket_limits: $limit: " . $error->getMessage()), 500);
+        }
     }
 
     /** Returns the limits, with the defaults of missing ones. Tells developers of unknown ones. */

@@ -108,6 +108,16 @@ final class LoginsTest extends SiteTestCase
         }
     }
 
+    public function testAFilterMayReturnSomeLimits(): void
+    {
+        $remaining = self::$site->run(<<<'PHP'
+            add_filter('tokenbucket_limits', fn () => ['login_network' => [7, 3600]], 100);
+            $limits = new TokenBucket\Bridge\WordPress\Limits(new TokenBucketStorageMemory());
+            return array_map(fn ($limit) => $limits->bucket($limit, '', '')->peek()->remaining, ['login_network', 'password_network']);
+            PHP);
+        self::assertSame([7, 5], array_map(intval(...), $remaining));
+    }
+
     public function testTheLimitsCanBeOnRedis(): void
     {
         self::$site->addUser('redis');

@@ -69,6 +69,15 @@ final class OtherPluginsTest extends SiteTestCase
         self::assertAnswers([200 => 40], 0, self::requests(40, fn () => $request));
     }
 
+    public function testAWrongNumberNamesTheFilterAndLogsNoPassword(): void
+    {
+        self::addPlugin('wrong', "isset(\$_SERVER['HTTP_X_WRONG']) && add_filter('tokenbucket_limits', fn (\$limits) => json_decode(wp_unslash(\$_SERVER['HTTP_X_WRONG']), true) + \$limits, 100);");
+        foreach (['{"login_network": [0, 3600]}', '{"login_network": [5, 0]}', '{"login_network": [5]}', '{"login_network": "5"}', '{"login_lockout": [5, 900, 0.5, 3600]}'] as $wrong) {
+            [$page] = self::assertAnswers([500 => 1], 0, [Site::form('owner', 'right password', '192.0.2.5', ["X-Wrong: $wrong"])]);
+            self::assertStringContainsString('tokenbucket_limits: login_', $page['body']);
+        }
+    }
+
     private static function addPlugin(string $name, string $code): void
     {
         file_put_contents(self::$plugins . "/$name.php", "<?php\n$code");
