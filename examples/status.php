@@ -541,6 +541,99 @@ final class Snapshot
     }
 }
 
+/**
+ * The form with which an operator shows, frees or blocks a client of the guard.
+ *
+ * The extension checks the password of the form, counts wrong ones, and writes a record of each
+ * change.
+ */
+final class ClientForm
+{
+    /** The status of the reply. */
+    public readonly int $status;
+    /** A sentence as HTML. */
+    private readonly string $result;
+    private readonly string $token;
+
+    /**
+     * @param list<array> $decisions of status()
+     * @param array $sent the fields, or an empty array for the form itself
+     */
+    public function __construct(private readonly array $decisions, private readonly array $sent, array $cookies, bool $is_https)
+    {
+        $cookie = $is_https ? '__Host-tokenbucket' : 'tokenbucket';
+        $token = $cookies[$cookie] ?? null;
+        $is_known = is_string($token) && preg_match('/^[0-9a-f]{32}$/D', $token) === 1;
+        $this->token = $is_known ? $token : bin2hex(random_bytes(16));
+        if (!$is_known) {
+            setcookie($cookie, $this->token, ['path' => '/', 'secure' => $is_https, 'httponly' => true, 'samesite' => 'Strict']);
+        }
+        [$this->status, $this->result] = $sent === [] ? [200, ''] : $this->reply();
+    }
+
+    /** Reports whether the extension knows a password, without which nobody may act. */
+    public static function is_allowed(): bool
+    {
+        return (string) ini_get('tokenbucket.guard_password_hash') !== '';
+    }
+
+    private function field(string $name): string
+    {
+        return is_string($this->sent[$name] ?? null) ? $this->sent[$name] : '';
+    }
+
+    private function reply(): array
+    {
+        // Comes first, so that the form of another site uses up no attempt of the operator.
+        if (!hash_equals($this->token, $this->field('token'))) {
+            return [403, 'This form has expired, so nothing was done. Send it again.'];
+        }
+        try {
+            $client = new \TokenBucket\GuardedClient($this->field('limit'), [$this->field('client')], $this->field('password'));
+            return [200, text((string) $client->client) . ' ' . $this->act($client)];
+        } catch (\TokenBucket\AccessDeniedException $denied) {
+            return [403, text($denied->getMessage()) . '.'];
+        } catch (\ValueError $error) {
+            return [400, text(preg_replace('/^.*\$(limit|values|seconds)\)/', 'The field', $error->getMessage())) . '.'];
+        }
+    }
+
+    private function act(\TokenBucket\GuardedClient $client): string
+    {
+        if ($this->field('action') === 'reset') {
+            $client->reset();
+            return 'is free.';
+        }
+        $seconds = is_numeric($this->field('seconds')) ? (float) $this->field('seconds') : -1.0;
+        $decision = $this->field('action') === 'block' ? $client->block($seconds) : $client->peek();
+        return match (true) {
+            $decision->reason === 'table_full' => 'is not blocked, because the table is full.',
+            $decision->allowed => 'has ' . number_format(floor($decision->remaining)) . ' requests left.',
+            default => 'is denied for ' . duration($decision->retryAfter) . '.',
+        };
+    }
+
+    public function html(): string
+    {
+        $names = array_column(array_filter($this->decisions, fn (array $row): bool => $row['store'] === 'shared_memory'), 'namespace');
+        // Other keys would need more fields than the address.
+        $limits = preg_grep('/^guard: (preflights: )?(on (\S+ )?\S+ )?ip \d/', array_map(strval(...), $names));
+        $option = fn (string $limit): string => '<option' . ($limit === $this->field('limit') ? ' selected' : '') . '>' . text($limit) . '</option>';
+        $class = $this->status === 200 ? 'good' : 'bad';
+        $result = $this->result === '' ? '' : "<p role=\"status\"><b class=\"$class\">$this->result</b></p>";
+        if ($limits === []) {
+            return '<p class="empty">No limit of the guard whose only key is <code>ip</code> has counted a request.</p>';
+        }
+        return $result . '<form method="post">'
+            . "<input type=\"hidden\" name=\"token\" value=\"$this->token\">"
+            . '<label>Limit <select name="limit">' . implode('', array_map($option, $limits)) . '</select></label>'
+            . '<label>Client <input name="client" required autocomplete="off" placeholder="192.0.2.1" value="' . text($this->field('client')) . '"></label>'
+            . '<label>Password <input name="password" type="password" required autocomplete="current-password"></label>'
+            . '<p><button name="action" value="peek">Show</button> <button name="action" value="reset">Free</button> '
+            . '<button name="action" value="block">Block</button> for <input name="seconds" type="number" min="1" value="900" aria-label="Seconds of a block"> s</p></form>';
+    }
+}
+
 $refusal = refusal($_SERVER);
 header('Cache-Control: no-store');
 header('X-Content-Type-Options: nosniff');
@@ -560,9 +653,14 @@ if (isset($_GET['json'])) {
     header('Content-Type: application/json');
     exit(json_encode($sample, JSON_THROW_ON_ERROR));
 }
+$is_allowed = ClientForm::is_allowed();
+$is_https = !in_array(strtolower($_SERVER['HTTPS'] ?? ''), ['', 'off'], true);
+$form = isset($_GET['client']) && $is_allowed ? new ClientForm($status['decisions'], $_POST, $_COOKIE, $is_https) : null;
+$form_action = $form === null ? 'none' : 'self';
+http_response_code($form?->status ?? 200);
 $nonce = base64_encode(random_bytes(18));
 header('Content-Type: text/html; charset=utf-8');
-header("Content-Security-Policy: default-src 'none'; style-src 'nonce-$nonce'; script-src 'nonce-$nonce'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
+header("Content-Security-Policy: default-src 'none'; style-src 'nonce-$nonce'; script-src 'nonce-$nonce'; connect-src 'self'; img-src data:; base-uri 'none'; form-action '$form_action'; frame-ancestors 'none'");
 header('Referrer-Policy: no-referrer');
 $section = fn (string $name): string => "<div id=\"$name\">{$sample['sections'][$name]}</div>";
 ?>
@@ -575,7 +673,8 @@ $section = fn (string $name): string => "<div id=\"$name\">{$sample['sections'][
 <meta name="color-scheme" content="light dark">
 <meta name="robots" content="noindex">
 <link rel="icon" href="data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 8 8'%3E%3Cpath d='M1 1h6L6 7H2z' fill='%230b6bcb'/%3E%3C/svg%3E">
-<noscript><meta http-equiv="refresh" content="<?= max(5, INTERVAL) ?>"></noscript>
+<?= $form === null ? '<noscript><meta http-equiv="refresh" content="' . max(5, INTERVAL) . '"></noscript>' : '' ?>
+
 <style nonce="<?= $nonce ?>">
 :root {
     --page: #f5f6f8; --card: #fff; --line: #dce0e6; --text: #1a1f26; --muted: #59636e;
@@ -601,6 +700,11 @@ small { font-size: .8rem; font-weight: 400; color: var(--muted); }
 .top { display: flex; flex-wrap: wrap; gap: .25rem 1rem; align-items: baseline; }
 .top > div { display: flex; flex-wrap: wrap; gap: 0 1rem; color: var(--muted); flex: 1 1 20rem; justify-content: space-between; }
 button { font: inherit; font-size: .85rem; color: inherit; background: var(--card); border: 1px solid var(--line); border-radius: 6px; padding: .2rem .8rem; cursor: pointer; }
+a { color: var(--granted); }
+form label { display: block; margin-bottom: .6rem; }
+form label > * { display: block; width: 100%; }
+select, input { font: inherit; color: inherit; background: var(--page); border: 1px solid var(--line); border-radius: 6px; padding: .2rem .5rem; }
+input[type=number] { width: 7rem; }
 :focus-visible { outline: 2px solid var(--granted); outline-offset: 2px; }
 .card { background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: 1rem; }
 .card p { margin-bottom: .6rem; color: var(--muted); }
@@ -667,11 +771,17 @@ details[open] summary { margin-bottom: .6rem; }
 <body>
 <main>
 <header class="top"><h1>tokenbucket</h1><?= $section('header') ?><button id="pause" type="button" aria-pressed="false" hidden>Pause</button></header>
+<?php if ($form !== null): ?>
+<section class="card"><h2>Clients of the guard</h2><?= $form->html() ?><p><a href="?">Back to the status</a></p></section>
+</main>
+</body>
+</html>
+<?php exit; endif ?>
 <p id="lost" class="lost" role="alert" hidden></p>
 <section class="card" aria-label="Warnings"><?= $section('warnings') ?></section>
 <section class="card" aria-label="Decisions"><?= $section('now') ?><svg id="chart" role="img" aria-label="" hidden></svg></section>
 <section class="card"><h2>Decisions by namespace</h2><?= $section('namespaces') ?></section>
-<section class="card"><h2>Limits of the guard</h2><?= $section('guard') ?></section>
+<section class="card"><h2>Limits of the guard</h2><?= $section('guard') ?><?= $is_allowed ? '<p><a href="?client">Free or block a client</a></p>' : '' ?></section>
 <section class="card"><h2>Remote stores</h2><?= $section('stores') ?></section>
 <section class="card"><h2>Notes</h2><?= $section('notes') ?></section>
 <div class="columns">

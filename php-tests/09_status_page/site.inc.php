@@ -67,7 +67,24 @@ final class Site
      */
     public function get(string $path, array $headers = [], string $from = '127.0.0.1'): array
     {
-        $http = ['header' => $headers, 'ignore_errors' => true, 'timeout' => 60, 'protocol_version' => 1.1];
+        return $this->send($path, ['header' => $headers], $from);
+    }
+
+    /**
+     * Sends a form.
+     *
+     * @param array<string, mixed> $fields
+     * @return array{int, string, string} as get()
+     */
+    public function post(string $path, array $fields, array $headers = [], string $from = '127.0.0.1'): array
+    {
+        $headers[] = 'Content-Type: application/x-www-form-urlencoded';
+        return $this->send($path, ['method' => 'POST', 'content' => http_build_query($fields), 'header' => $headers], $from);
+    }
+
+    private function send(string $path, array $http, string $from): array
+    {
+        $http += ['ignore_errors' => true, 'timeout' => 60, 'protocol_version' => 1.1];
         $http['header'][] = 'Connection: close';
         $context = stream_context_create(['http' => $http, 'socket' => ['bindto' => "$from:0"]]);
         $stream = fopen("$this->url/$path", 'r', false, $context);
