@@ -47,7 +47,11 @@ $code = <<<'PHP'
     $thrown(fn () => $client->__construct('ip 2/day', ['127.0.0.1']));
     $thrown(fn () => clone $client);
     $thrown(fn () => serialize($client));
+    $thrown(fn () => unserialize('O:25:"TokenBucket\\GuardedClient":0:{}'));
+    $thrown(fn () => (new ReflectionClass($client))->newInstanceWithoutConstructor());
     $thrown(fn () => $client->limit = 'all 9/day');
+    $thrown(fn () => (new ReflectionProperty($client, 'identifier'))->setValue($client, '192.0.2.1'));
+    echo 'a closure in the scope of the class: ', json_encode(@Closure::bind(fn () => $this->identifier, $client, GuardedClient::class)), "\n";
     $thrown(fn () => $client->identifier);
     $thrown(fn () => $client->x = 1);
     foreach ([-1.0, NAN, INF, 2.0 ** 31, 'x'] as $seconds) {
@@ -95,7 +99,11 @@ ip 2/day burst 2, 127.0.0.1, 1
 Error: Cannot modify readonly property TokenBucket\GuardedClient::$limit
 Error: Trying to clone an uncloneable object of class TokenBucket\GuardedClient
 Exception: Serialization of 'TokenBucket\GuardedClient' is not allowed
+Exception: Unserialization of 'TokenBucket\GuardedClient' is not allowed
+ReflectionException: Class TokenBucket\GuardedClient is an internal class marked as final that cannot be instantiated without invoking its constructor
 Error: Cannot modify readonly property TokenBucket\GuardedClient::$limit
+Error: Cannot modify readonly property TokenBucket\GuardedClient::$identifier
+a closure in the scope of the class: null
 Error: Cannot access private property TokenBucket\GuardedClient::$identifier
 Error: Cannot create dynamic property TokenBucket\GuardedClient::$x
 ValueError: TokenBucket\GuardedClient::block(): Argument #1 ($seconds) must be greater than or equal to 0

@@ -60,7 +60,9 @@ $tried = [
     'a pool' => [[], 'tenant'],
     'PHP_ADMIN_VALUE' => [['PHP_ADMIN_VALUE' => NAME . "='$mine'"], 'www'],
     'PHP_VALUE' => [['PHP_VALUE' => NAME . "='$mine'"], 'www'],
+    '.user.ini' => [['DOCUMENT_ROOT' => $fpm->folder], 'www'],
 ];
+file_put_contents("$fpm->folder/.user.ini", NAME . "='$mine'\nuser_agent=read");
 $from = 0;
 foreach ($tried as $what => [$variables, $pool]) {
     foreach (['mine', 'right'] as $password) {
@@ -69,6 +71,8 @@ foreach ($tried as $what => [$variables, $pool]) {
         echo "$what, $password: ", $fpm->request("$fpm->folder/act.php", $request, $pool)['body'], "\n";
     }
 }
+echo '.user.ini is ', $fpm->request($fpm->script('agent', '<?php echo ini_get("user_agent");'), ['DOCUMENT_ROOT' => $fpm->folder])['body'], "\n";
+unlink("$fpm->folder/.user.ini");
 $fpm->stop();
 
 echo "== password_verify() of a tenant\n";
@@ -95,6 +99,9 @@ PHP_ADMIN_VALUE, mine: TokenBucket\AccessDeniedException: The password is wrong
 PHP_ADMIN_VALUE, right: done, 192.0.2.1 of on /page.php ip 2/day burst 2 block 1 day has 2
 PHP_VALUE, mine: TokenBucket\AccessDeniedException: The password is wrong
 PHP_VALUE, right: done, 192.0.2.1 of on /page.php ip 2/day burst 2 block 1 day has 2
+.user.ini, mine: TokenBucket\AccessDeniedException: The password is wrong
+.user.ini, right: done, 192.0.2.1 of on /page.php ip 2/day burst 2 block 1 day has 2
+.user.ini is read
 == password_verify() of a tenant
 TokenBucket\AccessDeniedException: No password can be verified, because disable_functions has password_verify
 TokenBucket\AccessDeniedException: No password can be verified, because disable_functions has password_verify
