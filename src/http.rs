@@ -109,19 +109,3 @@ fn names(call: &mut Call<'_>) -> Result<Zval, Thrown> {
         names.ok_or_else(|| throw::argument_type(1, "must contain only strings and integers"))?;
     value::of_list(names).ok_or(Thrown)
 }
-
-/// Returns a parameter of the fields with the bytes that select the client's part of a quota.
-pub fn partition(key: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::from(";pk=:");
-    for bytes in key.chunks(3) {
-        let at = |place: usize| u32::from(bytes.get(place).copied().unwrap_or(0));
-        let bits = at(0) << 16 | at(1) << 8 | at(2);
-        for place in 0..4 {
-            let digit = DIGITS[(bits >> (18 - 6 * place) & 63) as usize];
-            text.push(char::from(if place > bytes.len() { b'=' } else { digit }));
-        }
-    }
-    text.push(':');
-    text
-}

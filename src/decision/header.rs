@@ -53,6 +53,22 @@ pub fn quoted(text: &[u8]) -> Option<String> {
     Some(quoted)
 }
 
+/// Returns a parameter of the fields with the bytes that select the client's part of a quota.
+pub fn partition(key: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::from(";pk=:");
+    for bytes in key.chunks(3) {
+        let at = |place: usize| u32::from(bytes.get(place).copied().unwrap_or(0));
+        let bits = at(0) << 16 | at(1) << 8 | at(2);
+        for place in 0..4 {
+            let digit = DIGITS[(bits >> (18 - 6 * place) & 63) as usize];
+            text.push(char::from(if place > bytes.len() { b'=' } else { digit }));
+        }
+    }
+    text.push(':');
+    text
+}
+
 /// The numbers of the header fields of draft-ietf-httpapi-ratelimit-headers-11: tokens, and whole
 /// seconds. They are rounded so that a client that follows them is not denied.
 pub struct Fields {

@@ -4,7 +4,7 @@ mod header;
 
 pub use header::{fields, fields_of, quoted};
 
-use crate::{classes, http};
+use crate::classes;
 use ext_php_rs::ffi::IS_NULL;
 use gcra::clock::TICKS_PER_MICROSECOND;
 use gcra::{Decision, Denial, Quota, Ticks, Verdict, seconds};
@@ -358,7 +358,7 @@ pub fn headers(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let legacy = call.count() >= 2 && call.bool(2)?;
     let mut policy = quoted(policy).ok_or_else(|| throw::argument_value(1, ONLY_ASCII))?;
     if call.count() >= 3 && value::kind(call.arg(3)) != IS_NULL {
-        policy.push_str(&http::partition(call.string(3)?));
+        policy.push_str(&header::partition(call.string(3)?));
     }
     let fields = fields_of(call.this());
     let mut table = Array::new();
