@@ -33,7 +33,7 @@ for ($i = 0; $i < 1_000_000; $i++) {
     $bucket("many $i", $i % 2 === 0 ? 0.001 : 1e6)->consume();
 }
 foreach ($slots() as $state => [$estimate, $count]) {
-    // Five standard errors of 0.4 % of two million slots.
+    // The tolerance is five standard errors, each of 0.4 % of two million slots.
     check(abs($estimate - $count) <= 40_000, "$estimate instead of $count $state slots");
 }
 $memory = function (): array {

@@ -1,5 +1,5 @@
 --TEST--
-A bucket stays usable in shutdown functions after the memory limit was reached in its exception
+A bucket stays usable in shutdown functions after creating its exception has exceeded the memory limit
 --SKIPIF--
 <?php
 require __DIR__ . '/../../tools/testkit/php/check.php';
@@ -9,7 +9,7 @@ if (is_slow()) {
 ?>
 --FILE--
 <?php
-/** Calls $call below so many frames that the trace of an exception is large. */
+/** Calls $call below $frames stack frames, so that the trace of an exception is large. */
 function deep(int $frames, Closure $call)
 {
     $frames > 0 ? deep($frames - 1, $call) : $call();

@@ -13,7 +13,7 @@ class HalfFull extends TokenBucket
     }
 }
 
-/** Does the same with an instant of a given clock. */
+/** Gives a new bucket half of its tokens, through the storage's bootstrap() and a given clock. */
 class ByInstant extends TokenBucket
 {
     public function __construct(private TokenBucketStorage $home, string $id, int $capacity, float $rate, private Closure $clock)

@@ -83,12 +83,12 @@ $from = gmmktime(0, 0, 0, 1, 1, 2020);
 $to = gmmktime(0, 0, 0, 1, 1, 2041);
 $transitions = $wrong = 0;
 $shortest = array_fill_keys(array_column($periods, 'name'), PHP_INT_MAX);
-// A control: a day of 86,400 seconds from the anchor.
+// Control: counts the windows that days of exactly 86,400 seconds would begin at a wrong instant.
 $fixed_is_wrong = 0;
 foreach (DateTimeZone::listIdentifiers() as $name) {
     $zone = new DateTimeZone($name);
     $changes = array_slice($zone->getTransitions($from, $to), 1);
-    // Zones with the same changes have the same windows.
+    // Zones with the same changes have the same windows, so one of these zones is enough.
     $rule = json_encode(array_map(fn (array $change): array => [$change['ts'], $change['offset']], $changes));
     if (isset($rules[$rule])) {
         continue;

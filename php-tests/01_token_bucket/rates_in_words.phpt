@@ -1,5 +1,5 @@
 --TEST--
-n tokens a second, minute, hour, day or week come back after that time on the fake clock
+At n tokens a second, minute, hour, day or week, n tokens are refilled in that period
 --FILE--
 <?php
 require __DIR__ . '/../../tools/testkit/php/check.php';

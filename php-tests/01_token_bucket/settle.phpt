@@ -1,5 +1,5 @@
 --TEST--
-settle() takes exactly the actual cost in all
+settle() makes the tokens taken in all equal to the actual cost
 --FILE--
 <?php
 require __DIR__ . '/../../tools/testkit/php/check.php';

@@ -55,7 +55,8 @@ foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $clas
     $storage = new $class;
     $granted = 0;
     for ($i = 0; $i < 500; $i++) {
-        // The clock runs here. The rates are so low that no token is refilled during the test.
+        // Here time passes between calls. The rates are so low that no token is refilled during the
+        // test.
         $rate = [0.001, 0.003, 0.0007][$i % 3];
         $bucket = new UserlandTokenBucket($storage, "$class fresh $i", 10, $rate);
         for ($k = 0; $k < 12; $k++) {

@@ -1,5 +1,5 @@
 --TEST--
-A bucket on a userland storage calls it as the userland class does
+A bucket calls a userland storage in the same way as the userland class
 --FILE--
 <?php
 require __DIR__ . '/userland_storage.inc.php';

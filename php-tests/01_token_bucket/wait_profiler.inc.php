@@ -2,8 +2,9 @@
 require_once __DIR__ . '/../../tools/testkit/php/child.php';
 
 /**
- * Compiles an extension that interrupts PHP as a profiler does. Returns its path until the test
- * ends, or null without a C compiler or without the headers of this PHP.
+ * Compiles an extension that interrupts PHP in the same way as a profiler. Returns the path of its
+ * file, which exists until the test ends. Returns null without a C compiler or without the headers
+ * of this PHP.
  */
 function profiler(): ?string
 {

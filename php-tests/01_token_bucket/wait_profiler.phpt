@@ -22,7 +22,7 @@ echo php_run(<<<'PHP'
     $reservation = $bucket->reserve();
     $reservation->wait();
     echo hrtime(true) - $start >= 1e9 * $reservation->delay ? 'in time' : 'too early', "\n";
-    // The thread of the profiler may have paused.
+    // On a busy machine, the thread of the profiler may have interrupted too few waits so far.
     for ($waits = 0; interrupts() < 10 && $waits < 100; $waits++) {
         $bucket->wait(60);
     }

@@ -1,12 +1,12 @@
 --TEST--
-wait() and retryAfter ignore the time that rounding the time per token has added
+Rounding the time per token up does not make wait() or retryAfter longer
 --FILE--
 <?php
 require __DIR__ . '/../../tools/testkit/php/check.php';
 
 $storage = new TokenBucketStorageSharedMemory;
-// A token takes 1285.7 ns, which is rounded up. So the 77,777 tokens of a tenth of a second take
-// 21 microseconds longer.
+// A token takes 1285.7 ns, which is rounded up. So the 77,777 tokens, which should take a tenth of
+// a second, take 21 microseconds longer.
 $bucket = new TokenBucket($storage, 'a tenth', 77_777, 777_770);
 $bucket->consume(77_777);
 print_values($bucket->wait(0.1, 77_777)->allowed);

@@ -43,8 +43,8 @@ foreach (array_chunk($parts, 2) as [$name, $calls]) {
         break;
     }
     $lines = array_filter(explode("\n", $calls));
-    // The time of the sleeps that ended by themselves. If the machine pauses, less is left to
-    // sleep, or a sleep is cut short.
+    // Adds up the sleeps that ended by their timeout. If the machine pauses, the sum is smaller,
+    // because less time is left to sleep or a sleep is interrupted.
     $seconds = 0.0;
     foreach ($lines as $line) {
         if (preg_match('/^ppoll\(NULL, 0, \{tv_sec=(\d+), tv_nsec=(\d+)\}.* = (0 \(Timeout\))?/', $line, $sleep)) {

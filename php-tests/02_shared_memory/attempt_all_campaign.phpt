@@ -1,5 +1,5 @@
 --TEST--
-attemptAll() of killed processes exceeds no bound, loses only their tokens and denies hardly ever wrongly
+attemptAll() of killed processes exceeds no bound, loses only their tokens and rarely denies wrongly
 --EXTENSIONS--
 pcntl
 --SKIPIF--
@@ -34,15 +34,16 @@ check($verdict['above'] === 0, "above the bound: $text");
 check($verdict['excess'] === 0, "lost or gained tokens: $text");
 check($verdict['lost'] <= 9 * $campaign->kills && $campaign->kills > 0, "lost by killed calls: $text");
 check($verdict['wrong'] < 0.001 * $verdict['calls'], "wrong denials: $text");
-// On a machine that is ten times slower, the buckets grant most of the calls.
+// The upper limit is high, because the buckets grant most calls on a machine that is ten times
+// slower.
 check($verdict['granted'] > 0.002 * $verdict['calls'] && $verdict['granted'] < 0.99 * $verdict['calls'], "not contended: $text");
 // A batch swaps six words at most, three of them to undo its swaps. Each swap can make a swap of
-// each of the other seven processes fail. More conflicts would be loops in which no process
-// succeeds.
+// each of the other seven processes fail. More conflicts would mean that processes retry although
+// no other process has succeeded.
 check($conflicts <= 7 * 6 * $verdict['calls'], "$conflicts conflicts: $text");
 
-// Controls: an application that takes from one bucket after the other. If one denies, it gives the
-// earlier tokens back late and as a whole, or never.
+// Controls: an application that takes from one bucket after the other. If a bucket denies, the
+// application refunds the full costs of the earlier buckets late, or never.
 $careless = fn (bool $gives_back) => function (array $buckets) use ($gives_back): Decision {
     $taken = [];
     foreach ($buckets as $id => [$bucket, $tokens]) {

@@ -11,8 +11,8 @@ require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 const PROCESSES = 8;
 const TRIES = 100000;
 const CAPACITY = 100000;
-// The tries between two barriers. The barriers keep one process from taking all tokens before the
-// other processes start.
+// The number of tries between two barriers. The barriers keep one process from taking all tokens
+// before the other processes start.
 const CHUNK = 5000;
 
 $before = TokenBucket\status()['shared_memory'];

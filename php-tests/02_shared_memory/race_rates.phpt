@@ -11,27 +11,30 @@ require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 mt_srand(7);
 for ($round = 0; $round < 20; $round++) {
     $rate = round(10 ** (mt_rand(0, 5500) / 1000), 3);
-    // The span is at least 0.5 s. A full bucket loses tokens, if all processes pause for longer.
+    // The span is at least 0.25 s. A bucket becomes full, and loses the tokens that it cannot hold,
+    // only if all processes pause for longer.
     $capacity = max(1, (int) ($rate * mt_rand(500, 1500) / 1000));
     $tokens = mt_rand(1, min(3, $capacity));
     $began = hrtime(true);
     $results = in_processes(4, function (int $index) use ($round, $rate, $capacity, $tokens): array {
         $bucket = new TokenBucket(new TokenBucketStorageSharedMemory, "rates $round", $capacity, $rate);
         $begin = hrtime(true);
-        // The bucket is empty after the first call. A bucket that misses one token could become
-        // full during a short pause, and then tokens would be lost.
+        // The first call empties the bucket. If it took only one token, the bucket could become
+        // full again during a short pause, and then tokens would be lost.
         $empties = $bucket->consume($capacity);
         $granted = $empties ? $capacity : 0;
         $first = hrtime(true);
-        // The period from the first to the last call after which the bucket held few tokens.
+        // $from is an instant after the first call that left few tokens, $low one before the last
+        // such call. A full bucket lost at most $lost tokens between these two calls.
         [$from, $low, $lost] = $empties ? [$first, $begin, 0] : [INF, null, 0];
         do {
             $now = hrtime(true);
             if ($bucket->consume($tokens)) {
                 $granted += $tokens;
             } else {
-                // The bucket held fewer than $tokens at an instant after $low, and at one before
-                // now. A full bucket lost tokens only after it got the rest of its capacity.
+                // The bucket held fewer than $tokens at an instant after $low, and again at one
+                // before now. In between, only tokens beyond the rest of its capacity can have been
+                // lost.
                 $lost += $low === null ? 0 : max(0, $rate * (hrtime(true) - $low) / 1e9 - ($capacity - $tokens));
                 $low = $now;
                 $from = min($from, hrtime(true));
@@ -44,9 +47,9 @@ for ($round = 0; $round < 20; $round++) {
     $name = "$tokens of $capacity at $rate: $granted in $seconds s";
     check($granted <= $capacity + $rate * $seconds, "$name: over the bound");
 
-    // The bucket was emptied at $from, and held few tokens at $low. Between them, a full bucket
-    // lost at most $lost tokens, if periods of processes follow each other without a gap. The
-    // effective rate is at most 0.1 % below the requested rate.
+    // The bucket was emptied before $from, and held few tokens after $low. Overlapping periods of
+    // several processes are joined, and their losses are added. The effective rate is at most 0.1 %
+    // below the requested rate.
     usort($results, fn (array $a, array $b) => [$b['empties'], $a['from']] <=> [$a['empties'], $b['from']]);
     ['from' => $from, 'low' => $low, 'lost' => $lost] = $results[0];
     check($results[0]['empties'], "$name: no process emptied the full bucket");

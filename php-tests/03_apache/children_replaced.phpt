@@ -11,7 +11,7 @@ require __DIR__ . '/traffic.inc.php';
 const CAPACITY = 10_000_000;
 const KILLS = 6;
 
-// Apache starts new children once per second.
+// Apache starts new children only once per second, so spare children replace those that end.
 $apache = new Apache(directives: ['MaxConnectionsPerChild' => 50, 'MinSpareServers' => 4]);
 $consume = $apache->script('consume', CONSUME);
 $traffic = Traffic::of(8, 50, fn () => $apache->get($consume, ['id' => 'x', 'capacity' => 300]));

@@ -21,7 +21,7 @@ for ($round = 1; $round <= 3; $round++) {
     check($counters['denied'] === 600 * $round, "status() knows of $counters[denied] denials");
 }
 
-// The control: the same traffic must find a limiter that is not exact.
+// Control: with the same traffic, a limiter that is not exact grants too much.
 $racing = $apache->script('racing', RACING);
 $traffic = Traffic::of(8, 200, fn () => $apache->get($racing, ['capacity' => 1000]));
 check($traffic->granted > 1000, "the racing limiter granted only $traffic->granted");

@@ -1,5 +1,5 @@
 --TEST--
-Each alert of the guard and of permits is active for its own problem, by the clock of promtool
+Each alert of the guard and of permits is active only for its own problem, on promtool's simulated clock
 --SKIPIF--
 <?php
 require __DIR__ . '/../../tools/testkit/php/prometheus.php';
@@ -10,7 +10,8 @@ Prometheus::missing() === null || die('skip ' . Prometheus::missing());
 require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 require __DIR__ . '/../../tools/testkit/php/prometheus.php';
 
-// Values of series, one a minute, from which an alert is active after ten minutes, or is not.
+// Two inputs for each series, with one value a minute. With the first input, the alert is active
+// after ten minutes. With the second one, no alert is active.
 const SERIES = [
     'TokenbucketGuardDeniesManyClients' => [
         'tokenbucket_guard_denied_clients{namespace="guard: ip 1/day burst 1",day="today"}' => ['101x20', '100x20'],
@@ -48,7 +49,7 @@ $run = function (array $tests) use ($folder): string {
     return Prometheus::promtool("test rules $folder/tests.yml");
 };
 echo $run($tests);
-// The control: promtool reports an alert that is not active.
+// Control: promtool reports an alert that is active, but not expected.
 $tests[0]['promql_expr_test'][0]['exp_samples'][0]['value'] = 0;
 check($run($tests) !== '', 'a wrong expectation is reported');
 echo count($tests), " tests\n";

@@ -1,5 +1,5 @@
 --TEST--
-examples/metrics.php serves only clients in its list, and none behind a proxy of this host
+examples/metrics.php serves only clients in its list, and refuses requests through a proxy on this host
 --SKIPIF--
 <?php require __DIR__ . '/skipif.inc.php'; ?>
 --FILE--

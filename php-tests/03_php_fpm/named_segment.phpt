@@ -31,7 +31,7 @@ $traffic = Traffic::of(4, 50, fn () => $first->get($consume[0], ['id' => 'x', 'c
 echo "after a reload: $traffic->granted granted\n";
 
 $first->stop();
-// The master has another size now. It keeps the file, and with it the buckets.
+// The new master has another size in its settings. It keeps the file, and with it the buckets.
 $third = new Fpm(ini: ['tokenbucket.shm_size' => '4M'] + $ini);
 $consume = $third->script('consume', CONSUME);
 $traffic = Traffic::of(4, 100, fn () => $third->get($consume, ['id' => 'x', 'capacity' => 1000]));

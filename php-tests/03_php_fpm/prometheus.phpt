@@ -30,7 +30,7 @@ const CONSUME_EACH = <<<'PHP'
     PHP;
 
 $redis = RedisServer::start();
-// The guard counts the requests of one script.
+// These limits apply only to the script "guarded".
 $guard = ['tokenbucket.guard' => 'on /guarded ip 1/day block 1 day; on /guarded all concurrent 9'];
 $fpm = new Fpm(['www' => ['pm.max_children' => 6, 'listen.mode' => '0666']], $guard);
 $nginx = new Nginx($fpm);
@@ -142,7 +142,7 @@ foreach (['', "Accept: application/openmetrics-text; version=1.0.0\r\n"] as $acc
     echo "$type[0]\n";
 }
 $redis->kill();
-// Buckets that Redis has not denied, because cached denials do not contact Redis.
+// Uses new buckets, because calls that the denial cache denies do not contact Redis.
 $load(25, 'another');
 $active = fn () => array_column(array_column($prometheus->get('/api/v1/alerts')['alerts'], 'labels'), 'alertname');
 for ($i = 0; $i < 600 && !in_array('TokenbucketStoreDown', $active(), true); $i++) {
