@@ -1,5 +1,5 @@
 --TEST--
-attemptAll() over shared memory and a Redis that holds replies exceeds no bound and loses only tokens of killed processes
+attemptAll() over shared memory and a Redis with delayed replies exceeds no bound and loses only tokens of killed processes
 --EXTENSIONS--
 pcntl
 --SKIPIF--
@@ -39,7 +39,8 @@ check($verdict['lost'] <= 9 * $campaign->kills && $campaign->kills > 0, "lost by
 check($verdict['wrong'] < 0.001 * $verdict['calls'], "wrong denials: $text");
 check($verdict['granted'] > 0.1 * $verdict['calls'], "not contended: $text");
 // A batch takes at most one round trip to ask whether the buckets have the tokens, one to take
-// them, and one to give them back. Each process also sends scripts that the server may not know.
+// them, and one to give them back. Each process also needs a second round trip for each script that
+// the server does not know yet.
 $trips = $proxy->roundTrips() - $before;
 check($trips <= 3 * $verdict['calls'] + 3 * (8 + $campaign->kills), "$trips round trips: $text");
 echo "done\n";

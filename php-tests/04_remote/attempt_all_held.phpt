@@ -32,8 +32,8 @@ for ($round = 0; $round < 5; $round++) {
     $batch = fn (): bool => TokenBucket::attemptAll([$here, new TokenBucket($slow, "there $round", CAPACITY, RATE)], CAPACITY)->allowed;
     $rival = function () use ($here, $there, $refill, $proxy, $requests, $scripts, $before): array {
         wait_for('the batch takes all tokens on Redis', fn () => $scripts() > $before);
-        // Now the batch waits for the reply. The other bucket has enough tokens until here.
-        // Meanwhile the tokens on Redis are refilled.
+        // The batch has taken tokens on Redis and waits for the reply. Empties the other bucket, so
+        // that the batch must give these tokens back. Meanwhile they are refilled.
         $here->consume(CAPACITY);
         usleep($refill + 5_000);
         $from = hrtime(true);
@@ -44,7 +44,7 @@ for ($round = 0; $round < 5; $round++) {
         do {
             $granted += (int) $there->consume();
             $now = hrtime(true);
-            // The batch gives tokens back with its next request.
+            // The next request through the proxy is the one with which the batch gives tokens back.
             $undone ??= $requests() > $taken ? $now : null;
         } while ($undone === null || $now - $undone < 100_000_000);
         return [$granted, ($now - $from) / 1e9];

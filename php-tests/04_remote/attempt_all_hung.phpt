@@ -23,7 +23,8 @@ $kinds = [
     'memcached' => [$memcached, fn (int $port, string $prefix, float $timeout) => new TokenBucketStorageMemcached("127.0.0.1:$port", $prefix, $timeout, OnFailure::Local, false)],
 ];
 foreach ($kinds as $name => [$server, $make]) {
-    // With this timeout, a call that waited for one server after the other would not ask them all.
+    // With the timeout of 600 s below, a call that waited for one server after the other would
+    // contact only the first server before wait_for() fails.
     $proxies = array_map(fn () => new Proxy("tcp://127.0.0.1:$server->port"), range(1, SERVERS));
     foreach ($proxies as $proxy) {
         $proxy->set(Proxy::SWALLOW_REQUESTS);
@@ -45,7 +46,8 @@ foreach ($kinds as $name => [$server, $make]) {
         pcntl_waitpid($child, $status);
     }
 
-    // The others decide, before and after the servers that hang.
+    // Working servers decide their buckets, whether these come before or after the buckets on hung
+    // servers.
     foreach (['first', 'last'] as $place => $where) {
         $hung = array_map(fn ($proxy) => new TokenBucket($make($proxy->port, "$where:", 4.0 + $place), 'x', 5, 1e-6), $proxies);
         $fine = [

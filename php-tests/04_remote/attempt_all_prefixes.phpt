@@ -25,7 +25,8 @@ foreach ($storages as $name => $make) {
         check([$outer->peek()->remaining, $other->peek()->remaining] === [3.0, 5.0], "$name: nothing was taken");
         check(TokenBucket::attemptAll([$outer, $inner])->allowed && $inner->peek()->remaining === 1.0, "$name: each takes one");
 
-        // The quotas differ. The store decides one after the other.
+        // These two buckets of one key have different quotas, so the store decides one after the
+        // other.
         $larger = new TokenBucket($make("{$prefix}user:", $denialCache), '1', 6, 0.001);
         $denied = TokenBucket::attemptAll(['larger' => $larger, 'outer' => $outer], 1);
         check(!$denied->allowed && $denied->retryAfter > 0, "$name: another quota: $denied->retryAfter");

@@ -19,7 +19,7 @@ $trips = function (string $kind, string $what, callable $call) use ($proxies): v
     $call();
     $diff = fn ($proxy, $before) => $proxy->counts()['round_trips'] - $before['round_trips'];
     $trips = array_map($diff, $proxies[$kind], $before);
-    // The ports decide which server has a key.
+    // The ports decide which server has a key, so the order of the servers varies.
     rsort($trips);
     echo "$what: ", implode(' and ', $trips), "\n";
 };
@@ -28,7 +28,7 @@ foreach (array_keys($proxies) as $kind) {
     echo "-- $kind --\n";
     $buckets = [];
     foreach (range(0, 39) as $i) {
-        // Prefixes and quotas of their own do not need another round trip.
+        // Buckets with different prefixes and quotas need no additional round trip.
         $buckets["key $i"] = [new TokenBucket($storage($kind, $i % 2 ? 'a:' : 'b:'), "x$i", 2 + $i, 1e-6), 2];
     }
     $each = fn () => TokenBucket::attemptEach($buckets);
@@ -63,7 +63,7 @@ foreach (array_keys($proxies) as $kind) {
         check($reasons(TokenBucket::attemptEach($many)) === ['granted' => 1000], 'all');
     }
 
-    // Processes share buckets, and each call has a bucket twice.
+    // Processes share the buckets, and each call lists every bucket twice.
     $names = array_map(fn ($i) => "race $i", range(0, 9));
     $granted = in_processes(4, function () use ($storage, $kind, $names) {
         $buckets = array_map(fn ($name) => new TokenBucket($storage($kind, 'r:'), $name, 100, 1e-6), [...$names, ...$names]);

@@ -22,7 +22,7 @@ $servers = ['Redis' => RedisServer::start(), 'Memcached' => MemcachedServer::sta
 $said = fn (array $decisions) => implode(', ', array_map(fn ($it) => "$it->reason" . ($it->fallback ? ' by policy' : ''), $decisions));
 foreach ($servers as $kind => $server) {
     echo "-- $kind --\n";
-    // Each proxy is a server with a breaker of its own.
+    // Each proxy acts as another server, which has its own breaker.
     $start = function (string $prefix, float $timeout = PATIENCE) use ($kind, $server): array {
         $proxy = new Proxy("tcp://127.0.0.1:$server->port");
         $class = "TokenBucketStorage$kind";
@@ -43,7 +43,7 @@ foreach ($servers as $kind => $server) {
     $all = array_map(fn ($policy, $name) => $bucket($policy, $name), $policies, array_keys($policies));
     $reports = [];
     echo 'hung: ', $said(TokenBucket::attemptEach([...$all, $all[0], $all[0], $all[0]])), "\n";
-    // Each wait for a reply that does not come is a failure.
+    // The missing replies of one call count as one failure.
     check($failed() - $before[0] === 1, 'one timeout: ' . ($failed() - $before[0]));
     check($proxy->counts()['connections'] === $before[1], 'no other connection');
     check(count($reports) === 1 && str_contains($reports[0], 'no reply within the timeout; using shared memory'), json_encode($reports));

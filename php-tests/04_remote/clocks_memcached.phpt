@@ -1,5 +1,5 @@
 --TEST--
-On memcached a host whose clock lags gets its part of a saturated bucket
+On memcached a host whose clock lags gets its share of a saturated bucket
 --SKIPIF--
 <?php
 require __DIR__ . '/../../tools/testkit/php/clocks.php';
@@ -22,7 +22,10 @@ $server = MemcachedServer::startTcp();
 
 const RATE = 100;
 
-/** Starts a host whose clock lags. It makes a call for each line of its input. */
+/**
+ * Starts a process that acts as a host whose clock lags. The process makes a call for each line of
+ * its input.
+ */
 $host = function (float $lag, string $identifier) use ($folder, $extension, $server): array {
     $code = <<<'PHP'
         $storage = new TokenBucketStorageMemcached($argv[1], timeout: PATIENCE, onFailure: TokenBucket\OnFailure::Throw, denialCache: false);
@@ -44,8 +47,8 @@ $consume = function (array $host): int {
 };
 
 /**
- * Lets two hosts call in turn until they have 100 grants. The clock of the second one lags. The
- * order of the two calls of a turn is random. Returns the grants of each.
+ * Lets two hosts call in turn until they have 100 grants together. The clock of the second host
+ * lags. The order of the two calls of a turn is random. Returns the grants of each host.
  */
 $compete = function (float $lag) use ($host, $consume): array {
     $hosts = [$host(0, "lag$lag"), $host($lag, "lag$lag")];
@@ -67,7 +70,8 @@ foreach ([0.005, 0.05] as $lag) {
     [$right, $lagging] = $compete($lag);
     check($lagging > ($right + $lagging) / 6, "with a lag of $lag s, $lagging of " . ($right + $lagging));
 }
-// Control: the clock moves. A host that lags by a second is not followed.
+// Control: the clock of the host does lag. With a lag of a second, the host gets less than its
+// share.
 [$right, $lagging] = $compete(1);
 check($lagging < ($right + $lagging) / 6, "with a lag of 1 s, $lagging of " . ($right + $lagging));
 echo "done\n";

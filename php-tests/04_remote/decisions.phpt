@@ -36,7 +36,7 @@ function change(string $name, callable $call): void
     echo "$name: ", implode(', ', $changes) ?: 'nothing', "\n";
 }
 
-/** Calls $call so many times and checks the results of the calls. */
+/** Calls $call once for each character of $expected: "+" expects true, and "-" false. */
 function results(string $expected, callable $call): void
 {
     $results = '';
@@ -79,7 +79,7 @@ foreach (Store::each() as $kind => $store) {
             results('+-', fn () => $limiter->handler());
         });
     }
-    // Identifiers that share a counter reduce each other's count. So several are denied.
+    // Identifiers that share a counter reduce each other's count, so the test uses several.
     for ($i = 0; $i < 10; $i++) {
         results('+++-----', $new("client $i")->consume(...));
     }

@@ -1,5 +1,5 @@
 --TEST--
-Under php-fpm: each worker reads the decisions of all workers, and a killed worker's are kept
+Under php-fpm: each worker reads the decisions of all workers, also those of killed workers
 --SKIPIF--
 <?php require __DIR__ . '/../03_php_fpm/skipif.inc.php'; ?>
 --FILE--
@@ -45,7 +45,7 @@ foreach ($new as $store => $storage) {
         }
     });
     [$granted, $denied] = $counted($store);
-    // A request without a reply was decided and counted, or it was not.
+    // The decision of a request without a reply may or may not have been counted.
     $missing = $granted - 600 + $denied - 400 - $traffic->granted - $traffic->denied;
     check($granted - 600 >= $traffic->granted && $denied - 400 >= $traffic->denied, "$store: a reply was not counted");
     check($missing >= 0 && $missing <= $traffic->lost && $traffic->lost <= $kills, "$store: $missing of $traffic->lost");

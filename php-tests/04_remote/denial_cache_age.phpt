@@ -6,13 +6,13 @@ pcntl
 <?php
 require __DIR__ . '/denial_cache.inc.php';
 
-// The youngest age at which a cached denial may no longer be used, in seconds.
+// The age from which a cached denial may no longer be used, in seconds.
 const AGE = 0.3;
 
 on_each_store(function (string $kind, Closure $bucket, Closure $asked, Closure $is) {
-    // A cached denial is used until it is denialCacheMaxAge old. A call that has ended within that
-    // time since before the denial must not contact the store. On a busy machine no call may be so
-    // quick. Then another bucket is used.
+    // A cached denial is used until it is denialCacheMaxAge old. A call that ends within this time
+    // after the denied call began must not contact the store. If no call is so quick, as on a busy
+    // machine, the test tries another bucket.
     for ($told = $round = 0; $told === 0 && $round < 100; $round++) {
         $old = $bucket("old $round", 1, age: AGE);
         $old->consume();
@@ -30,7 +30,7 @@ on_each_store(function (string $kind, Closure $bucket, Closure $asked, Closure $
     }
     check($told > 0, "$kind: no call was quick enough");
 
-    // The next call after this time contacts the store. Callers that accept older denials do not.
+    // The next call after this time contacts the store. Calls that accept older denials do not.
     $old = $bucket('old', 1, age: AGE);
     $old->consume();
     $old->consume();

@@ -10,8 +10,9 @@ on_each_store(function (string $kind, Closure $bucket, Closure $asked, Closure $
     // Waiting for retryAfter is enough, whether the denial is cached or not.
     foreach ([[3, 20.0], [1, 7.0], [10, 100.0]] as [$capacity, $rate]) {
         for ($round = 0; $round < 3; $round++) {
-            // On a busy machine a bucket may be full again before the third call. Then another one
-            // is used. The bound of a cached denial is early by at most the time of a call.
+            // On a busy machine a bucket may be full again before the third call. Then the test
+            // tries another bucket. The factor of 2 allows for the error of a cached denial, which
+            // is at most the time of a call.
             $try = 0;
             do {
                 $began = hrtime(true);

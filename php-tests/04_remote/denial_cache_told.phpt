@@ -10,7 +10,7 @@ on_each_store(function (string $kind, Closure $bucket, Closure $asked, Closure $
     // Cached decisions are plausible and close to those of the store.
     $x = $bucket('x');
     $start = hrtime(true);
-    // Half a token more than a whole one is left, so that the error does not change `remaining`.
+    // 1.5 tokens are left, so that the error of a cached denial does not change `remaining`.
     $is(true, $x->consume(3.5), 'taken');
     [$answered, $trips] = $asked(fn () => $x->attempt(3));
     $is([false, 1], [$answered->allowed, $trips], 'a first denial asks');

@@ -5,7 +5,7 @@ require __DIR__ . '/../../tools/testkit/php/dns.php';
 
 use TokenBucket\OnFailure;
 
-/** The number of workers, and of the calls of each. */
+/** The number of workers, and the number of calls of each worker. */
 const WORKERS = 8, CALLS = 20;
 
 function bucket(int $port, OnFailure $policy, float $timeout): TokenBucket
@@ -15,7 +15,7 @@ function bucket(int $port, OnFailure $policy, float $timeout): TokenBucket
 
 /**
  * Lets all workers call the store at once. Prints how many calls the store decides, and whether
- * only one worker at a time looked its name up.
+ * only one worker at a time looked up the name of the server.
  */
 function call_at_once(DnsServer $dns, int $port, float $timeout): void
 {

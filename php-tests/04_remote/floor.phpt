@@ -1,5 +1,5 @@
 --TEST--
-The denial cache answers calls below their floor, and does not deny the others
+The denial cache applies the floor of each call
 --EXTENSIONS--
 pcntl
 --FILE--

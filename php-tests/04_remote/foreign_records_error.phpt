@@ -61,7 +61,7 @@ foreach (Store::each() as $kind => $store) {
     $mixed = [new TokenBucket($store->storage(OnFailure::Throw), 'good', 2, 0.001), new TokenBucket($store->storage(OnFailure::Throw), 'text', 2, 0.001)];
     echo Warnings::plain(thrown(fn () => TokenBucket::attemptAll($mixed))), "\n";
     check($mixed[0]->peek()->remaining === 2.0, "$kind: attemptAll() takes nothing");
-    // A value longer than a pipeline's replies fails only its own bucket.
+    // A value of 200 kB, more than all other replies of the pipeline, affects only its own bucket.
     $long = str_repeat('x', 200_000);
     $kind === 'Redis' ? $server->command('SET', 'p:long', $long) : $server->command('set p:long 0 0 ' . strlen($long) . "\r\n$long", 'STORED');
     $storage = new ("TokenBucketStorage$kind")("unix://$server->socket", 'p:', PATIENCE, OnFailure::Deny);

@@ -57,7 +57,7 @@ foreach (['Redis' => RedisServer::start(), 'Memcached' => MemcachedServer::start
         usleep((int) ((AGE + 0.1) * 1e6));
         $is(false, $drained->consume(), 'denied whenever it is asked');
     }
-    // This host has no cached denial of these two buckets, so both are full.
+    // This host has no cached denial of these two buckets, so both are full without their records.
     $is(true, $uncached->consume(), 'without a denial cache the loss is a full bucket');
     $is(true, $granted->consume(), 'what was never denied is a full bucket');
 

@@ -17,7 +17,6 @@ final class Name
         return 'name';
     }
 }
-/** A storage that ignores the identifier, so that only the bucket converts the identifier. */
 $redis = RedisServer::start();
 $memcached = MemcachedServer::startUnix();
 $sqlite = SqliteFile::start();

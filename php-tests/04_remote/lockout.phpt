@@ -23,7 +23,7 @@ foreach (Store::each() as $store) {
     $denied = $lockout()->attempt();
     check([$denied->reason, round($denied->retryAfter, -1), $denied->remaining] === ['locked_out', 900.0, 0.0], "$kind: " . json_encode($denied));
     check($lockout()->peek()->reason === 'locked_out', "$kind: peek()");
-    // The record belongs to no bucket, and a bucket of the name is another one.
+    // A bucket of the same name has another record, and no bucket accepts the record of a lockout.
     check((new TokenBucket($store->storage(OnFailure::Throw), 'alice', 1, 1))->consume(), "$kind: a bucket");
     $thrown = thrown(fn () => (new TokenBucket($store->storage(OnFailure::Throw), 'lockout:alice', 1, 1))->consume());
     check(str_contains($thrown, 'does not hold a record'), "$kind: $thrown");

@@ -39,7 +39,7 @@ foreach (Store::each() as $kind => $store) {
     check($sum > 0.0 && $sum <= $seconds, "$sum of $seconds seconds");
     check($read()->value('tokenbucket_store_up', $of) === 1.0, 'up');
 
-    // Another timeout has another breaker, but belongs to the same server.
+    // A storage with another timeout has its own breaker, but belongs to the same server.
     $class = $storage::class;
     $slow = new TokenBucket(new $class("unix://{$store->server->socket}", 'api:', 9.0, OnFailure::Local), 'x', 3, 0.001);
     $slow->consume();
@@ -47,7 +47,8 @@ foreach (Store::each() as $kind => $store) {
     check($histogram() === 7.0, 'calls of both timeouts');
     $row = $store->state();
     check($row['calls'] === 6 && $row['seconds'] > 0.0, "$row[calls] calls in $row[seconds] s in status()");
-    // On a busy machine a call may take more than a second, which is beyond the greatest limit.
+    // On a busy machine a call may take more than a second, which exceeds the greatest limit of the
+    // histogram.
     check($row['p99'] === null ? $row['seconds'] > 1.0 : $row['p99'] >= 5e-5, 'p99 in status()');
     check(array_sum(array_column(TokenBucket\status()['stores'], 'calls')) === TokenBucket\status()['remote']['asked'], 'all calls');
 
@@ -67,7 +68,7 @@ foreach (Store::each() as $kind => $store) {
     check([$decisions('granted', 'fallback'), $decisions('denied', 'fallback')] === [3.0, 3.0], 'fallbacks');
     $metrics = $read();
     $failures = $metrics->sum('tokenbucket_store_failures_total', $of);
-    // A busy machine may also probe the store.
+    // On a busy machine, probes of the store may have failed as well.
     check($failures >= 3.0, "$failures failures");
     check($failures === $metrics->value('tokenbucket_store_failures_total', ['cause' => 'connect'] + $of)
         + $metrics->value('tokenbucket_store_failures_total', ['cause' => 'broken'] + $of), 'their causes');

@@ -15,7 +15,8 @@ foreach (Store::each() as $kind => $store) {
     foreach (['killed' => ['kill', 'restart'], 'suspended' => ['STOP', 'CONT']] as $how => [$down, $up]) {
         echo "-- $kind $how --\n";
         foreach (OnFailure::cases() as $policy) {
-            // A warning of the same cause follows after a minute at the earliest.
+            // Each cause warns at most once a minute, so later policies cause no warning of the
+            // same cause.
             check($store->is_back(TIMEOUT), "$policy->name: back before");
             $granted = 0;
             $reasons = [];

@@ -1,5 +1,5 @@
 --TEST--
-Hosts whose clocks differ share one window on Redis and databases; on memcached the clock ahead opens the next one
+Hosts whose clocks differ share one window on Redis and databases; on memcached the host that is ahead opens the next one
 --EXTENSIONS--
 mysqlnd
 pdo
@@ -25,7 +25,10 @@ $extension = $match[1];
 link_to_faketime($extension, "$folder/clocks.so");
 const LIMIT = 20;
 
-/** Starts a host whose clock is ahead. It makes a call for each line of its input. */
+/**
+ * Starts a process that acts as a host whose clock is ahead. The process makes a call for each line
+ * of its input.
+ */
 $host = function (float $ahead, string $storage, string $identifier, int $ends) use ($folder, $extension): array {
     $code = <<<PHP
         \$quota = new TokenBucket\\Quota($storage, '$identifier', LIMIT, TokenBucket\\Period::Hour, new DateTime('@$ends'));
@@ -46,8 +49,8 @@ $attempt = function (array $host): array {
 };
 
 /**
- * Lets two hosts call in turn until both are denied, the right one first. Returns the grants of
- * each, and the greatest time until the end of the window that the host ahead was told. Returns
+ * Lets two hosts call in turn until both are denied. The host whose clock is right calls first.
+ * Returns the grants of each host, and the longest resetAfter of the host that is ahead. Returns
  * null if the window has ended meanwhile.
  */
 $compete = function (float $ahead, string $storage, int $seconds) use ($host, $attempt): ?array {
@@ -91,8 +94,8 @@ foreach ($stores as $name => $storage) {
         }
         [$right, $other, $told] = $found;
         if ($name === 'memcached') {
-            // The host ahead gets the next window, and the other one waits until its clock is
-            // there.
+            // The host that is ahead opens the next window and gets all its tokens. The other host
+            // is denied until its own clock reaches that window.
             check([$right, $other] === [1, LIMIT], "$name: " . json_encode($found));
         } else {
             check([$right, $other] === [LIMIT / 2, LIMIT / 2], "$name: " . json_encode($found));

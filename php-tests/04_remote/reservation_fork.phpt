@@ -18,7 +18,7 @@ $storages = [
     'shared memory' => new TokenBucketStorageSharedMemory,
     'Redis' => new TokenBucketStorageRedis("unix://$redis->socket", '', PATIENCE, $throw),
     'memcached' => new TokenBucketStorageMemcached("127.0.0.1:$memcached->port", '', PATIENCE, $throw),
-    // The fallback is shared memory.
+    // This server is down, so the fallback in shared memory holds the reservation.
     'fallback' => new TokenBucketStorageRedis('redis://127.0.0.1:1', 'fallback:', 0.1, TokenBucket\OnFailure::Local),
 ];
 $servers = sql_servers();

@@ -63,7 +63,7 @@ foreach ($storages as $name => $storage) {
                 $bucket->refund();
                 $wrong += (int) ($bucket->peek()->remaining !== $i + 1.0);
             }
-            // On a quick machine, a few signals have arrived so far.
+            // On a quick machine, too few signals may have arrived so far.
             while ($handled - $before < $signals) {
                 $wrong += (int) ($bucket->peek()->remaining !== 100.0);
             }

@@ -21,7 +21,8 @@ foreach (Store::each() as $kind => $store) {
         $start = hrtime(true);
         check($bucket->wait(1, 2)->allowed, "$kind: at once");
         $before = $proxy->roundTrips();
-        // A call that waited longer than for its tokens would take until the test is killed.
+        // The timeout is so long that a call that waits for all of it runs until the test is
+        // killed.
         $decision = $bucket->wait(900, 2);
         $waited = (hrtime(true) - $start) / 1e9;
         $trips = $proxy->roundTrips() - $before;
@@ -60,10 +61,10 @@ foreach (Store::each() as $kind => $store) {
     $bucket = new TokenBucket(new $class($address, 'outage:', PATIENCE, OnFailure::Deny, false), 'x', 1, 0.8);
     $bucket->consume();
     in_processes(2, function (int $index, callable $barrier) use ($store, $proxy, $bucket, $kind): void {
-        // After this call, wait() makes one round trip, which reserves the tokens.
+        // This call connects, so that wait() makes only one round trip, which reserves the tokens.
         $index === 1 && $bucket->peek();
         $barrier();
-        // Only one process may ask the proxy at a time.
+        // Only one process at a time may read the counters of the proxy.
         $before = $index === 0 ? $proxy->counts()['reply_bytes'] : 0;
         $barrier();
         if ($index === 0) {

@@ -11,13 +11,13 @@ require __DIR__ . '/outage.inc.php';
 
 use TokenBucket\OnFailure;
 
-// The calls of each process in a crowd. scripts/test --full makes more.
+// The number of calls of each process in progress(). scripts/test --full sets a greater one.
 define('CALLS', 5 * (int) (getenv('TOKENBUCKET_CROWD') ?: 4));
 const RATE = 50;
 
 /**
- * Runs one process for each cost. Each takes its tokens again and again. Returns the number of
- * calls of the process with the greatest cost that had ended when the first process was ready.
+ * Runs one process for each cost. Each process takes its cost CALLS times. Returns how many calls
+ * of the process with the greatest cost had ended when the first process had made all its calls.
  */
 function progress(string $kind, TokenBucketStorage $storage, array $costs, Closure $take): int
 {
@@ -39,8 +39,8 @@ function progress(string $kind, TokenBucketStorage $storage, array $costs, Closu
 }
 
 /**
- * Lets three processes call wait() one after the other. None may be served before the tokens of
- * those before it are refilled.
+ * Lets three processes call wait() one after the other. No process may be granted its tokens before
+ * the tokens of all processes before it, and then its own, are refilled.
  */
 function in_order(string $kind, TokenBucketStorage $storage): void
 {
@@ -51,8 +51,8 @@ function in_order(string $kind, TokenBucketStorage $storage): void
     $costs = [90, 30, 30];
     $took = in_processes(3, function (int $index) use ($kind, $bucket, $costs, $start, $empty): float {
         $before = array_sum(array_slice($costs, 0, $index));
-        // The bucket refills meanwhile. Less than this many tokens are left if all earlier
-        // processes have reserved theirs.
+        // The bucket refills meanwhile. If all earlier processes have reserved their tokens, fewer
+        // tokens than this are left.
         $left = fn () => 15 - $before + 100 * (hrtime(true) - $empty) / 1e9;
         wait_for("$kind: process $index arrives", function () use ($bucket, $left): bool {
             $most = $left();
@@ -90,7 +90,7 @@ function kill_a_waiter(string $kind, TokenBucketStorage $storage): void
 }
 
 $wait = fn (TokenBucket $bucket, int $cost) => check($bucket->wait(INF, $cost)->allowed, 'denied');
-// The control takes tokens as soon as they are there, as callers without reservations do.
+// The control takes tokens as soon as they are available, and reserves none.
 $greedy = function (TokenBucket $bucket, int $cost): void {
     while (!($decision = $bucket->attempt($cost))->allowed) {
         usleep((int) ceil($decision->retryAfter * 1e6));

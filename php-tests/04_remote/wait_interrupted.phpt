@@ -37,15 +37,15 @@ $interrupted = function (Closure $make, Closure $meanwhile): TokenBucket\Decisio
     $waiter = getmypid();
     if (($pid = pcntl_fork()) === 0) {
         $mine = $make();
-        // A handler that throws before the sleep would end the statement that reserves, whose
-        // tokens are then lost. Sleeping is ppoll() without descriptors. Some systems hide this
-        // file.
+        // Waits until the process sleeps: it is in ppoll() without descriptors. If the handler
+        // threw before, it would end the statement that reserves, whose tokens are then lost. Some
+        // systems hide this file. There the test assumes that the process sleeps.
         $sleeps = fn () => str_starts_with(@file_get_contents("/proc/$waiter/syscall") ?: PPOLL . ' 0x0 0x0 ', PPOLL . ' 0x0 0x0 ');
         while ($mine->peek(0)->remaining >= 0 || !$sleeps()) {
             usleep(1_000);
         }
         $meanwhile($mine);
-        // A signal before the sleep does not end it.
+        // A signal that arrives before the sleep does not end it, so several are sent.
         while (true) {
             send_signal('ALRM', $waiter);
             usleep(50_000);
