@@ -17,7 +17,8 @@ foreach (['first', 'second'] as $name) {
 $bucket = fn (string $name) => new TokenBucket(new TokenBucketStoragePDO($databases[$name], 'limits'), 'x', 5, 1e-6);
 check(TokenBucket::attemptAll([$bucket('first'), $bucket('second')])->allowed, 'both');
 
-// The second database can be read but not written, so only the dry step allows the call.
+// The second database can be read but not written. So the check of both buckets succeeds, and only
+// the take fails.
 $databases['second']->exec('PRAGMA query_only = ON');
 for ($i = 0; $i < 3; $i++) {
     try {

@@ -10,7 +10,9 @@ pdo_sqlite
 <?php
 require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
-/** A statement that the client sends late, so that its clock was read long before the server's. */
+/**
+ * A statement that is sent late, so that the client reads its clock long before the server does.
+ */
 final class LateStatement extends PDOStatement
 {
     public static int $delay = 0;
@@ -41,7 +43,7 @@ foreach (sql_servers() as $driver => $server) {
             $other->consume($i % 2);
         }
         $reservation->cancel();
-        // Half of the reservation would leave a debt of two tokens.
+        // If cancel() gave back only half of the reservation, a debt of two tokens would be left.
         $left = $bucket->peek()->remaining;
         check($left > -1, "$driver, $calls calls: $left left");
     }

@@ -12,7 +12,8 @@ require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
 // Names that are equal in some languages or character sets.
 $identifiers = ['x ', 'x`', 'ccs', 'cscs', 'a-b', 'ab', '1', '01', 'i', 'j', 'y', '~', 'm', 'n', 'u', 'v', 'e', '@', '['];
-// Usual collations compare spaces at the end in different ways.
+// The identifier with a space at its end is always hashed, because usual collations compare such
+// spaces in different ways.
 $always_hashed = 1;
 $check = function (PDO $db, string $table, string $what) use ($identifiers): int {
     $storage = new TokenBucketStoragePDO($db, $table, denialCache: false);
@@ -48,7 +49,7 @@ foreach ($names as $number => $name) {
 // The type of the column may be binary.
 $db->exec('CREATE TABLE bytes (identifier varbinary(255) PRIMARY KEY, microtime double)');
 check($check($db, 'bytes', 'varbinary') === $always_hashed, 'varbinary');
-// The collation is asked once.
+// This worker has already read the collation, so each call runs one statement.
 $questions = fn () => (int) $db->query("SHOW SESSION STATUS LIKE 'Questions'")->fetchColumn(1);
 $before = $questions();
 for ($i = 0; $i < 10; $i++) {
@@ -63,7 +64,8 @@ $db->exec("CREATE COLLATION loose (provider = icu, locale = 'und-u-ks-level1-kn-
 foreach (['' => $always_hashed, 'COLLATE "C"' => $always_hashed, 'COLLATE loose' => count($identifiers)] as $collate => $expected) {
     $db->exec('DROP TABLE IF EXISTS limits');
     $db->exec("CREATE TABLE limits (identifier varchar(255) $collate PRIMARY KEY, microtime double precision)");
-    // Another schema's table of the same name is another table.
+    // A worker reads the collation of a table once. So the table with another collation gets
+    // another name, with its schema.
     $db = $server->connect();
     $table = $expected === $always_hashed ? 'limits' : 'public.limits';
     $hashed = $check($db, $table, "pgsql $collate");
@@ -74,7 +76,7 @@ echo "pgsql\n";
 foreach (['' => $always_hashed, 'COLLATE NOCASE' => $always_hashed, 'COLLATE RTRIM' => $always_hashed, 'COLLATE first' => count($identifiers)] as $collate => $expected) {
     $server = SqliteFile::start();
     $db = $server->connect();
-    // Compares the first bytes only, except for hashed names.
+    // Compares only the first bytes of names, but the whole text of hashed names.
     $db->sqliteCreateCollation('first', fn ($a, $b) => strlen($a) > 20 || strlen($b) > 20 ? strcmp($a, $b) : strncmp($a, $b, 1));
     $db->exec("CREATE TABLE limits (identifier varchar(255) PRIMARY KEY $collate, microtime double)");
     foreach (['limits', 'main.limits'] as $table) {

@@ -2,7 +2,7 @@
 /** Checks the contract of a PDO storage in every mode of its connection. */
 require __DIR__ . '/../../tools/testkit/php/contract.php';
 
-/** Checks the contract on a table, whose rows of an earlier contract are deleted. */
+/** Checks the contract on a table, after deleting the rows of earlier checks. */
 function contract(string $mode, PDO $db, TokenBucketStorage $storage, string $table = 'limits'): void
 {
     str_ends_with($table, 'limits') && $db->exec("DELETE FROM $table");

@@ -32,7 +32,7 @@ $connections = [
 foreach ($connections as $how => $connect) {
     foreach (['succeeds', 'fails', 'peeks'] as $outcome) {
         foreach (['COMMIT', 'ROLLBACK'] as $end) {
-            // Each table is new to this worker.
+            // Uses a new table, about which this worker knows nothing yet.
             $table = "limits_{$how}_{$outcome}_$end";
             (new TokenBucketStoragePDO($setup, $table))->prepare();
             $bucket = fn (PDO $db) => new TokenBucket(new TokenBucketStoragePDO($db, $table, OnFailure::Local), 'b', 5, 1e-6);
@@ -43,7 +43,7 @@ foreach ($connections as $how => $connect) {
                 $bucket($holder)->consume(1);
             }
             if ($how === 'statement') {
-                // The worker has seen that this table's connections are without autocommit.
+                // Lets the worker notice that connections with this table are without autocommit.
                 $bucket($connect())->peek();
             }
             foreach ([1, 2] as $round) {

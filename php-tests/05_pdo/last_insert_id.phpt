@@ -60,7 +60,7 @@ foreach ([true, false] as $emulated) {
         $db->exec('INSERT INTO child VALUES (LAST_INSERT_ID())');
         check($db->query('SELECT MAX(parent) FROM child')->fetchColumn() == $number, "$what: the server's id");
     }
-    // Without an id to keep, a decision is still one statement.
+    // If PDO has no id, a call runs no statement to restore it.
     $questions = fn () => (int) $db->query("SHOW SESSION STATUS LIKE 'Com_insert_select'")->fetchColumn(1);
     $before = $questions();
     $full->consume(0);
@@ -68,7 +68,8 @@ foreach ([true, false] as $emulated) {
     check($questions() === $before, 'no other statement');
 }
 
-// A reader may lack the right to insert, which restoring PDO's id needs. The server keeps its own.
+// A user may lack the privilege to insert, without which a call cannot restore PDO's id. The
+// server's id stays.
 $setup = $server->connect();
 $setup->exec('CREATE USER reader@localhost');
 $setup->exec('GRANT SELECT ON test.limits TO reader@localhost');

@@ -34,7 +34,7 @@ $calls = [
 $policies = [OnFailure::Throw, OnFailure::Local, OnFailure::Allow, OnFailure::Deny];
 $bucket = fn (PDO $db, OnFailure $policy = OnFailure::Throw, string $id = 'b', string $table = 'limits')
     => new TokenBucket(new TokenBucketStoragePDO($db, $table, $policy, denialCache: false), $id, 100, 1e-6);
-/** Checks that $call tells the caller, and returns what it threw. */
+/** Checks that $call throws the exception about the lost transaction, and returns its message. */
 $told = function (string $what, callable $call): string {
     try {
         $call();
@@ -64,7 +64,7 @@ foreach ($policies as $policy) {
         $db->exec('INSERT INTO orders VALUES (1)');
         $told($what, fn () => $call($missing));
         $db->rollBack();
-        // Without a transaction, the policy decides.
+        // Outside a transaction, the failure policy applies.
         check($policy === OnFailure::Throw || thrown(fn () => $call($missing)) === 'nothing thrown', "$what: outside");
     }
     // A savepoint of the caller saves its transaction.
@@ -79,8 +79,8 @@ foreach ($policies as $policy) {
 check($count($server) === count($policies), 'pgsql: committed');
 echo "pgsql\n";
 
-// With this option, a lock timeout rolls the whole transaction back. Without it, only the statement
-// is rolled back.
+// With --innodb-rollback-on-timeout, a lock timeout rolls the whole transaction back. Without this
+// option, only the statement is rolled back.
 foreach ([false, true] as $whole) {
     $server = MariaDbServer::start(['--innodb-lock-wait-timeout=1', '--innodb-rollback-on-timeout=' . ($whole ? 'ON' : 'OFF')]);
     $prepare($server);

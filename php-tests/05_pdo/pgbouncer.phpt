@@ -19,8 +19,8 @@ $setup->exec('CREATE TABLE orders (id int)');
 unset($setup);
 $pool = PgBouncer::before($server);
 
-// Several clients share one connection of the server. Each has its own storage, which ends inside a
-// transaction of its client.
+// Several clients share one connection to the server. Each client has its own storages, and
+// destroys some of them inside a transaction.
 $limit = is_slow() ? 50 : 300;
 $outcomes = in_processes(4, function (int $index, callable $barrier) use ($pool, $limit) {
     $db = $pool->connect();

@@ -13,7 +13,7 @@ require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 $choose = [
     'mysql' => fn (PDO $db, string $tenant) => $db->exec("USE $tenant"),
     'pgsql' => fn (PDO $db, string $tenant) => $db->exec("SET search_path TO $tenant"),
-    // A temporary table hides the table of the file.
+    // On SQLite, the second tenant's temporary table hides the table of the file.
     'sqlite' => fn (PDO $db, string $tenant) => $tenant === 'two' && $db->exec(
         'CREATE TEMPORARY TABLE limits (identifier varchar(255) PRIMARY KEY, microtime double)'
     ),
@@ -34,7 +34,7 @@ foreach (sql_servers() as $driver => $server) {
     check(TokenBucket::attemptAll([$one, $two], 2)->allowed, "$driver: attemptAll()");
     check([$one->peek()->remaining, $two->peek()->remaining] === [3.0, 3.0], "$driver: each bucket lost its own tokens");
 
-    // One storage follows the schema of its connection.
+    // A storage follows its connection to another schema.
     if ($driver !== 'sqlite') {
         $db = $server->connect();
         $storage = new TokenBucketStoragePDO($db, 'limits');
@@ -43,7 +43,8 @@ foreach (sql_servers() as $driver => $server) {
         $choose[$driver]($db, 'two');
         check((new TokenBucket($storage, 'c', 2, 1e-6))->consume(2), "$driver: switched to the second");
     }
-    // A name with its schema is one table. Denials are cached, and two storages are one bucket.
+    // A table name with a schema means the same table on each connection. So two storages share one
+    // bucket and, except on SQLite, its cached denial.
     $schema = ['mysql' => 'one', 'pgsql' => 'one', 'sqlite' => 'main'][$driver];
     $buckets = array_map(
         fn () => new TokenBucket(new TokenBucketStoragePDO($server->connect(), "$schema.limits"), 'd', 2, 1e-6),
@@ -58,7 +59,7 @@ foreach (sql_servers() as $driver => $server) {
     echo "$driver\n";
 }
 
-// These schemas belong to a connection, not to the database of the DSN.
+// The tables of these schemas belong to one connection each, not to the database of the DSN.
 $own = [
     'attached' => function () {
         $db = $GLOBALS['server']->connect();

@@ -63,7 +63,7 @@ $fleet = function (string $id, int $processes) use ($server, $limit) {
         $bucket = $index % 2 === 0
             ? new TokenBucket(new TokenBucketStoragePDOMySQL($db, 'limits'), $id, $limit, 1e-6)
             : new UserlandTokenBucket(new UserlandStoragePDOMySQL($db, 'limits'), $id, $limit, 1e-6);
-        // No process starts late, when the tokens are gone.
+        // All processes start together, so that none starts when the tokens are gone.
         $barrier();
         $bucket->consume();
         $barrier();
@@ -72,18 +72,18 @@ $fleet = function (string $id, int $processes) use ($server, $limit) {
     });
 };
 $db->exec('DELETE FROM limits');
-// A call without a cost would create no row.
+// Creates the row. A call without a cost would not create it.
 (new TokenBucket($ours, 'fleet', $limit, 1e-6))->consume();
 check((int) $db->query("SELECT COUNT(*) FROM limits WHERE identifier = 'fleet'")->fetchColumn() === 1, 'the row exists');
 $granted = $fleet('fleet', 8);
-// The userland class compares with a tolerance of 0.01 %. This tolerance allows a debt of a tenth
-// of a token, but no further call.
+// The userland class compares with a tolerance of 0.01 %, which allows a debt of up to a tenth of a
+// token. That is too little for another call.
 check(array_sum($granted) === $limit - 1, 'fleet: ' . json_encode($granted));
 // The bucket is empty, so the native class denies the next call.
 $ours = new TokenBucketStoragePDOMySQL($server->connect(), 'limits');
 check(!(new TokenBucket($ours, 'fleet', $limit, 1e-6))->consume(), 'ours denies');
 
-// The server counts one statement for each decision.
+// Each decision is one statement, according to the server's counters.
 $questions = fn ($db, $name = 'Questions') => (int) $db->query("SHOW SESSION STATUS LIKE '$name'")->fetchColumn(1);
 // The server also counts the four SHOW statements. Without emulation, PDO prepares these statements
 // as well.
@@ -101,7 +101,7 @@ foreach ([[true, 'Com_insert', [200, 0, 0, 204]], [false, 'Com_stmt_execute', [2
     $done = array_map(fn ($a, $b) => $a - $b, $after, $before);
     check($done === $expected, "$name: " . json_encode($done));
 }
-// A cached denial runs no statement, if the name of the table has its schema.
+// A cached denial runs no statement, if the name of the table includes its schema.
 $bucket = new TokenBucket(new TokenBucketStoragePDO($db, 'test.limits', denialCacheMaxAge: 3600.0), 'count', 50, 1e-3);
 $bucket->consume(50);
 $before = $questions($db);

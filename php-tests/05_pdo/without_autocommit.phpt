@@ -28,7 +28,7 @@ $connections = [
     },
 ];
 foreach ($connections as $how => $connect) {
-    // Requests that end without a commit take tokens like others.
+    // Tokens that a request takes stay taken, although the request ends without a commit.
     $granted = 0;
     for ($request = 0; $request < 10; $request++) {
         $granted += (int) (new TokenBucket(new TokenBucketStoragePDO($connect(), 'limits'), "requests $how", 3, 1e-6))->consume();
@@ -53,7 +53,7 @@ foreach ($connections as $how => $connect) {
     $other = new TokenBucket(new TokenBucketStoragePDO($server->connect(), 'limits', denialCache: false), "charged $how", 2, 1e-6);
     check(!$charged->consume() && !$other->consume(), "$how: the charge is not rolled back");
 
-    // A statement of the application has begun a transaction. The change is part of it.
+    // A statement of the application has begun a transaction. The charge is part of it.
     $db->exec('INSERT INTO orders VALUES (1)');
     $inside = new TokenBucket($storage, "inside $how", 2, 1e-6);
     $inside->charge(3);

@@ -85,8 +85,8 @@ for ($i = 0; $i < 10; $i++) {
 }
 var_dump((int) $server->stats()['cmd_get'] - $gets, (int) $server->stats()['cmd_set'] - $sets);
 
-// If a plain client never releases the lock, the decision is late but correct.
-/** Returns how often a call has entered a lock and read a record. */
+// If a plain client never releases the lock, calls are late, but their results are correct.
+/** Returns the number of reads that the server has executed. */
 $entered = fn () => (int) $server->stats()['cmd_get'];
 $slow = new Application(new TokenBucketStorageMemcached("127.0.0.1:$server->port", timeout: 3.0));
 $memcache->add('app:stuck_lock', 1, 0, 1000);

@@ -24,8 +24,8 @@ class Application extends ClientThrottle
 $server = MemcachedServer::startTcp();
 $ours = new Application(new TokenBucketStorageMemcached("127.0.0.1:$server->port", timeout: PATIENCE));
 
-// Calls use the two classes in turn. Each class continues with the record of the other class. The
-// plain class runs with either test of its lock.
+// Calls use the two classes in turn, and each class continues with the record of the other one. The
+// plain class tests its lock the right way round, and then as in the published code.
 foreach ([false, true] as $published) {
     $plain = new PlainClientThrottle(memcache($server->port), $published);
     foreach ([0, 1] as $first) {
@@ -38,8 +38,8 @@ foreach ([false, true] as $published) {
     }
 }
 
-// All processes call at once. The plain class allows a call if it gets no lock. The test subtracts
-// such calls.
+// All processes call at once. The plain class allows a call that does not get the lock, so the test
+// subtracts these calls.
 for ($round = 0; $round < 3; $round++) {
     $id = uniqid();
     $results = in_processes(8, function (int $index, callable $barrier) use ($ours, $server, $id): array {

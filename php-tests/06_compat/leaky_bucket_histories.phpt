@@ -1,5 +1,5 @@
 --TEST--
-LeakyBucket matches its model on random histories, and places members as Flexihash does
+LeakyBucket matches its model on random histories, and places members in the same sets as Flexihash
 --EXTENSIONS--
 igbinary
 redis
@@ -58,7 +58,7 @@ foreach ([[30, 6], [1, 1], [7, 100], [86400, 3]] as [$period, $limit]) {
         $denied += (int) ($wait > 0);
         $hits = array_filter($redis->zRange('set01', 0, -1, true), fn ($member) => $member[0] !== ':', ARRAY_FILTER_USE_KEY);
         check($count == ($hits[$member] ?? 0), "$count hits");
-        // At the end of the wait the bucket holds less than the limit, and not a second before.
+        // At the end of the wait, the bucket holds one hit less than the limit.
         check($wait === 0 || $model->hits[$member] - intdiv($now + $wait, $period) + intdiv($now, $period) === $limit - 1.0
             || $model->hits[$member] - intdiv($now + $wait, $period) + intdiv($now, $period) === $limit - 1, "$wait s to wait");
         $expected = $model->hits;

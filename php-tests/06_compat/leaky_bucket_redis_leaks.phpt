@@ -15,8 +15,8 @@ const PERIOD = 3600;
 
 $bucket = new LeakyBucket($storage($server), PERIOD, 3);
 $set = flexihash(sets(), 'x-y');
-// A special member of the set counts the drains. To set the count back has the same effect as
-// periods that pass.
+// A special member of the set loses one hit with each drain. Raising its score has the same effect
+// as periods that pass.
 $pass = fn (int $periods) => $redis->zIncrBy($set, $periods, ':drains:' . PERIOD);
 $settle(PERIOD, 60);
 check($burst($bucket, 'x', 'y') === 3, 'three');

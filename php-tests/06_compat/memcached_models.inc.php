@@ -10,7 +10,10 @@ require_once __DIR__ . '/../../tools/testkit/php/plain_limiters.php';
 final class ChargedModel
 {
     public int $now = 0;
-    /** @var array<string, array{int, int}> the nanoseconds of refill held, and the time */
+    /**
+     * @var array<string, array{int, int}> the tokens of each bucket, as the nanoseconds of their
+     * refill, and the time of its last call
+     */
     private array $buckets = [];
 
     public function allows(string $bucket, int $calls, int $seconds): bool

@@ -37,8 +37,8 @@ check($burst($limiter) === 0, 'a limit of none');
 $limiter->redis = new TokenBucketStorageMemory;
 check($burst($limiter) === 0, 'a limit of none, elsewhere');
 
-// A subclass may set properties without calling the constructor. Without a key, the constructor
-// itself sets no property.
+// A subclass may set properties without calling the parent's constructor, which sets no property if
+// it gets no key.
 class Configured extends RateLimiter
 {
     public $cacheKey = 'class';

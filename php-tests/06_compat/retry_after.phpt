@@ -82,7 +82,8 @@ foreach ($servers as $what => $storage) {
     foreach (['ClientThrottle', 'RateLimiter', 'LeakyBucket'] as $kind) {
         $seconds = is_slow() ? 20 : 2;
         // On a busy machine a token may be refilled before the third request. A leaky bucket leaks
-        // when a second of the clock ends. Then another limiter is used.
+        // when a second of the clock ends. If the third request is allowed, the test uses another
+        // limiter.
         $try = 0;
         do {
             [$limiter, $request] = limiter($kind, $storage, $seconds, 2, uniqid());
@@ -113,7 +114,7 @@ foreach ($servers as $what => $storage) {
             allows($window, $allowed, 5);
             $left = $window->retryAfter();
             $waits[] = $left > 0 && $left < INF ? ceil($left / 60) : $left;
-            // The wait ends with a minute. It began during the call.
+            // The wait begins during the call, and ends when a minute ends.
             $ends = array_map(fn (int $second) => fmod($left + $second, 60), range($start, time()));
             check(is_infinite($left) || $left == 0 || in_array(0.0, $ends), "$what: ends at $left s");
         }

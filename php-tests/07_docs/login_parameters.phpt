@@ -1,5 +1,5 @@
 --TEST--
-The tutorial's login limits any parameters, and all addresses of a client with IPv6
+The tutorial's login limits any parameters, and treats the addresses of an IPv6 network as one client
 --FILE--
 <?php
 require __DIR__ . '/../../tools/testkit/php/child.php';
@@ -8,7 +8,7 @@ $folder = temporary_folder();
 preg_match_all('/^```(?:php|html)\n(.*?)^```$/ms', file_get_contents(__DIR__ . '/../../docs/tutorial.md'), $blocks);
 $block = fn (string $text): string => current(array_filter($blocks[1], fn (string $block) => str_contains($block, $text)));
 $limits = $block('function address_limit') . $block('function account_lockout');
-// On a slow machine, the next of ten attempts a minute could come during the test.
+// At ten attempts a minute, another attempt could be refilled during the test on a slow machine.
 file_put_contents("$folder/limits.php", "<?php\n" . str_replace('10 / TokenBucket::MINUTE', '10 / TokenBucket::DAY', $limits));
 file_put_contents("$folder/login.php", "<?php\n" . $block('function check_password'));
 file_put_contents("$folder/form.html", '');

@@ -7,7 +7,7 @@ require __DIR__ . '/acquire.inc.php';
 
 use TokenBucket\ConcurrencyLimit;
 
-// Both storages behave alike. The control has another result.
+// Both storages must make the same decisions.
 alike(['SharedMemory', 'Memory'], function (string $name) {
     take_permits(new ("TokenBucketStorage$name"));
 });

@@ -1,5 +1,5 @@
 --TEST--
-ConcurrencyLimit converts its arguments as PHP does, and throws for invalid ones
+ConcurrencyLimit converts its arguments by PHP's rules, and throws for invalid ones
 --FILE--
 <?php
 require __DIR__ . '/../../tools/testkit/php/check.php';

@@ -38,12 +38,12 @@ for ($kill = 1; $kill <= KILLS; $kill++) {
         send_signal('KILL', getmypid());
     }
     wait_for('a worker holds the permit', fn () => file_get_contents($noted) !== '');
-    // The control: the worker lives, also if it is stopped.
+    // Control: a worker that is stopped is alive, so it keeps its permit.
     $worker = (int) file_get_contents($noted);
     send_signal('STOP', $worker);
     check($ask() === ['too_many_concurrent', 1, $kill - 1, 0], "the permit $kill is held");
     send_signal('KILL', $worker);
-    // The kernel drops the lock before the parent learns of the death.
+    // The kernel drops the worker's lock before the master learns of the death.
     wait_for('the worker is gone', fn () => !in_array($worker, $fpm->workers(), true));
     $after = $ask();
     check($after === ['granted', 0, $kill, 0], "after kill $kill: " . json_encode($after));

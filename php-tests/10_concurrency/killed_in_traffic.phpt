@@ -61,13 +61,14 @@ in_processes(1 + CLIENTS, function (int $index) use ($fpm, $target, $log, $over)
     for ($kills = $size = 0; $kills < KILLS;) {
         usleep(10_000);
         clearstatcache();
-        // On a busy machine, the workers need more time to take permits.
+        // On a busy machine, waits until the workers have taken more permits.
         if (filesize($log) < $size) {
             continue;
         }
         $workers = array_values(array_diff($fpm->workers(), [getmypid()]));
         if ($workers !== []) {
-            // The log says first that the permit may be free. So it never shows too many holders.
+            // Logs the kill first, because the permit is free right after it. So the log never
+            // shows too many holders.
             $worker = $workers[array_rand($workers)];
             fwrite($file, "k $worker\n");
             send_signal('KILL', $worker);
@@ -98,7 +99,7 @@ $most = function (bool $with_kills) use ($log): int {
 };
 $reasons = array_count_values(array_map('trim', preg_grep('/^\w{4,}/', file($log))));
 check($most(true) <= LIMIT, $most(true) . ' were held at once');
-// The control: without the kills, the log shows holders that are dead.
+// Control: if the kills are ignored, the log shows that dead workers still hold permits.
 check($most(false) > LIMIT, 'killed workers have held permits');
 check(($reasons['granted 0'] ?? 0) > KILLS, json_encode($reasons));
 check(1_000 * ($reasons['contended 0'] ?? 0) <= array_sum($reasons), json_encode($reasons));

@@ -17,7 +17,7 @@ foreach ([new TokenBucketStorageSharedMemory, new TokenBucketStorageMemory] as $
     $limit = new ConcurrencyLimit($storage, 'x', 4);
     $run = function (int $calls) use ($limit, $storage): void {
         for ($i = 0; $i < $calls; $i++) {
-            // The permits overlap, and each end is another one.
+            // The permits overlap: the last permit ends after the next one is acquired.
             $next = $limit->acquire();
             $last = $next;
             (new ConcurrencyLimit($storage, "x $i", 1))->acquire()->release();

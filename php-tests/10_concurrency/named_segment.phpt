@@ -1,5 +1,5 @@
 --TEST--
-Processes share the permits of a named segment, and renew() mends a lock that PHP code has dropped
+Processes share the permits of a named segment, and renew() takes a lock again that PHP code has dropped
 --EXTENSIONS--
 pcntl
 --FILE--

@@ -17,7 +17,7 @@ $log = temporary_folder() . '/log';
 
 /**
  * Returns the most permits that were held at once, and the number of permits. Each process writes
- * "+" after it was granted and "-" before it releases, so no more than these were held.
+ * "+" after it was granted and "-" before it releases, so at least as many were held at each time.
  */
 $race = function (int $limit) use ($log): array {
     file_put_contents($log, '');
@@ -26,7 +26,7 @@ $race = function (int $limit) use ($log): array {
         $storage = new TokenBucketStorageSharedMemory;
         $barrier();
         for ($turn = 0; $turn < TURNS; $turn++) {
-            // A smaller limit shares the permits of the greatest one.
+            // The first process uses a smaller limit, which counts the permits of the others.
             $permit = (new ConcurrencyLimit($storage, "x $limit", $index === 0 ? 1 : $limit))->acquire(600);
             check($permit->decision->allowed, $permit->decision->reason);
             fwrite($file, '+');

@@ -33,7 +33,7 @@ $redis->command('ZADD', 'a:exports~permits', 'XX', '1', $member);
 print_values($permit->renew(), $limit->held());
 $permit->release();
 $permits = TokenBucket\status()['permits'];
-// The lease that has ended, and its release.
+// taken_back counts the lease that has ended, and foreign counts its late release.
 print_values($permits['held'], $permits['denied'], $permits['taken_back'], $permits['foreign'], $permits['unavailable']);
 
 echo "-- a permit outlives its storage and its limit --\n";
@@ -78,7 +78,7 @@ check($took >= 1.5, "it took $took s");
 // The first and the last try are made without a pause.
 $tries = $asked() - $before;
 check($tries >= 2 && $tries <= 2 + 14 + 10 * ($took - 1), "$tries tries in $took s");
-// The server ends before this process does.
+// Releases the permit while the server runs, because the server ends before this process.
 unset($permit);
 ?>
 --EXPECT--

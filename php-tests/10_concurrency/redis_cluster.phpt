@@ -29,13 +29,13 @@ $permits = $take("redis+cluster://127.0.0.1:{$servers[1]->port}", $names);
 print_values(array_sum($sets()), min($sets()) > 0);
 unset($permits);
 print_values(array_sum($sets()));
-// One server for all identifiers.
+// With hash tags, all identifiers are on one server.
 $permits = $take("redis+cluster://127.0.0.1:{$servers[1]->port}/?hash_tags=1", $names);
 print_values(array_sum($sets()), max($sets()));
 $servers[0]->kill();
 $servers[1]->kill();
 $servers[2]->kill();
-// The ends of the permits do not fail.
+// Releasing the permits causes no error, although no server runs.
 unset($permits);
 
 $primary = RedisServer::start();

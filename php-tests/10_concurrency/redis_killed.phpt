@@ -36,7 +36,7 @@ for ($kill = 1; $kill <= 5; $kill++) {
     }
     check(fread($mine, 7) === 'granted', "permit $kill is granted");
     $ends = array_map(intval(...), array_filter($redis->command('ZRANGE', SET, '0', '-1', 'WITHSCORES'), is_numeric(...)));
-    // On a slow machine the lease may have ended already.
+    // On a slow machine the lease may have ended already, and then its end is estimated.
     $end = count($ends) === 2 ? min($ends) : $before + (int) (LEASE * 1e6);
     check($end >= $before + LEASE * 1e6, 'the lease begins during the call');
     pcntl_waitpid($pid, $status);

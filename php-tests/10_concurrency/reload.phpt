@@ -37,7 +37,7 @@ $begin = function () use ($fpm, $hold, $noted): array {
 for ($reload = 0; $reload < 2; $reload++) {
     [$client, $worker] = $begin();
     echo $fpm->get($look), "\n";
-    // The master ends the worker, and executes itself.
+    // The master ends the worker, and executes its own program again.
     $fpm->reload();
     pcntl_waitpid($client, $status);
     check(!in_array($worker, $fpm->workers(), true), 'the worker has ended');

@@ -72,7 +72,8 @@ $run('session handler', <<<PHP
         {
             \$before = \$this->limit->held();
             \$this->new = [\$this->limit->acquire(), \$this->limit->acquire()];
-            // The old permits have ended, and the new ones are in their places.
+            // The old permits have ended, and the new ones use their places. The old objects must
+            // not release or renew the new permits.
             \$this->old[0]->release();
             \$renewed = [\$this->old[1]->renew(), \$this->new[0]->renew()];
             \$this->old = [];
@@ -100,7 +101,7 @@ $script = $fpm->script('finish', <<<PHP
     }
     PHP);
 $fpm->get($script);
-// The control: the request has not ended.
+// Control: the permit is held, because the request has not ended.
 echo $fpm->get($look, [], 'look'), " held\n";
 file_put_contents($begun, 'end');
 for ($i = 0; $i < 6000 && $fpm->get($look, [], 'look') !== '0'; $i++) {
