@@ -89,7 +89,7 @@ function items(array $items, int $indent, string $before, string $after): string
     return "$before&[$space    " . fill(array_map(fn($item) => "$item,", $items), $indent + 4) . "$space]$after";
 }
 
-/** Returns the first name of each text that occurs more than once, by text. */
+/** Returns the texts that occur more than once, each with the first of its names. */
 function shared(array $texts, array $names): array
 {
     $often = array_filter(array_count_values($texts), fn($count) => $count > 1);
@@ -328,7 +328,7 @@ function declared(array $classes, array $functions): string
     $distinct = array_combine($texts, $infos);
     $used = array_merge(...array_map(fn($it) => array_slice($it, 1), array_values($distinct)));
     $named = fn($parameter) => static_name(preg_replace('/^\w+\(c"(\w+)".*/', '$1', $parameter));
-    // Only one of the parameters of a name gets a constant.
+    // Of different parameters with the same name, only the first one gets a constant.
     $parameters = array_unique(shared($used, array_map($named, $used)));
     $modules = ['classes'];
     $declarations = implode('', array_map(declaration(...), $classes));

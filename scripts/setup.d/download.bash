@@ -7,8 +7,8 @@
 # once an hour.
 lists=$PWD/target/package-lists
 
-# Waits for other runs that work on the same thing. The lock ends with the script or with its file
-# descriptor, which is set as "lock".
+# Waits for other runs that work on the same thing. The lock ends with the script, or when the file
+# descriptor in the variable "lock" is closed.
 lock() {
     mkdir -p "$lists"
     exec {lock}>"$lists/${1//\//-}.lock"
@@ -21,8 +21,8 @@ mirror() {
     apt-get indextargets --format '$(SITE)' 'Created-By: Packages' 'Origin: Debian' 'Label: Debian' | head -n 1
 }
 
-# Gets the package lists of an origin, with those of its sources, if the second argument is
-# "deb-src". Locks the lists, and sets apt_options, with which apt-get uses them.
+# Gets the package lists of an origin, and those of its sources if the second argument is "deb-src".
+# Locks the lists, and sets apt_options, with which apt-get uses them.
 get_package_lists() {
     local origin=$1 architecture='' release='' suites site program content log
     local keys=/usr/share/keyrings/debian-archive-keyring.gpg
@@ -63,7 +63,7 @@ get_package_lists() {
     fi
 }
 
-# Ends the script because of the output of apt-get. The next run gets the lists again.
+# Ends the script, and shows the errors in the output of apt-get. The next run gets the lists again.
 apt_failed() {
     rm -f "$package_list"
     unavailable "$(grep '^[EW]:' <<<"$1" || tail -n 3 <<<"$1")"

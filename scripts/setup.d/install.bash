@@ -52,7 +52,8 @@ install_packages() {
     install_missing "$@" 9</var/lib/dpkg
 }
 
-# Installs packages after the other runs on this machine, whose lock is file descriptor 9.
+# Waits until no other run on this machine installs packages, and installs those that are still
+# missing. The lock is file descriptor 9.
 install_missing() (
     policy=/usr/sbin/policy-rc.d log=$(mktemp)
     flock 9

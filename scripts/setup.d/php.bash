@@ -24,7 +24,7 @@ unpack_php() {
         # The last libraries belong to the extensions memcached, mbstring and xml.
         8.4) packages=(php8.4-{opcache,apcu,igbinary,msgpack,redis,memcached,memcache,mbstring,xml}
             libldap2 libssl3t64 libsodium23 libxml2 libhashkit2t64 libmemcached11t64 libonig5 libxslt1.1) ;;
-        # This version contains OPcache. Debian has no other extensions for it yet.
+        # These versions contain OPcache. Debian has no other extensions for them yet.
         8.5 | 8.6) packages=(libldap2 libssl3t64 libsodium26 libxml2-16) ;;
         *) unavailable 'only 8.2, 8.4, 8.5 and 8.6 are known' ;;
     esac
@@ -37,7 +37,8 @@ unpack_php() {
     echo "$home/php-config"
 }
 
-# Writes a php-config that has the options that the build uses. Another run may read the file.
+# Writes a php-config that has the options that the build uses. Another run may read the file, so it
+# is renamed when it is complete.
 write_php_config() {
     if [[ -e $1 ]]; then
         return

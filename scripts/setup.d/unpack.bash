@@ -2,7 +2,7 @@
 # Unpacks Debian packages into folders of target/, and installs nothing. The file "packages" of a
 # folder is its recipe: the origin and the names of the packages. A complete folder has its recipe.
 
-# Succeeds if a folder is complete. Otherwise only this run unpacks it.
+# Succeeds if a folder is complete. Otherwise locks it, so that only this run unpacks it.
 is_unpacked() {
     local home=$1 recipe=$2
     if [[ $(cat "$home/packages" 2>/dev/null) != "$recipe" ]]; then
@@ -55,7 +55,7 @@ unpack_programs() {
 # Writes a script for each program, which starts the program in the folder "root" next to it.
 write_wrappers() {
     local folder=$1 origin=$2 loader libraries run program
-    # In Debian 11, the loader has the version in its name, is outside usr/ and lacks an option.
+    # In Debian 11, the loader has the version in its name, is outside usr/ and lacks --argv0.
     loader=$(cd "$folder" && find root -type f \( -name 'ld-linux*' -o -name 'ld-2.*.so' \) | head -n 1)
     libraries=\$root/${loader%/*}:\$root/root/usr/lib/${loader#*lib/}
     run="\"\$root/$loader\" --argv0 \"\$0\" --library-path \"${libraries%/*}\""
@@ -97,7 +97,8 @@ unpack_packages() (
     find "$unpacked" -type l -lname '/*' | while read -r link; do
         ln -sfr "$unpacked$(readlink "$link")" "$link"
     done
-    # Some packages require files by their installed path. The include path finds them here, too.
+    # Some packages load files by their installed path. Removes this path, so that PHP finds the
+    # files through the include path.
     find "$unpacked" -iname '*autoload*.php' -exec sed -i "s#'/usr/share/php/#'#g" {} +
     for source in "${@:3}"; do
         if [[ $source == src:* ]]; then

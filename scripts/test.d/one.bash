@@ -84,7 +84,7 @@ run_one() {
     return "$code"
 }
 
-# Runs the test at a place that find_test or the caller names.
+# Runs the tests at a place, which is a line of find_test or a path.
 one_place() {
     case $1 in
         'rust '*) one_of_cargo "${1#rust }" "$2" ;;

@@ -40,7 +40,8 @@ count() {
 run_step() {
     local name=$1 log=$logs/$1.log code ran_well broken skipped
     SECONDS=0
-    # Not in a condition, in which bash would go on after a command that fails.
+    # The subshell is not part of a condition. Otherwise bash would continue after a command that
+    # fails.
     set +e
     (set -e; "step_$name") >"$log" 2>&1 </dev/null
     code=$?

@@ -141,8 +141,8 @@ phpt() (
     fi
 )
 
-# These tests depend on the version of PHP. The others run whole on PHP 8.2, and on newer versions
-# with --full: they test servers, databases and pages through the same classes.
+# The tests that depend on the version of PHP. On newer versions than PHP 8.2, the other tests run
+# only with --full: they test servers, databases and pages through the same classes.
 of_each_php=(
     php-tests/0{0,1,2}_* php-tests/03_php_fpm php-tests/08_guard php-tests/10_concurrency
     php-tests/04_remote/{construct,contract,decisions,fork,headers,objects,outage_handlers,secrets,signals,wait}*.phpt
@@ -155,9 +155,10 @@ with_opcache() {
     phpt -d "zend_extension=$php_extensions/opcache.so" -d opcache.enable_cli=1 "$@"
 }
 
-# Only on PHP 8.2. On PHP 8.4 and 8.5, the tracing JIT runs loops with caught exceptions wrongly,
-# also without this extension. Tests that kill processes disable the JIT: a process that dies while
-# it compiles leaves code that is half written in the memory that all share, so that others crash.
+# Used only on PHP 8.2. On PHP 8.4 and 8.5, the tracing JIT runs loops with caught exceptions
+# wrongly, also without this extension. Tests that kill processes disable the JIT: a process that
+# dies while it compiles leaves half-written code in the shared memory, and then other processes
+# crash.
 with_jit() {
     with_opcache -d opcache.jit=tracing -d opcache.jit_buffer_size=64M "$@"
 }
@@ -275,7 +276,7 @@ step_instructions() {
     "$PHP" -n -d "extension=$module" tools/bench/conditions.php
 }
 
-# In Chromium the page is the same with each PHP.
+# The tests in Chromium are skipped, because the page is the same with each PHP.
 newer_php() {
     choose_newer_php "$1"
     SKIP_CHROMIUM_TESTS=1 phpt "${@:2}"
@@ -300,7 +301,7 @@ step_valgrind() {
 # These bridges also run on PHP 8.4, with the module in that PHP's folder.
 bridges_of_newer_php=(http-client laravel symfony)
 
-# The module for PHP 8.4 is built while the bridges run that do not need it.
+# Builds the module for PHP 8.4 while those bridges run that do not need it.
 run_bridges() {
     local bridge newer code=0 others=()
     [[ -d $(scripts/setup bridges)/phpunit ]] || skip "PHPUnit is not available"
