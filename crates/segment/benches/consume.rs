@@ -6,10 +6,10 @@
 //! as the store's slots, in pages of the same size. So with a million keys, the floor has one
 //! random cache miss, as every call has.
 //!
-//! Each round measures the floor and the store in turn, and has its own ratio. So if the machine
-//! slows down, it slows down both. The output shows the median of all rounds, and the range of the
-//! middle 80 % in brackets. If `TOKENBUCKET_BENCH_ROWS` names a file, each row is appended to it as
-//! a line of JSON.
+//! Each round measures the floor and the store in turn, and computes their ratio. So if the machine
+//! slows down, the ratio hardly changes. The output shows the median of all rounds, and the range
+//! of the middle 80 % in brackets. If `TOKENBUCKET_BENCH_ROWS` names a file, each row is appended
+//! to it as a line of JSON.
 //!
 //! `cargo bench -p tokenbucket-segment --bench consume [-- ROUNDS]`
 #![allow(clippy::unwrap_used)]
@@ -137,8 +137,8 @@ impl Bench {
             host.slots()
                 .put(hasher.key(&identifier(key)), &Put::Bootstrap { age });
         }
-        // At this load, both cache lines are full for a few keys in a million. More such keys would
-        // distort the results.
+        // At this load, a few keys in a million find no slot, because both of their cache lines are
+        // full. More such keys would distort the results.
         let live = host.usage().live as u64;
         assert!(
             keys - live <= keys / 10_000,
