@@ -48,7 +48,7 @@ build_php() {
 }
 
 # Builds only the command line of a version of PHP, with musl or thread-safe, and prints its
-# php-config. Its headers are those for which scripts/package builds modules.
+# php-config. scripts/package builds modules with the headers of this PHP.
 #   bare_php 8.4 musl|zts
 bare_php() {
     local home=$PWD/target/bare-$2-$1 options=(--disable-all --disable-cgi --disable-phpdbg --without-valgrind)
