@@ -260,7 +260,8 @@ final class AnyOptions
                 check((bool) $is_ours, get_class($e) . ': ' . $e->getMessage());
                 $told = $e->getMessage();
                 foreach ($e->getTrace() as $frame) {
-                    // Ignores the test's own functions, which may show their arguments.
+                    // Checks only the DSN in the frame of the constructor, because frames of the
+                    // test's own functions may contain the password.
                     $is_dsn = ($frame['class'] ?? '') === 'TokenBucketStorageRedis' && $frame['function'] === '__construct';
                     $told .= $is_dsn ? print_r($frame['args'][0] ?? null, true) : '';
                 }

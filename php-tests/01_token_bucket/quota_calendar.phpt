@@ -9,7 +9,7 @@ require __DIR__ . '/../../tools/testkit/php/check.php';
 use TokenBucket\Period;
 use TokenBucket\Quota;
 
-/** A calendar that tries every quarter of an hour. */
+/** A calendar that finds the start of a date by trying every quarter of an hour. */
 final class NaiveCalendar
 {
     private array $starts = [];

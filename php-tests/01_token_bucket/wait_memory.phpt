@@ -24,7 +24,7 @@ $bucket->wait(5000.0, 2);
 show($other->peek());
 echo "-- more than the capacity --\n";
 show($bucket->wait(1e300, 11));
-// The waits above are longer than a thousand seconds.
+// On a real clock, the waits above would take more than a thousand seconds.
 var_dump((hrtime(true) - $start) / 1e9 < 300);
 ?>
 --EXPECTF--

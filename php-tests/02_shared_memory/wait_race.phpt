@@ -13,7 +13,8 @@ $start = hrtime(true);
 $granted = in_processes(6, function () use ($bucket): int {
     $granted = 0;
     for ($i = 0; $i < 10; $i++) {
-        // Each process waits for one token, so six tokens are reserved at most.
+        // Each of the six processes waits for one token at a time. So at most six tokens are
+        // reserved, which are refilled within the timeout.
         $granted += (int) $bucket->wait(0.06)->allowed;
     }
     return $granted;

@@ -39,7 +39,7 @@ check($traffic->granted <= 1500, "$traffic->granted granted of 1500");
 check($traffic->granted + $traffic->lost >= 1500, "$traffic->granted granted, $traffic->lost lost");
 check(count($traffic->workers) > 8, count($traffic->workers) . ' children');
 
-// The control: another Apache has other buckets.
+// Control: a restart starts another parent, which has other buckets.
 $apache->restart();
 check(str_starts_with($take(), 'granted '), 'a new parent has full buckets');
 check(!str_contains($apache->log(), 'tokenbucket.'), $apache->log());

@@ -47,7 +47,7 @@ $buckets = array_map(fn ($number) => new TokenBucket($storage('each:'), "id $num
 $allowed = array_column(TokenBucket::attemptEach($buckets), 'allowed');
 check(array_filter($allowed) === array_fill(0, 30, true), 'attemptEach() asks the server of each key');
 
-// These limiters use several keys in one command.
+// These limiters use several keys in one command, so they refuse a cluster.
 foreach (['MinuteWindow' => ['127.0.0.1'], 'LeakyBucket' => []] as $class => $arguments) {
     echo thrown(fn () => new ("TokenBucket\Compat\\$class")($storage('m:'), ...$arguments)), "\n";
 }

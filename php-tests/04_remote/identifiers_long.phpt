@@ -25,8 +25,8 @@ foreach (['Redis' => "unix://$redis->socket", 'Memcached' => "127.0.0.1:$memcach
     $one->reset();
     check($one->peek()->remaining === 5.0, "$kind: reset");
 
-    // If hashing were part of the timeout, no call with half of that time could succeed. On a busy
-    // machine some calls fail, too.
+    // If hashing were part of the timeout, no call with a timeout of half the hashing time could
+    // succeed. On a busy machine, some calls fail anyway.
     $hashing = min(array_map(function () use ($one): float {
         $start = hrtime(true);
         $one->peek();

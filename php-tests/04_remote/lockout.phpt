@@ -45,7 +45,7 @@ foreach (Store::each() as $store) {
         $lockout()->attempt();
     }
     $store->server->kill();
-    // Local is the host's own lockout, which has seen no attempt.
+    // With Local, the host's own lockout decides, which has seen no attempt.
     foreach ([[OnFailure::Local, [5, 'locked_out']], [OnFailure::Allow, [7, 'granted']], [OnFailure::Deny, [0, 'unavailable']]] as [$policy, $expected]) {
         $decisions = array_map(fn () => $lockout($policy)->attempt(), range(1, 7));
         $found = [count(array_filter(array_column($decisions, 'allowed'))), end($decisions)->reason];

@@ -8,7 +8,7 @@ $log = tempnam(sys_get_temp_dir(), 'tokenbucket-debt-');
 register_shutdown_function(fn() => unlink($log));
 ini_set('error_log', $log);
 $redis = RedisServer::start();
-// Old entries of the denial cache deny nothing by themselves.
+// With denialCacheMaxAge 0, entries of the denial cache deny nothing by themselves.
 $storage = new TokenBucketStorageRedis("unix://$redis->socket", timeout: PATIENCE, denialCacheMaxAge: 0);
 $bucket = fn(string $name) => new TokenBucket($storage, $name, 10, 1);
 $calls = [

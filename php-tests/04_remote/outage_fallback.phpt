@@ -17,7 +17,7 @@ function fallbacks(Store $store, OnFailure $policy, string $name): string
     $memory = new TokenBucket(new TokenBucketStorageMemory, 'x', 2, 1);
     $decisions = [
         'attempt' => $make('attempt')->attempt(),
-        // Needs no store.
+        // This call needs no store.
         'more than the capacity' => $make('more', 1)->attempt(2),
         'peek' => $make('peek')->peek(),
         'wait' => $make('wait')->wait(0),

@@ -91,7 +91,8 @@ foreach (sql_servers() as $driver => $server) {
         check($left($slow) === 8.0, "$where: the rest");
         check($db->inTransaction() === false, "$where: no transaction");
 
-        // Another call reserves a token of the future meanwhile. Only this token is lost.
+        // Another call reserves a token meanwhile, which leaves a debt of one token. The batch
+        // gives back all of its ten tokens but one.
         $behind = new TokenBucket($storage, "behind $where", 10, 0.001);
         $undo($behind, 10, fn () => $behind->reserve(1));
         $rest = $left($behind);
