@@ -1,5 +1,5 @@
 --TEST--
-Control: the reader of metrics reports each broken law of the format
+Control: the reader of metrics reports each violation of the format
 --FILE--
 <?php
 require __DIR__ . '/../../tools/testkit/php/open_metrics.php';

@@ -1,5 +1,5 @@
 --TEST--
-attemptAll() rejects overridden _bootstrap() methods, and storages a second __construct()
+attemptAll() rejects overridden _bootstrap() methods, and storages reject a second __construct()
 --FILE--
 <?php
 require __DIR__ . '/../../tools/testkit/php/check.php';

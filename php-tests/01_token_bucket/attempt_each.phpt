@@ -26,7 +26,7 @@ foreach ([new TokenBucketStorageMemory, new TokenBucketStorageSharedMemory($id)]
     ], "$name: " . json_encode($said));
     check([$few->peek()->remaining, $many->peek()->remaining] === [0.0, 7.0], "$name: left");
     check($decisions['few']->refusedBy === null, "$name: refusedBy is of attemptAll() only");
-    // Decisions are those of attempt().
+    // The decisions equal those of attempt().
     $each = TokenBucket::attemptEach([[$many, 2.5], $few]);
     $many->refund(2.5);
     check($each[0]->remaining === $many->attempt(2.5)->remaining && abs($each[1]->retryAfter - $few->attempt()->retryAfter) < 1, "$name: as attempt()");

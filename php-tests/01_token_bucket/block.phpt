@@ -1,5 +1,5 @@
 --TEST--
-block() denies calls for a token until it ends, and drain() leaves at most some tokens
+block() denies calls for a token until the block ends, and drain() leaves at most the given tokens
 --FILE--
 <?php
 require __DIR__ . '/../../tools/testkit/php/check.php';

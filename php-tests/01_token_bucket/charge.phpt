@@ -1,5 +1,5 @@
 --TEST--
-charge() takes tokens in any case, and calls are denied until the debt is repaid
+charge() takes tokens even if the bucket lacks them, and calls are denied until the debt is repaid
 --FILE--
 <?php
 require __DIR__ . '/../../tools/testkit/php/check.php';

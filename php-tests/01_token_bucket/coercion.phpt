@@ -1,5 +1,5 @@
 --TEST--
-Untyped parameters are converted as in weak mode, and under strict_types typed ones are not
+Untyped parameters are always converted as in weak mode, and typed ones only without strict_types
 --FILE--
 <?php
 require __DIR__ . '/../../tools/testkit/php/both_modes.php';

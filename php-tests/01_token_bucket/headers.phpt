@@ -26,7 +26,7 @@ print_values($slow->attempt()->headers());
 $fast = new TokenBucket($storage, 'fast', 1000, 5000);
 print_values($fast->attempt(1000)->headers());
 print_values($fast->attempt(1)->headers());
-// w is never 0.
+// The window in the parameter w is never 0.
 $fastest = new TokenBucket(new TokenBucketStorageSharedMemory, 'fastest', 1, 1e6);
 print_values($fastest->peek()->headers()['RateLimit-Policy'], (new TokenBucket\Decision(true, 1, 2, 0, 1e-9))->headers()['RateLimit-Policy']);
 echo "-- Retry-After is never before the end of t --\n";

@@ -1,5 +1,5 @@
 --TEST--
-A fatal error in a bootstrap closure leaves no proposal behind
+A fatal error in a bootstrap closure leaves no trace of the record that it has proposed
 --SKIPIF--
 <?php
 require __DIR__ . '/../../tools/testkit/php/check.php';

@@ -1,5 +1,5 @@
 --TEST--
-Closures that run interleaved in fibers keep their proposals separate
+Closures that run interleaved in fibers keep the records that they propose separate
 --FILE--
 <?php
 require __DIR__ . '/../../tools/testkit/php/check.php';

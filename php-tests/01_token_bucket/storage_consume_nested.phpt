@@ -1,5 +1,5 @@
 --TEST--
-A closure may use storages, and a record created meanwhile overrides its proposal
+A closure may use storages, and a record created meanwhile overrides the one that the closure proposes
 --FILE--
 <?php
 require __DIR__ . '/../../tools/testkit/php/check.php';

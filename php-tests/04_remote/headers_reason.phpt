@@ -1,5 +1,5 @@
 --TEST--
-Headers of a denial that does not depend on tokens have no t, and Retry-After follows the reason
+Headers of a denial that does not depend on tokens lack the parameter t, and Retry-After follows the reason
 --INI--
 tokenbucket.shm_size=4K
 tokenbucket.shm_full=refuse
@@ -23,7 +23,7 @@ function print_headers(Decision $decision): void
     check($soon || $decision->reason === 'insufficient_tokens', 'X-RateLimit-Reset');
 }
 
-// A new client of a full table.
+// A new client is denied, because the table is full.
 $storage = new TokenBucketStorageSharedMemory;
 for ($i = 0; ; $i++) {
     $decision = (new TokenBucket($storage, "id $i", 2, 1 / DAY))->attempt();
@@ -34,7 +34,7 @@ for ($i = 0; ; $i++) {
 check($decision->remaining === 0.0 && $decision->retryAfter === 0.001, 'numbers');
 print_headers($decision);
 
-// Stores that are down.
+// These stores are down.
 foreach ([
     new TokenBucketStorageRedis('redis://127.0.0.1:1', onFailure: OnFailure::Deny),
     new TokenBucketStorageRedis('redis+sentinel://127.0.0.1:1/primary', onFailure: OnFailure::Deny),
@@ -44,7 +44,7 @@ foreach ([
     print_headers((new TokenBucket($storage, 'x', 10, 1 / DAY))->attempt());
 }
 
-// Decisions that PHP code has made.
+// PHP code has made these decisions.
 foreach (['contended', 'table_full', 'unavailable', 'insufficient_tokens'] as $reason) {
     print_headers(new Decision(false, 2, 10, 0.001, 8 * DAY, $reason));
 }

@@ -30,14 +30,14 @@ foreach (Store::each() as $store) {
     $lockout()->succeed();
     $lockout()->succeed();
     check([$lockout()->peek()->remaining, $lockout()->attempt()->remaining] === [5.0, 4.0], "$kind: succeed()");
-    // A short block ends with one attempt, and the next one is twice as long.
+    // After a short block, one attempt is allowed, and the next block is twice as long.
     for ($i = 0, $short = $lockout(identifier: 'short', block: 0.01); $i < 5; $i++) {
         $short->attempt();
     }
     while (!($next = $short->attempt())->allowed);
     $denied = $short->peek();
     check($next->remaining === 0.0 && $denied->retryAfter <= 0.02, "$kind: " . json_encode($denied));
-    // A key with other data.
+    // This key holds other data.
     check((new TokenBucket($store->storage(OnFailure::Throw), 'lockout:other', 1, 1))->consume(), "$kind: a bucket");
     check(str_contains(thrown(fn () => $lockout(identifier: 'other')->attempt()), 'does not hold a record'), "$kind: other data");
 

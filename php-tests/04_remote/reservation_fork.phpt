@@ -33,7 +33,7 @@ foreach ($storages as $name => $storage) {
     $pid = pcntl_fork();
     if ($pid === 0) {
         $reservation->cancel();
-        // Ends without the destructors of the parent's connections.
+        // Kills the child, so that the destructors of the parent's connections do not run in it.
         send_signal('KILL', getmypid());
         sleep(60);
     }

@@ -15,7 +15,7 @@ $bucket = fn (OnFailure $policy, int $database) => new TokenBucket(
     new TokenBucketStorageRedis("redis://127.0.0.1:$redis->port/$database", 'p:', PATIENCE, $policy, false), 'x', 5, 0.001
 );
 $buckets = [$bucket(OnFailure::Local, 0), $bucket(OnFailure::Allow, 1)];
-/** Prints allowed and fallback of settle() on each bucket. */
+/** Prints `allowed` and `fallback` of the decision of settle() on each bucket. */
 $settle = function (string $when) use ($buckets) {
     foreach ($buckets as $bucket) {
         $decision = $bucket->settle(2, 1);

@@ -21,8 +21,7 @@ foreach (Store::each() as $kind => $store) {
         $start = hrtime(true);
         check($bucket->wait(1, 2)->allowed, "$kind: at once");
         $before = $proxy->roundTrips();
-        // The timeout is so long that a call that waits for all of it runs until the test is
-        // killed.
+        // If the call waited for the whole timeout, the test would be killed.
         $decision = $bucket->wait(900, 2);
         $waited = (hrtime(true) - $start) / 1e9;
         $trips = $proxy->roundTrips() - $before;

@@ -39,8 +39,8 @@ function progress(string $kind, TokenBucketStorage $storage, array $costs, Closu
 }
 
 /**
- * Lets three processes call wait() one after the other. No process may be granted its tokens before
- * the tokens of all processes before it, and then its own, are refilled.
+ * Lets three processes call wait() one after the other. Each must wait until the tokens of all
+ * earlier processes and its own are refilled.
  */
 function in_order(string $kind, TokenBucketStorage $storage): void
 {

@@ -70,7 +70,7 @@ foreach ($storages as $name => $storage) {
     $decision = $shown($interrupted($filled, fn ($bucket) => $bucket->reset()));
     check($decision === '[false,"interrupted",5,0,0]', "$name: filled: $decision");
 
-    // Another call reserves three tokens behind this call, so the cancel gives nothing back.
+    // Another call reserves three tokens after this call, so the cancel gives nothing back.
     $behind = $bucket('behind');
     $behind()->consume(5);
     $decision = $shown($interrupted($behind, fn ($bucket) => $bucket->reserve(3)));

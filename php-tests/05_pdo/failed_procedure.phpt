@@ -13,8 +13,8 @@ require __DIR__ . '/../../tools/testkit/php/sql_servers.php';
 
 use TokenBucket\OnFailure;
 
-// PDO knows the state of the session after the last statement that succeeded. So inTransaction()
-// returns false after these procedures.
+// PDO learns the state of the session only from statements that succeed. These procedures fail, so
+// inTransaction() returns false after them.
 $server = MariaDbServer::start(['--innodb-lock-wait-timeout=1']);
 $setup = $server->connect();
 $setup->exec('CREATE TABLE orders (id int) ENGINE=InnoDB');

@@ -67,7 +67,7 @@ foreach ($policies as $policy) {
         // Outside a transaction, the failure policy applies.
         check($policy === OnFailure::Throw || thrown(fn () => $call($missing)) === 'nothing thrown', "$what: outside");
     }
-    // A savepoint of the caller saves its transaction.
+    // After a rollback to a savepoint, the transaction can be committed.
     $db->beginTransaction();
     $db->exec('INSERT INTO orders VALUES (1)');
     $db->exec('SAVEPOINT s');

@@ -52,8 +52,8 @@ foreach (sql_servers() as $driver => $server) {
     usleep(150_000);
     check($storage->purge(0.1) === 1 && $quick->peek()->remaining === 10.0, "$driver: or until it is full");
 
-    // The windows of these quotas began long ago, and their tokens are used. The row of a bucket
-    // with the state of the last one is deleted.
+    // These quotas began long ago and have used their tokens, but their rows stay until their
+    // windows are over. A bucket with the same state as the last quota is deleted.
     foreach ([['Year', 364], ['Month', 27], ['Day', 0.9]] as [$period, $days]) {
         $began = (int) (time() - $days * TokenBucket::DAY);
         $quota = new TokenBucket\Quota($storage, $period, 5, constant("TokenBucket\Period::$period"), new DateTimeImmutable("@$began"));

@@ -1,5 +1,5 @@
 --TEST--
-Classes that extend PDO may return by reference, and rows of references
+Classes that extend PDO may return references, and rows that contain references
 --EXTENSIONS--
 pdo
 pdo_sqlite

@@ -76,7 +76,7 @@ foreach ([[30, 6], [1, 1], [7, 100], [86400, 3]] as [$period, $limit]) {
 }
 var_dump($differ, $denied > 100);
 
-// Checks the placement of members on sets.
+// Checks in which set each member is placed.
 foreach (['A-search' => 'set05', '1.2.3.4-search' => 'set03', '127.0.0.1-login' => 'set06'] as $member => $set) {
     check(flexihash(sets(), $member) === $set, "the model: $member");
 }

@@ -42,7 +42,7 @@ $pass(1);
 $bucket->cleanup();
 check($redis->zScore($set, 'x-y') === 2.0 && $redis->zScore("$set:control", 'x-y') === -1.0, 'a lost control');
 
-// A period that passes by the server's clock.
+// Lets a period pass on the server's clock.
 $bucket = new LeakyBucket($storage($server), 1, 3);
 wait_for('three are admitted in one second', fn () => $burst($bucket, 'z', 'y') >= 3);
 usleep(1_000_000);

@@ -1,5 +1,5 @@
 <?php
-/** Limiters of LIMIT calls that gain no token during a test, for races on each storage. */
+/** Limiters that allow LIMIT calls and refill no token during a test, for races on each storage. */
 require_once __DIR__ . '/memcached_models.inc.php';
 
 use TokenBucket\Compat\ClientThrottle;

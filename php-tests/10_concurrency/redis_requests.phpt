@@ -29,7 +29,7 @@ $run = function (string $name, string $code, string $expected = '') use ($fpm, $
     $script = $fpm->script(preg_replace('/\W/', '_', $name), $hold . $code);
     $said = $fpm->get($script);
     check(str_starts_with($said, '2 held') && str_contains($said, $expected), "$name: $said");
-    // The worker releases after it has ended the response.
+    // The worker releases its permits after it has ended the response.
     wait_for("$name: no permit", fn () => $held() === 0);
 };
 $run('the end of the script', '');
