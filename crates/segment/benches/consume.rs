@@ -30,7 +30,7 @@ const SLOT_BYTES: usize = 32 << 20;
 const HOUR: Ticks = 3600 * TICKS_PER_SECOND;
 const CALLS: u64 = 200_000;
 
-/// A number of keys, and the target ratio of a call on them to the floor.
+/// A number of keys, and the target for the ratio of a call on these keys to the floor.
 struct Case {
     keys: u64,
     target: f64,
