@@ -9,7 +9,7 @@ require __DIR__ . '/operator.inc.php';
 
 const INI = ['tokenbucket.guard_trusted_proxies' => '127.0.0.1', 'tokenbucket.guard' => LIMIT];
 
-/** Sends a request from 127.0.0.1 with this X-Forwarded-For, and returns the status and the body. */
+/** Sends a request from 127.0.0.1 with this X-Forwarded-For. Returns the status and the body. */
 function reply(int $port, string $forwarded, string $target): array
 {
     return http_request($port, $target, ["X-Forwarded-For: $forwarded"]);
