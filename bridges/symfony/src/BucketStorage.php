@@ -7,6 +7,7 @@ namespace TokenBucket\Bridge\Symfony;
 use Symfony\Component\Config\Definition\Exception\InvalidConfigurationException;
 use Symfony\Component\RateLimiter\LimiterStateInterface;
 use Symfony\Component\RateLimiter\Storage\StorageInterface;
+use TokenBucket\OnFailure;
 use TokenBucketStorage;
 use TokenBucketStorageMemcached;
 use TokenBucketStorageRedis;
@@ -33,12 +34,24 @@ final class BucketStorage implements StorageInterface
      */
     public static function fromDsn(#[\SensitiveParameter] string $dsn, string $namespace): self
     {
+        return self::create($dsn, $namespace, []);
+    }
+
+    /** Creates the storage of fromDsn() for an operator, whose calls fail if the store fails. */
+    public static function forOperator(#[\SensitiveParameter] string $dsn, string $namespace): self
+    {
+        return self::create($dsn, $namespace, ['timeout' => 2.0, 'onFailure' => OnFailure::Throw, 'denialCache' => false]);
+    }
+
+    /** @param array<string, mixed> $options arguments of a remote storage */
+    private static function create(#[\SensitiveParameter] string $dsn, string $namespace, array $options): self
+    {
         $prefix = $namespace === '' ? 'tokenbucket:' : "tokenbucket:$namespace:";
         try {
             return new self(match (true) {
                 $dsn === 'shared-memory' => new TokenBucketStorageSharedMemory($namespace),
-                str_starts_with($dsn, 'memcached://') => new TokenBucketStorageMemcached(substr($dsn, strlen('memcached://')), $prefix),
-                default => new TokenBucketStorageRedis($dsn, $prefix),
+                str_starts_with($dsn, 'memcached://') => new TokenBucketStorageMemcached(substr($dsn, strlen('memcached://')), $prefix, ...$options),
+                default => new TokenBucketStorageRedis($dsn, $prefix, ...$options),
             });
         } catch (\ValueError $e) {
             // The trace of $e has the DSN, which may contain a password.

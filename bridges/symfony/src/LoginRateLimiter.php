@@ -78,6 +78,12 @@ final class LoginRateLimiter implements RequestRateLimiterInterface
         return $window == $itsWindow ? $taken : 0;
     }
 
+    /** Returns the key of a limiter: of an address, or of a lowercase name, "-" and an address. */
+    public static function hash(string $key, #[\SensitiveParameter] string $secret): string
+    {
+        return hash_hmac('sha256', $key, $secret);
+    }
+
     private static function window(LimiterInterface $limiter): ?array
     {
         return $limiter instanceof BucketLimiter && $limiter->bucket instanceof Quota ? $limiter->bucket->window() : null;
@@ -88,10 +94,14 @@ final class LoginRateLimiter implements RequestRateLimiterInterface
     {
         $address = (string) $request->getClientIp();
         $name = (string) $request->attributes->get(self::LAST_USERNAME, '');
-        $name = preg_match('//u', $name) ? mb_strtolower($name, 'UTF-8') : strtolower($name);
         return [
-            $this->globalFactory->create(hash_hmac('sha256', $address, $this->secret)),
-            $this->localFactory->create(hash_hmac('sha256', "$name-$address", $this->secret)),
+            $this->globalFactory->create(self::hash($address, $this->secret)),
+            $this->localFactory->create(self::hash(self::lowercase($name) . "-$address", $this->secret)),
         ];
+    }
+
+    public static function lowercase(string $name): string
+    {
+        return preg_match('//u', $name) ? mb_strtolower($name, 'UTF-8') : strtolower($name);
     }
 }

@@ -32,6 +32,7 @@ final class InstallTest extends TestCase
         $symfony = fn (string $package) => [Kernel::VERSION, "Symfony/$package/autoload.php"];
         $user = new NewUser('symfony', [
             'symfony/framework-bundle' => $symfony('Bundle/FrameworkBundle'),
+            'symfony/console' => $symfony('Component/Console'),
             'symfony/rate-limiter' => $symfony('Component/RateLimiter'),
             'symfony/string' => $symfony('Component/String'),
             'symfony/yaml' => $symfony('Component/Yaml'),

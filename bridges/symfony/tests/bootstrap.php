@@ -16,7 +16,7 @@ spl_autoload_register(static function (string $class): void {
         }
     }
 });
-foreach (['Bundle/FrameworkBundle', 'Bundle/SecurityBundle', 'Component/RateLimiter', 'Component/Lock', 'Component/Messenger', 'Component/HttpClient'] as $package) {
+foreach (['Bundle/FrameworkBundle', 'Bundle/SecurityBundle', 'Component/RateLimiter', 'Component/Console', 'Component/Lock', 'Component/Messenger', 'Component/HttpClient'] as $package) {
     require_once "Symfony/$package/autoload.php";
 }
 // The example's environment "plain" is the application before the bridge was installed.

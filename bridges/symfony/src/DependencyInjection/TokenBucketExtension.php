@@ -6,10 +6,14 @@ namespace TokenBucket\Bridge\Symfony\DependencyInjection;
 
 use Symfony\Component\Config\Definition\Builder\TreeBuilder;
 use Symfony\Component\Config\Definition\ConfigurationInterface;
+use Symfony\Component\Console\Command\Command;
+use Symfony\Component\DependencyInjection\Argument\ServiceClosureArgument;
 use Symfony\Component\DependencyInjection\ContainerBuilder;
 use Symfony\Component\DependencyInjection\Extension\Extension;
 use Symfony\Component\DependencyInjection\Reference;
 use TokenBucket\Bridge\Symfony\BucketStorage;
+use TokenBucket\Bridge\Symfony\Console\BucketCommand;
+use TokenBucket\Bridge\Symfony\Console\ListCommand;
 
 /** Reads the configuration under the key "token_bucket". */
 final class TokenBucketExtension extends Extension implements ConfigurationInterface
@@ -43,15 +47,29 @@ final class TokenBucketExtension extends Extension implements ConfigurationInter
     public function load(array $configs, ContainerBuilder $container): void
     {
         $config = $this->processConfiguration($this, $configs);
-        $storage = $container->register('token_bucket.storage', BucketStorage::class);
-        if ($config['service'] !== null) {
-            $storage->setArguments([new Reference($config['service'])]);
-        } else {
-            $storage->setPublic(!self::isKnown($config['dsn'], $container));
-            $storage->setFactory([BucketStorage::class, 'fromDsn'])->setArguments([
-                $config['dsn'],
-                $config['namespace'] ?? substr(md5($container->getParameter('kernel.project_dir')), 0, 12),
-            ]);
+        foreach (['token_bucket.storage' => 'fromDsn', 'token_bucket.operator_storage' => 'forOperator'] as $id => $factory) {
+            $storage = $container->register($id, BucketStorage::class);
+            if ($config['service'] !== null) {
+                $storage->setArguments([new Reference($config['service'])]);
+            } else {
+                $storage->setFactory([BucketStorage::class, $factory])->setArguments([
+                    $config['dsn'],
+                    $config['namespace'] ?? substr(md5($container->getParameter('kernel.project_dir')), 0, 12),
+                ]);
+            }
+        }
+        if ($config['service'] === null) {
+            $container->getDefinition('token_bucket.storage')->setPublic(!self::isKnown($config['dsn'], $container));
+        }
+        if (class_exists(Command::class)) {
+            foreach (BucketCommand::DESCRIPTIONS as $action => $description) {
+                // UseBucketsPass adds the limiters.
+                $container->register("token_bucket.command.$action", BucketCommand::class)
+                    ->setArguments([$action, new ServiceClosureArgument(new Reference('token_bucket.operator_storage')), [], []])
+                    ->addTag('console.command', ['command' => "tokenbucket:$action", 'description' => $description]);
+            }
+            $container->register('token_bucket.command.list', ListCommand::class)
+                ->addTag('console.command', ['command' => 'tokenbucket:list', 'description' => ListCommand::DESCRIPTION]);
         }
         $container->setParameter('token_bucket.except', $config['except']);
         $container->setParameter('token_bucket.quotas', $config['quotas']);

@@ -11,6 +11,7 @@ use Symfony\Component\DependencyInjection\Exception\LogicException;
 use Symfony\Component\DependencyInjection\Reference;
 use Symfony\Component\Security\Http\RateLimiter\DefaultLoginRateLimiter;
 use TokenBucket\Bridge\Symfony\BucketStorage;
+use TokenBucket\Bridge\Symfony\Console\BucketCommand;
 use TokenBucket\Bridge\Symfony\LoginRateLimiter;
 use TokenBucket\Bridge\Symfony\RateLimiterFactory;
 use TokenBucketStorageMemory;
@@ -25,6 +26,7 @@ final class UseBucketsPass implements CompilerPassInterface
     {
         $except = $unknown = $container->getParameter('token_bucket.except');
         $quotas = $container->getParameter('token_bucket.quotas');
+        $limiters = $secrets = [];
         foreach ($container->getDefinitions() as $definition) {
             if ($definition instanceof ChildDefinition && $definition->getParent() === 'limiter') {
                 // A limiter of the application may name its arguments, or have parameters in them.
@@ -43,10 +45,19 @@ final class UseBucketsPass implements CompilerPassInterface
                 if (isset($config['anchor_at'])) {
                     self::check($config, $container);
                 }
+                if ($name !== '') {
+                    $limiters[$name] = $config;
+                }
                 // A bucket needs no lock.
                 $definition->setArgument('$storage', new Reference('token_bucket.storage'))->setArgument('$lockFactory', null);
             } elseif ($definition->getClass() === DefaultLoginRateLimiter::class) {
                 $definition->setClass(LoginRateLimiter::class);
+                $secrets += self::secrets($definition->getArguments());
+            }
+        }
+        foreach ($container->getDefinitions() as $definition) {
+            if ($definition->getClass() === BucketCommand::class) {
+                $definition->replaceArgument(2, $limiters)->replaceArgument(3, $secrets);
             }
         }
         if ($unknown !== []) {
@@ -55,6 +66,23 @@ final class UseBucketsPass implements CompilerPassInterface
         if ($quotas !== []) {
             throw new LogicException(sprintf('The limiter "%s" of token_bucket.quotas does not exist, or token_bucket.except has it, too.', array_key_first($quotas)));
         }
+    }
+
+    /**
+     * Returns the secret by the names of the two limiters, from the arguments of a limiter of
+     * logins.
+     */
+    private static function secrets(array $arguments): array
+    {
+        $factories = [$arguments[0] ?? $arguments['$globalFactory'] ?? null, $arguments[1] ?? $arguments['$localFactory'] ?? null];
+        $secrets = [];
+        foreach ($factories as $factory) {
+            if ($factory instanceof Reference) {
+                // Symfony names the service of a limiter "limiter.NAME".
+                $secrets[preg_replace('/^limiter\./', '', (string) $factory)] = $arguments[2] ?? $arguments['$secret'] ?? '';
+            }
+        }
+        return $secrets;
     }
 
     /** Returns the configuration of a limiter whose windows follow the calendar. */
