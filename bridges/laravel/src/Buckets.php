@@ -10,6 +10,7 @@ use TokenBucket;
 use TokenBucket\Decision;
 use TokenBucket\Quota;
 use TokenBucketStorage;
+use TokenBucketStorageSharedMemory;
 
 use function count;
 use function max;
@@ -194,6 +195,12 @@ final class Buckets
     public function ofLimit(object $limit): TokenBucket
     {
         return $this->bucket($limit->key, self::nameOfLimit($limit), (int) $limit->maxAttempts, self::seconds($limit));
+    }
+
+    /** Tells whether only processes of this host can share the buckets. */
+    public function areInSharedMemory(): bool
+    {
+        return $this->storage() instanceof TokenBucketStorageSharedMemory;
     }
 
     private static function nameOfLimit(object $limit): string

@@ -252,8 +252,14 @@ class RateLimiter extends LaravelRateLimiter
         return (int) ($decision->capacity - $decision->remaining);
     }
 
+    /** Returns a limiter over other buckets, which has no named limiters. */
+    public function withBuckets(Buckets $buckets): self
+    {
+        return new self($this->makeCache, $buckets);
+    }
+
     /** Returns the bucket of a key, or null if Laravel's counter decides. */
-    private function bucket($key): ?TokenBucket
+    public function bucket($key): ?TokenBucket
     {
         if ($this->counting) {
             return null;

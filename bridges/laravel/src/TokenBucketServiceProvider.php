@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace TokenBucket\Bridge\Laravel;
 
 use Illuminate\Cache\RateLimiter as LaravelRateLimiter;
+use Illuminate\Contracts\Auth\Authenticatable;
 use Illuminate\Contracts\Config\Repository;
 use Illuminate\Contracts\Foundation\Application;
 use Illuminate\Contracts\Foundation\CachesConfiguration;
@@ -13,6 +14,8 @@ use Illuminate\Routing\Middleware\ThrottleRequestsWithRedis;
 use Illuminate\Support\ServiceProvider;
 use RuntimeException;
 use TokenBucket;
+use TokenBucket\Bridge\Laravel\Console\BucketCommand;
+use TokenBucket\Bridge\Laravel\Console\ListCommand;
 use TokenBucket\OnFailure;
 use TokenBucketStorage;
 use TokenBucketStorageMemcached;
@@ -27,6 +30,11 @@ final class TokenBucketServiceProvider extends ServiceProvider
     private const MEMCACHED = 'memcached://';
     /** Settings that are missing or empty, for example because of "TOKENBUCKET_STORAGE=". */
     private const DEFAULTS = ['storage' => 'shared-memory', 'timeout' => 0.05, 'on_failure' => 'Local'];
+    /** The settings of an operator's command, which fails if the store fails. */
+    private const OF_OPERATOR = ['timeout' => 2.0, 'on_failure' => 'Throw'];
+
+    /** Separates the buckets of each application of a test run. */
+    private ?string $ofTest = null;
 
     public function register(): void
     {
@@ -41,7 +49,8 @@ final class TokenBucketServiceProvider extends ServiceProvider
             throw new RuntimeException(sprintf('tokenbucket/laravel needs the extension tokenbucket, which %s does not load. TOKENBUCKET_ENABLED=false in .env leaves all limits to Laravel.', php_ini_loaded_file() ?: 'this PHP'));
         }
         $windows = new Windows($config->get('tokenbucket')['windows'] ?? '', $config->get('app.timezone') ?? 'UTC');
-        $buckets = new Buckets(fn () => self::storage($app, $config), fn () => $config->get('tokenbucket')['limits'] ?? [], $windows);
+        $limits = fn () => $config->get('tokenbucket')['limits'] ?? [];
+        $buckets = new Buckets(fn () => $this->storage($config, []), $limits, $windows);
         $limiter = new RateLimiter(fn () => $app->make('cache')->driver($config->get('cache.limiter')), $buckets);
         // When the first cache is made, Laravel binds a limiter of its own, which this replaces.
         $app->extend(
@@ -56,6 +65,9 @@ final class TokenBucketServiceProvider extends ServiceProvider
         // Laravel makes each middleware of a route twice, so the container keeps it.
         $app->singleton(LaravelThrottleRequests::class, fn (Application $app) => new ThrottleRequests($app->make(LaravelRateLimiter::class), $buckets));
         $app->alias(LaravelThrottleRequests::class, ThrottleRequestsWithRedis::class);
+        if ($app->runningInConsole()) {
+            $this->addCommands(new Buckets(fn () => $this->storage($config, self::OF_OPERATOR), $limits, $windows));
+        }
     }
 
     public function boot(): void
@@ -65,12 +77,12 @@ final class TokenBucketServiceProvider extends ServiceProvider
         }
         if (!$this->app instanceof CachesConfiguration || !$this->app->configurationIsCached()) {
             // Other providers may bind a storage until then.
-            $this->app->booted(fn (Application $app) => self::check($app, $app['config']));
+            $this->app->booted(fn (Application $app) => $this->check($app, $app['config']));
         }
     }
 
     /** Reports a wrong setting when the application starts, or when its configuration is cached. */
-    private static function check(Application $app, Repository $config): void
+    private function check(Application $app, Repository $config): void
     {
         $settings = $config->get('tokenbucket');
         $unknown = array_key_first(array_diff_key($settings, require self::CONFIG));
@@ -83,27 +95,51 @@ final class TokenBucketServiceProvider extends ServiceProvider
             }
         }
         if ($settings['enabled'] && !$app->bound(TokenBucketStorage::class)) {
-            self::storage($app, $config);
+            $this->storage($config, []);
         }
     }
 
-    private static function storage(Application $app, Repository $config): TokenBucketStorage
+    private function addCommands(Buckets $buckets): void
     {
+        $names = [];
+        foreach (array_keys(BucketCommand::DESCRIPTIONS) as $action) {
+            $this->app->bind($names[] = "tokenbucket.$action", fn (Application $app) => new BucketCommand(
+                $action,
+                $app->make(LaravelRateLimiter::class),
+                $buckets,
+                fn (string $id) => self::user($app, $id),
+            ));
+        }
+        $this->commands([...$names, ListCommand::class]);
+    }
+
+    /** Returns a user of the default guard. */
+    private static function user(Application $app, string $id): ?Authenticatable
+    {
+        $guard = $app['config']->get('auth.defaults.guard');
+        $provider = $app['config']->get("auth.guards.$guard.provider");
+        return $provider === null ? null : $app->make('auth')->createUserProvider($provider)?->retrieveById($id);
+    }
+
+    /** @param array<string, mixed> $others settings that replace those of the configuration */
+    private function storage(Repository $config, array $others): TokenBucketStorage
+    {
+        $app = $this->app;
         if ($app->bound(TokenBucketStorage::class)) {
             return $app->make(TokenBucketStorage::class);
         }
-        $settings = array_filter($config->get('tokenbucket'), fn ($setting) => $setting !== null && $setting !== '') + self::DEFAULTS;
+        $settings = $others + array_filter($config->get('tokenbucket'), fn ($setting) => $setting !== null && $setting !== '') + self::DEFAULTS;
         $dsn = $settings['storage'];
         // The items of the cache begin with its prefix, and other applications may have the same.
         $prefix = $settings['prefix'] ?? 'tokenbucket:' . ($config->get('cache')['prefix'] ?? '') . substr(md5($app->basePath()), 0, 12) . ':';
         if ($app->runningInConsole() && $app->runningUnitTests()) {
             // Each test has an application of its own, and begins with full buckets.
-            $prefix .= bin2hex(random_bytes(8)) . ':';
+            $prefix .= ($this->ofTest ??= bin2hex(random_bytes(8))) . ':';
         }
         if ($dsn === 'shared-memory') {
             return new TokenBucketStorageSharedMemory($prefix);
         }
-        $arguments = [$prefix, (float) $settings['timeout'], self::onFailure($settings['on_failure'])];
+        $arguments = ['prefix' => $prefix, 'timeout' => (float) $settings['timeout'], 'onFailure' => self::onFailure($settings['on_failure']), 'denialCache' => $others === []];
         try {
             return str_starts_with($dsn, self::MEMCACHED)
                 ? new TokenBucketStorageMemcached(substr($dsn, strlen(self::MEMCACHED)), ...$arguments)

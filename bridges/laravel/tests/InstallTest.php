@@ -30,7 +30,7 @@ final class InstallTest extends TestCase
         if (!NewUser::isAble()) {
             $this->markTestSkipped('Composer is missing or does not run on this PHP');
         }
-        $parts = ['illuminate/cache', 'illuminate/http', 'illuminate/routing', 'illuminate/support'];
+        $parts = ['illuminate/cache', 'illuminate/console', 'illuminate/http', 'illuminate/routing', 'illuminate/support'];
         $folder = dirname(stream_resolve_include_path('Illuminate/autoload.php'));
         $user = new NewUser('laravel', ['laravel/framework' => [Application::VERSION, 'Illuminate/autoload.php', $parts, $folder]]);
         $this->assertSame([[200 => 100, 429 => 50], 0], $this->requests($user));

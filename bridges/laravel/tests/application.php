@@ -26,7 +26,7 @@ function install_application(string $folder): void
     $bridge = json_decode(file_get_contents(dirname(__DIR__) . '/composer.json'), true);
     file_put_contents("$folder/vendor/composer/installed.json", json_encode(['packages' => [$bridge + ['version' => 'dev-main', 'install-path' => '../tokenbucket/laravel']]]));
     // Copies the bridge, because the workers may not be allowed to read this repository.
-    foreach (['src', 'config'] as $name) {
+    foreach (['src', 'src/Console', 'config'] as $name) {
         mkdir("$folder/vendor/tokenbucket/laravel/$name", 0777, true);
         foreach (glob(dirname(__DIR__) . "/$name/*.php") as $file) {
             copy($file, "$folder/vendor/tokenbucket/laravel/$name/" . basename($file));
