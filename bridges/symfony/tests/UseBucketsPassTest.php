@@ -7,11 +7,14 @@ namespace TokenBucket\Bridge\Symfony\Tests;
 use PHPUnit\Framework\TestCase;
 use Symfony\Component\DependencyInjection\ChildDefinition;
 use Symfony\Component\DependencyInjection\ContainerBuilder;
+use Symfony\Component\DependencyInjection\Definition;
 use Symfony\Component\DependencyInjection\Reference;
 use Symfony\Component\RateLimiter\RateLimiterFactory;
 use Symfony\Component\RateLimiter\Storage\InMemoryStorage;
+use Symfony\Component\Security\Http\RateLimiter\DefaultLoginRateLimiter;
 use TokenBucket\Bridge\Symfony\BucketLimiter;
 use TokenBucket\Bridge\Symfony\BucketStorage;
+use TokenBucket\Bridge\Symfony\Console\BucketCommand;
 use TokenBucket\Bridge\Symfony\DependencyInjection\UseBucketsPass;
 use TokenBucket\Quota;
 use TokenBucketStorageMemory;
@@ -45,6 +48,21 @@ final class UseBucketsPassTest extends TestCase
     {
         foreach ([(new ChildDefinition('limiter'))->setArgument('$config', self::CONFIG), (new ChildDefinition('limiter'))->replaceArgument(0, '%config%')] as $child) {
             self::assertInstanceOf(Quota::class, $this->compile($child, quotas: ['mine' => null])->get('mine')->create()->bucket);
+        }
+    }
+
+    public function testTheCommandsKnowTheSecretOfALoginLimiterOfTheServices(): void
+    {
+        $factories = ['$globalFactory' => new Reference('limiter.ip'), '$localFactory' => new Reference('limiter.user'), '$secret' => 'of logins'];
+        foreach ([$factories, array_values($factories), ['$secret' => 'of logins'], array_fill(0, 2, new Definition(RateLimiterFactory::class))] as $i => $arguments) {
+            $container = new ContainerBuilder();
+            $container->setParameter('token_bucket.except', []);
+            $container->setParameter('token_bucket.quotas', []);
+            $container->register('logins', DefaultLoginRateLimiter::class)->setArguments($arguments);
+            $container->register('command', BucketCommand::class)->setArguments(['peek', fn () => null, [], []]);
+            (new UseBucketsPass())->process($container);
+            $secrets = $container->getDefinition('command')->getArgument(3);
+            self::assertSame($i < 2 ? ['ip' => 'of logins', 'user' => 'of logins'] : [], $secrets);
         }
     }
 
