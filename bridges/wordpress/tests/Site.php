@@ -13,7 +13,10 @@ require_once __DIR__ . '/../../../tools/testkit/php/fpm.php';
 require_once __DIR__ . '/../../../tools/testkit/php/nginx.php';
 require_once __DIR__ . '/../../../tools/testkit/php/sql_servers.php';
 
-/** A new WordPress on MariaDB, php-fpm and nginx, with the plugin as a must-use plugin. */
+/**
+ * A new WordPress on MariaDB, php-fpm and nginx, with the plugin as a must-use plugin unless the
+ * settings have the constant WITHOUT_PLUGIN.
+ */
 final class Site
 {
     public const EXTENSIONS = ['mysqlnd', 'mysqli', 'mbstring', 'ctype', 'tokenizer', 'dom', 'xml', 'opcache'];
@@ -23,6 +26,8 @@ final class Site
     private readonly Fpm $fpm;
     private ?string $host = null;
     public readonly Nginx $nginx;
+    /** The port of the server that gets the requests. */
+    public int $port;
 
     /**
      * @param string $settings lines of PHP for wp-config.php
@@ -52,8 +57,9 @@ final class Site
             wp_install('Site', 'owner', 'owner@example.com', true, '', 'right password');
             echo 'created';
             PHP);
-        $this->fpm = new Fpm(['www' => ['listen.mode' => '0666', 'pm.max_children' => 8]], ['display_errors' => '0', 'log_errors' => '1', 'error_log' => "$this->folder/counters/errors", 'opcache.revalidate_freq' => '0'] + $ini, arguments: example_arguments(self::EXTENSIONS));
-        $this->nginx = new Nginx($this->fpm, $this->directives());
+        $this->fpm = $this->fpm($ini);
+        $this->nginx = $this->nginx($this->fpm);
+        $this->port = $this->nginx->port;
         $created = $this->send([['path' => '/create.php']])[0];
         $created['body'] === 'created' || throw new \RuntimeException($created['body'] . $this->errors());
     }
@@ -63,6 +69,24 @@ final class Site
         $this->nginx->kill();
         $this->fpm->stop();
         $this->database->kill();
+    }
+
+    /** Returns a php-fpm that runs the site with these settings. */
+    public function fpm(array $ini): Fpm
+    {
+        return new Fpm(['www' => ['listen.mode' => '0666', 'pm.max_children' => 8]], $this->ini($ini), arguments: example_arguments(self::EXTENSIONS));
+    }
+
+    /** Returns an nginx that passes the requests of the site to a php-fpm. */
+    public function nginx(Fpm $fpm): Nginx
+    {
+        return new Nginx($fpm, $this->directives($fpm));
+    }
+
+    /** Returns the settings of PHP for the site, with these added. */
+    public function ini(array $ini): array
+    {
+        return ['display_errors' => '0', 'log_errors' => '1', 'error_log' => "$this->folder/counters/errors", 'opcache.revalidate_freq' => '0'] + $ini;
     }
 
     /** Returns the messages of PHP. */
@@ -166,8 +190,8 @@ final class Site
     /**
      * Sends requests from eight clients at the same time.
      *
-     * @param list<array{path: string, body?: string, address?: string, lines?: list<string>}> $requests
-     * @return list<array{status: int, head: string, body: string}> in the order of the requests
+     * @param array<array{path: string, method?: string, host?: string, body?: string, address?: string, lines?: list<string>}> $requests
+     * @return array<array{status: int, head: string, body: string}> in the order of the keys
      */
     public function send(array $requests): array
     {
@@ -196,17 +220,22 @@ final class Site
 
     private function client(array $request): \CurlHandle
     {
-        $client = curl_init("http://127.0.0.1:{$this->nginx->port}$request[path]");
+        $client = curl_init("http://127.0.0.1:$this->port/");
         curl_setopt_array($client, [
+            // Sends the path as it is.
+            CURLOPT_REQUEST_TARGET => $request['path'],
             CURLOPT_RETURNTRANSFER => true,
             CURLOPT_HEADER => true,
             CURLOPT_TIMEOUT => 300,
             // WordPress wants this cookie before it accepts a login.
             CURLOPT_COOKIE => $request['cookie'] ?? 'wordpress_test_cookie=WP+Cookie+check',
-            CURLOPT_HTTPHEADER => ['Expect:', 'Host: ' . ($this->host ?? "127.0.0.1:{$this->nginx->port}"), 'X-Forwarded-For: ' . ($request['address'] ?? '192.0.2.99'), ...$request['lines'] ?? []],
+            CURLOPT_HTTPHEADER => ['Expect:', 'Host: ' . ($request['host'] ?? $this->host ?? "127.0.0.1:$this->port"), 'X-Forwarded-For: ' . ($request['address'] ?? '192.0.2.99'), ...$request['lines'] ?? []],
         ]);
         if (isset($request['body'])) {
             curl_setopt($client, CURLOPT_POSTFIELDS, $request['body']);
+        }
+        if (isset($request['method'])) {
+            curl_setopt($client, CURLOPT_CUSTOMREQUEST, $request['method']);
         }
         return $client;
     }
@@ -250,7 +279,7 @@ final class Site
             PHP;
     }
 
-    private function directives(): string
+    private function directives(Fpm $fpm): string
     {
         $pass = '';
         foreach ([
@@ -265,14 +294,18 @@ final class Site
             root $this->folder/site;
             types { text/css css; application/javascript js; image/svg+xml svg; image/png png; }
             location ~ [.](css|js|svg|png)$ { }
-            # The paths of the sites of a network.
-            rewrite ^/second(/wp-(?:admin|content|includes)/.*|/wp-[a-z-]+[.]php)$ \$1;
+            # WordPress' rules for a network of sites.
+            if (!-e \$request_filename) {
+                rewrite ^(/[^/]+)?(/wp-.*) \$2 last;
+                rewrite ^(/[^/]+)?(/.*[.]php) \$2 last;
+            }
             location ~ /$ { rewrite ^(.*)$ \$1index.php last; }
             location ~ ^/.+[.]php$ {
-                fastcgi_pass unix:{$this->fpm->folder}/www.sock;
+                fastcgi_pass unix:$fpm->folder/www.sock;
                 $pass
                 fastcgi_param SCRIPT_FILENAME $this->folder/site\$uri;
             }
+            location ~ ^/ { try_files \$uri /index.php?\$args; }
             CONF;
     }
 }

@@ -18,11 +18,13 @@ final class Apache extends ServerProcess
     /**
      * @param array<string, string|int> $directives directives of Apache, instead of the defaults
      * @param array<string, string> $ini settings, added to those of the test
+     * @param ?string $root the folder of the scripts, or null for a new one
      */
     public function __construct(
         private readonly bool $cgi = false,
         private readonly array $directives = [],
         private readonly array $ini = [],
+        private readonly ?string $root = null,
     ) {
         parent::__construct(true, '');
     }
@@ -83,7 +85,7 @@ final class Apache extends ServerProcess
         file_put_contents("$this->folder/php.ini", $this->settings());
         file_put_contents("$this->folder/php-cgi", "#!/bin/sh\nexport PHPRC=$this->folder PHP_INI_SCAN_DIR=\nexec " . self::CGI . "\n");
         chmod("$this->folder/php-cgi", 0755);
-        file_put_contents("$this->folder/ping", $this->folder);
+        file_put_contents(($this->root ?? $this->folder) . '/ping', $this->folder);
         file_put_contents("$this->folder/apache.conf", $this->configuration($port));
         return ['env', 'PHP_INI_SCAN_DIR=', '/usr/sbin/apache2', '-DFOREGROUND', '-f', "$this->folder/apache.conf"];
     }
@@ -128,7 +130,7 @@ final class Apache extends ServerProcess
             'PidFile' => "$this->folder/apache.pid",
             'Mutex' => "file:$this->folder default",
             'ErrorLog' => "$this->folder/errors.log",
-            'DocumentRoot' => $this->folder,
+            'DocumentRoot' => $this->root ?? $this->folder,
             'Listen' => "127.0.0.1:$port",
             'KeepAlive' => 'Off',
             'StartServers' => 4,

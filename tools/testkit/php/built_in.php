@@ -11,8 +11,9 @@ final class BuiltInServer extends ServerProcess
     /**
      * @param array<string, string> $ini settings, added to those of the test
      * @param string|array<string, string> $script the code of the script, or of scripts by name
+     * @param ?string $root the folder of the scripts, or null for a new one
      */
-    public function __construct(private readonly array $ini, private readonly string|array $script)
+    public function __construct(private readonly array $ini, private readonly string|array $script = [], private readonly ?string $root = null)
     {
         parent::__construct(true, '');
     }
@@ -22,7 +23,7 @@ final class BuiltInServer extends ServerProcess
         foreach (is_array($this->script) ? $this->script : ['script' => $this->script] as $name => $code) {
             file_put_contents("$this->folder/$name.php", $code);
         }
-        $what = is_array($this->script) ? "-t $this->folder" : "$this->folder/script.php";
+        $what = is_array($this->script) ? '-t ' . escapeshellarg($this->root ?? $this->folder) : "$this->folder/script.php";
         // The test's settings are arguments for a shell.
         return ['sh', '-c', 'exec ' . php_command($this->ini) . " -S 127.0.0.1:$port $what"];
     }
