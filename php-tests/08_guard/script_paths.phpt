@@ -44,6 +44,9 @@ $nginx->kill();
 $front = fn (string $uri) => ['REQUEST_URI' => $uri, 'SCRIPT_NAME' => '/shop/index.php'];
 $paths = ['/shop/', '/shop', '/shop/index.php', '/shop/index.php/a', '/shop/login', '/shop/login', '/shop/login', '/shop/login', '/shop/log'];
 echo 'front controller: ', statuses($fpm, $index, ...array_map($front, $paths)), "\n";
+// Old releases of Apache decode a question mark, and php-fpm ignores the part that follows it.
+$marked = fn (int $i) => ['REMOTE_ADDR' => '192.0.2.1', 'REQUEST_URI' => "/login.php%3F$i.php", 'SCRIPT_NAME' => "/login.php?$i.php"];
+echo 'question marks: ', statuses($fpm, "proxy:fcgi://localhost$fpm->folder/login.php?x.php", ...array_map($marked, range(1, 5))), "\n";
 $fpm->stop();
 
 foreach (['mod_php' => false, 'php-cgi' => true] as $how => $cgi) {
@@ -61,6 +64,7 @@ foreach (['mod_php' => false, 'php-cgi' => true] as $how => $cgi) {
 --EXPECT--
 nginx: 200 200 200 429 429 429
 front controller: 200 200 200 429 200 200 200 429 200
+question marks: 200 200 200 429 429
 Apache, mod_php: 200 200 200 429 429 429
 Apache, mod_php, MultiViews: 200 200 200 429 429
 Apache, mod_php, two suffixes: 200 200 200 429 429

@@ -49,16 +49,18 @@ pub fn decoded_text(path: &str) -> Path<'_> {
 }
 
 /// Returns the length of a path up to the first segment that is the name of `file`. If there is no
-/// such segment, this is the whole length.
+/// such segment, this is the whole length. A decoded question mark ends the name, because php-fpm
+/// ignores the part that follows it in the name of a file from Apache.
 pub fn until(file: &[u8], path: &[u8]) -> usize {
     let name = file.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
+    let is_end = |rest: &[u8]| matches!(rest, [] | [b'?', ..]);
     let mut end = 0;
     // A path begins with a slash.
     for segment in path.split(|&byte| byte == b'/').skip(1) {
-        end += 1 + segment.len();
-        if !name.is_empty() && segment == name {
-            break;
+        if !name.is_empty() && segment.strip_prefix(name).is_some_and(is_end) {
+            return end + 1 + name.len();
         }
+        end += 1 + segment.len();
     }
     end
 }
@@ -233,18 +235,16 @@ mod tests {
             ("/login2/6.php", "/login2/6.php"),
             ("", "/login.php"),
             ("/", "/login.php"),
+            ("/login.php%3F1.php", "/login.php"),
+            ("/login.php%3F/1.php", "/login.php"),
+            ("/login.phpx%3F1.php", "/login.phpx?1.php"),
         ] {
             let script = if uri.len() > 1 {
-                uri
+                decoded(uri.as_bytes())
             } else {
-                "/login.php/x.php"
+                b"/login.php/x.php".into()
             };
-            let path = path(
-                uri.as_bytes(),
-                script.as_bytes(),
-                b"",
-                b"/srv/www/login.php",
-            );
+            let path = path(uri.as_bytes(), &script, b"", b"/srv/www/login.php");
             assert_eq!(path, expected.as_bytes(), "{uri}");
         }
     }

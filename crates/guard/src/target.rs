@@ -211,6 +211,14 @@ mod tests {
                 "/srv/login.php",
                 "/1.php /login.php /login.php/1.php",
             ),
+            // php-fpm cuts the name of the file at a question mark.
+            (
+                "/login.php%3F1.php",
+                "/login.php?1.php",
+                "",
+                "/srv/login.php",
+                "/login.php /login.php?1.php",
+            ),
             // SCRIPT_NAME is the path of the URI.
             (
                 "/a",
