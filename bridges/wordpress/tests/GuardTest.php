@@ -100,6 +100,20 @@ final class GuardTest extends SiteTestCase
         self::assertSame([302, $granted + 1], [$response['status'], self::$site->count()]);
     }
 
+    public function testTheCommandFreesABlockedClientAtOnce(): void
+    {
+        $shared = ['tokenbucket.shm_path' => self::$site->folder . '/counters/command'];
+        $this->guard(GuardedServer::NGINX, self::GUARD + $shared);
+        foreach (['192.0.2.6', '192.0.2.7'] as $client) {
+            self::assertAnswers([200 => 5, 429 => 2], 5, self::requests(7, fn (int $i) => Site::form('owner', "wrong $i", $client)));
+        }
+        $command = [dirname(__DIR__, 3) . '/bin/tokenbucket', 'reset', '192.0.2.6', '--guard=on /wp-login.php ip 5/hour block 15 minutes'];
+        exec(escapeshellarg(PHP_BINARY) . ' ' . example_arguments([], $shared) . ' ' . implode(' ', array_map(escapeshellarg(...), $command)) . ' 2>&1', $lines);
+        self::assertSame(['192.0.2.6: 5 of 5 tokens'], $lines);
+        self::assertAnswers([302 => 1], 1, [Site::form('owner', 'right password', '192.0.2.6')]);
+        self::assertAnswers([429 => 1], 0, [Site::form('owner', 'right password', '192.0.2.7')]);
+    }
+
     public function testLoopbackRequestsCountForTheAddressOfTheHost(): void
     {
         $loopback = 'return wp_remote_retrieve_response_code(wp_remote_post(site_url("wp-cron.php?doing_wp_cron=1")));';
