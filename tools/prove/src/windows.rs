@@ -6,8 +6,9 @@
 //!
 //! 1. **Never too much.** Take any windows that follow each other. The tokens granted by calls that
 //!    are certainly in them are at most their limits, plus the refunds and losses that overlap
-//!    them. In a single window, charges that ended before the start of the last grant count, too.
-//!    A give-back of a batch is no refund, because it gives nothing to a later window.
+//!    them. In a single window without a loss, charges that ended before the start of the last
+//!    grant count, too. A loss also cancels charges beyond the limit. A give-back of
+//!    a batch is no refund, because it gives nothing to a later window.
 //! 2. **No denial without cause.** A denial of n tokens is certainly in a window. Then the tokens
 //!    that calls took or may have taken in the window before its end exceed the limit without n. An
 //!    undone take counts while its call lasts.
@@ -77,13 +78,15 @@ fn excesses(calls: &[Call], windows: &Windows, margin: Nanos, broken: &mut Broke
             let Some(latest) = granted.clone().map(|call| call.start).max() else {
                 continue;
             };
-            let before = |call: &&Call| call.end < latest && first == last;
-            let charged = calls.iter().filter(|call| call.is_charged());
-            let charged = charged.filter(inside).filter(before);
-            let taken: Tokens = granted.chain(charged).map(|call| call.cost).sum();
             let given = calls
                 .iter()
                 .filter(|call| from <= call.end && call.start <= to);
+            let forgets = given.clone().any(|call| call.kind == Kind::Lost);
+            let counts = first == last && !forgets;
+            let before = |call: &&Call| call.end < latest && counts;
+            let charged = calls.iter().filter(|call| call.is_charged());
+            let charged = charged.filter(inside).filter(before);
+            let taken: Tokens = granted.chain(charged).map(|call| call.cost).sum();
             let given: Tokens = given.map(|call| given_back(call, windows)).sum();
             let count = Tokens::try_from(last - first + 1).unwrap_or(Tokens::MAX);
             let excess = taken - windows.limit * count - given;
@@ -101,7 +104,7 @@ fn excesses(calls: &[Call], windows: &Windows, margin: Nanos, broken: &mut Broke
 fn given_back(call: &Call, windows: &Windows) -> Tokens {
     match (call.kind, call.outcome) {
         (Kind::Refund, Outcome::Done | Outcome::Unknown) => call.cost,
-        (Kind::Reset | Kind::Lost, _) => windows.limit,
+        (Kind::Lost, _) => windows.limit,
         _ => 0,
     }
 }

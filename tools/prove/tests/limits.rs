@@ -136,6 +136,20 @@ fn counts(dice: &mut Dice, fault: Option<Fault>) -> Vec<Call> {
             calls.push(seen(dice, now, Kind::Refund, cost, Outcome::Done));
             continue;
         }
+        if dice.one_in(40) {
+            // A charge may exceed the limit.
+            let cost = 10 * cost;
+            used += cost;
+            calls.push(seen(dice, now, Kind::Charge, cost, Outcome::Done));
+            continue;
+        }
+        if dice.one_in(150) {
+            used = 0;
+            let lost = seen(dice, now, Kind::Lost, 0, Outcome::Done);
+            let outcome = Outcome::Done;
+            calls.push(Call { outcome, ..lost });
+            continue;
+        }
         if fault == Some(Fault::LateGiveBack) && owed > 0 && used > owed {
             // The tokens were taken in an earlier window.
             (used, owed) = (used - owed, 0);
