@@ -40,7 +40,9 @@ final class FastCgiServer extends ServerProcess
 
     protected function answers(int $port): bool
     {
-        return file_exists($this->socket) && FastCgi::get($this->socket, "$this->folder/script.php") === 'script';
+        // The socket exists before it accepts connections.
+        return @stream_socket_client("unix://$this->socket") !== false
+            && FastCgi::get($this->socket, "$this->folder/script.php") === 'script';
     }
 }
 
