@@ -76,6 +76,20 @@ echo implode("\n", array_unique($forged)), "\n";
 check(!str_contains($site->get(PAGE . '&' . http_build_query($fields), $cookie)[2], 'role="status"'), 'a GET changes nothing');
 echo $send(), "\n";
 
+echo "== the page itself has another password\n";
+$site->page('locked', ["PASSWORD_HASH = ''" => "PASSWORD_HASH = '" . password_hash_of('of the page') . "'"]);
+foreach (['of the page' => 200, 'right' => 401] as $password => $expected) {
+    $login = [...$cookie, 'Authorization: Basic ' . base64_encode("any:$password")];
+    $reply = $site->post('locked?client', $fields, $login);
+    check($reply[0] === $expected && str_contains($reply[2], 'is free') === ($expected === 200), "with the password \"$password\": $reply[0]");
+}
+check($site->post('locked?client', $fields, $cookie)[0] === 401, 'without a password');
+
+echo "== over HTTPS, no other host may set the cookie\n";
+$fpm = new Fpm(ini: $ini + $hash);
+$page = $fpm->script('page', strtr(file_get_contents(__DIR__ . '/../../examples/status.php'), ['ALLOWED_ADDRESSES = []' => "ALLOWED_ADDRESSES = ['127.0.0.1']"]));
+echo preg_replace('/=\w{32};/', '=…;', $fpm->request($page, ['HTTPS' => 'on', 'QUERY_STRING' => 'client'])['fields']['set-cookie']), "\n";
+
 echo "== a flood of wrong passwords\n";
 $answers = in_processes(4, fn (int $client) => array_map(fn (int $guess) => $send(['password' => "guess $client $guess"]), range(1, 5)));
 $answers = array_map(fn (string $answer) => preg_replace('/ in \d+ s/', '', $answer), array_merge(...$answers));
@@ -112,6 +126,9 @@ guard: on /limited ip 2/day burst 2 block 1 day
 == the form of another site is refused, and uses up no attempt
 403 This form has expired, so nothing was done. Send it again.
 200 127.0.0.2 is free.
+== the page itself has another password
+== over HTTPS, no other host may set the cookie
+__Host-tokenbucket=…; path=/; secure; HttpOnly; SameSite=Strict
 == a flood of wrong passwords
 {"403 The password is wrong.":5,"403 Too many wrong passwords; try again.":15}
 403 Too many wrong passwords; try again.
