@@ -1,0 +1,98 @@
+<?php
+/**
+ * Runs tools that read the journal, in namespaces of their own: a journal, and a web server whose
+ * guard writes its records there.
+ */
+require_once __DIR__ . '/../../tools/testkit/php/built_in.php';
+require_once __DIR__ . '/../../tools/testkit/php/http.php';
+require_once __DIR__ . '/../../tools/testkit/php/wait_for.php';
+
+/** Returns why namespaces with these programs cannot be made here, or null. */
+function missing_for_namespaces(string ...$programs): ?string
+{
+    foreach (['journalctl', 'unshare', '/lib/systemd/systemd-journald', ...$programs] as $program) {
+        if (exec('command -v ' . escapeshellarg($program)) === '') {
+            return "there is no $program";
+        }
+    }
+    exec('unshare --mount --net --pid --fork true 2>&1', $output, $code);
+    return $code === 0 ? null : 'namespaces cannot be made here';
+}
+
+/** Runs a script in namespaces. Its argument is a folder for all of its files. Prints logs after an error. */
+function in_namespaces(string $script): void
+{
+    // A folder of /dev/shm would be hidden, because the test has a /dev of its own.
+    $folder = sys_get_temp_dir() . '/tokenbucket-' . basename($script, '.inc.php') . '-' . getmypid();
+    mkdir($folder);
+    $inner = php_command() . ' ' . escapeshellarg($script) . ' ' . escapeshellarg($folder);
+    passthru("unshare --mount --net --pid --fork --kill-child --mount-proc $inner 2>&1", $code);
+    echo $code === 0 ? '' : "exit $code\n" . implode(array_map(file_get_contents(...), glob("$folder/*.log")));
+    shell_exec('rm -rf ' . escapeshellarg($folder));
+}
+
+/** Runs a command, and returns its output. */
+function run(string ...$command): string
+{
+    exec(implode(' ', array_map(escapeshellarg(...), $command)) . ' 2>&1', $lines, $code);
+    $code === 0 || throw new RuntimeException(implode(' ', $command) . ":\n" . implode("\n", $lines));
+    return implode("\n", $lines);
+}
+
+/** Returns a process in the background. Its output goes to a file. */
+function background(string $log, string ...$command): mixed
+{
+    return proc_open($command, [['file', '/dev/null', 'r'], ['file', $log, 'a'], ['redirect', 1]], $pipes);
+}
+
+/** Hides these folders and /dev of the host, and returns a journal that runs. */
+function start_journal(string $folder, string ...$hidden): mixed
+{
+    // Nothing of the host is seen or changed.
+    run('mount', '--make-rprivate', '/');
+    foreach (['/run', '/var/log', ...$hidden] as $path) {
+        run('mount', '-t', 'tmpfs', 'tmpfs', $path);
+    }
+    mkdir("$folder/dev");
+    run('mount', '-t', 'tmpfs', 'tmpfs', "$folder/dev");
+    foreach (['null', 'zero', 'random', 'urandom'] as $device) {
+        run('cp', '-a', "/dev/$device", "$folder/dev/$device");
+    }
+    mkdir("$folder/dev/shm", 01777);
+    run('mount', '--move', "$folder/dev", '/dev');
+    symlink('/run/systemd/journal/dev-log', '/dev/log');
+    run('ip', 'link', 'set', 'lo', 'up');
+    mkdir('/run/systemd/journal', 0755, true);
+    $journal = background("$folder/journald.log", '/lib/systemd/systemd-journald');
+    wait_for('the journal runs', fn () => @filetype('/run/systemd/journal/dev-log') === 'socket' && file_exists('/run/systemd/journal/socket'));
+    return $journal;
+}
+
+/** Lets applications forge records, and then the guard block three clients, of which one is local. */
+function forge_and_block(): void
+{
+    $script = '<?php
+        error_log($_GET["error"] ?? "nothing");
+        if (isset($_GET["syslog"])) { syslog(LOG_NOTICE, $_GET["syslog"]); }
+        if (isset($_GET["throw"])) { throw new Exception($_GET["throw"]); }';
+    $server = new BuiltInServer([
+        'tokenbucket.guard' => 'ip 1/day burst 3 block 15 minutes', 'tokenbucket.guard_trusted_proxies' => '127.0.0.1',
+        'log_errors' => '1', 'error_log' => 'syslog', 'display_errors' => '0',
+    ], $script);
+    $request = fn (string $client, string $query = '') => http_request($server->port, "/?$query", ["X-Forwarded-For: $client"])[0];
+    $client = 0;
+    $forged = 'tokenbucket: guard: blocked 198.51.100.66 for 900 s by "';
+    foreach (["error=$forged", "error=x\n$forged", "syslog=$forged", "throw=x\n$forged", "throw=guard: blocked 198.51.100.66 for 900 s by \""] as $query) {
+        [$name, $value] = explode('=', $query, 2);
+        echo $request('192.0.2.' . ++$client, "$name=" . rawurlencode($value)), ' ';
+    }
+    echo "for forged lines\n";
+    // The guard drops a record if the journal is behind, so the next client comes after the record.
+    $recorded = fn (string $client) => wait_for("the record of $client", fn () => str_contains(run('journalctl', '-o', 'cat'), "guard: blocked $client for"));
+    wait_for('the forged lines', fn () => substr_count(run('journalctl', '-o', 'cat'), '198.51.100.66') === 5);
+    foreach (['127.0.0.9' => '127.0.0.9', '203.0.113.7' => '203.0.113.7', '2001:db8:1:2::3' => '2001:db8:1:2::/64'] as $client => $blocked) {
+        echo "$client: ", implode(' ', array_map(fn () => $request($client), range(1, 5))), "\n";
+        $recorded($blocked);
+    }
+    $server->kill();
+}
