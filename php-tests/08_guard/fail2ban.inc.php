@@ -3,7 +3,7 @@
  * Runs Debian's fail2ban with the files of examples/fail2ban, in namespaces of its own. The first
  * argument is a folder for all files.
  */
-require __DIR__ . '/journal.inc.php';
+require __DIR__ . '/bans.inc.php';
 
 $folder = $argv[1];
 $journal = start_journal($folder, '/etc/fail2ban/jail.d', '/var/lib/fail2ban');
@@ -21,24 +21,8 @@ function banned(): string
     return $list[1];
 }
 
-const CLIENTS = ['203.0.113.7', '203.0.113.8', '198.51.100.66', '2001:db8:1:2::3', '2001:db8:1:2:ffff::', '2001:db8:1:3::3', '127.0.0.9'];
-foreach (CLIENTS as $client) {
-    run('ip', 'address', 'add', $client, 'dev', 'lo', ...(str_contains($client, ':') ? ['nodad'] : []));
-}
-$servers = ['IPv4' => stream_socket_server('tcp://127.0.0.1:0'), 'IPv6' => stream_socket_server('tcp://[::1]:0')];
-
-/** Returns the addresses from which no connection can be made. */
-function refused(array $servers): string
-{
-    $is_refused = function (string $client) use ($servers): bool {
-        [$server, $from] = str_contains($client, ':') ? [$servers['IPv6'], "[$client]:0"] : [$servers['IPv4'], "$client:0"];
-        $context = stream_context_create(['socket' => ['bindto' => $from]]);
-        return @stream_socket_client('tcp://' . stream_socket_get_name($server, false), $errno, $error, 60, context: $context) === false;
-    };
-    return implode(' ', array_filter(CLIENTS, $is_refused)) ?: 'none';
-}
-
-echo 'refused at first: ', refused($servers), "\n";
+$servers = start_listening();
+echo 'rejected at first: ', rejected($servers, []), "\n";
 forge_and_block();
 wait_for('two clients are banned', fn () => count(explode(' ', banned())) === 2);
 // The journal has all records in order, so fail2ban has passed the forged ones.
@@ -46,11 +30,18 @@ echo 'forged lines of PHP in the journal: ', substr_count(run('journalctl', '-o'
 $banned = explode(' ', banned());
 sort($banned);
 echo 'banned: ', implode(' ', $banned), "\n";
-echo 'refused by the firewall: ', refused($servers), "\n";
+echo 'rejected: ', rejected($servers, BANNED), "\n";
+preg_match_all('/l4proto \{ (.*?) \} (ip6?) saddr .* reject/', run('nft', 'list', 'ruleset'), $rules);
+echo 'protocols: ', implode(', ', array_map(fn (string $protocols, string $of) => "$protocols of $of", $rules[1], $rules[2])), "\n";
+run('nft', 'flush', 'ruleset');
+echo 'rejected after a flush of the rules: ', rejected($servers, []);
+run('fail2ban-client', 'reload', '--restart', 'tokenbucket');
+wait_for('both are banned again', fn () => preg_match_all('/203\.0\.113\.7|2001:db8:1:2::/', run('nft', 'list', 'ruleset')) === 2);
+echo ', after a restart of the jail: ', rejected($servers, BANNED), "\n";
 foreach ($banned as $address) {
     run('fail2ban-client', 'set', 'tokenbucket', 'unbanip', $address);
 }
-echo 'refused at last: ', refused($servers), ', banned: ', banned() ?: 'none', "\n";
+echo 'rejected at last: ', rejected($servers, []), ', banned: ', banned() ?: 'none', "\n";
 $records = run('journalctl', '-o', 'json', '--output-fields=MESSAGE,SYSLOG_IDENTIFIER,PRIORITY,SYSLOG_FACILITY', 'SYSLOG_IDENTIFIER=tokenbucket');
 foreach (explode("\n", $records) as $record) {
     $record = json_decode($record, true);

@@ -1,5 +1,6 @@
 # shellcheck shell=bash
-# Unpacks versions of Redis and Valkey that Debian 12 does not have.
+# Unpacks versions of Redis and Valkey that Debian 12 does not have, and CrowdSec, which its
+# installation would start.
 
 # The libraries of Redis and Valkey, in addition to OpenSSL.
 server_libraries=(libc6 libatomic1 liblzf1 libjemalloc2 libsystemd0 libcap2 libgcc-s1 libstdc++6 libzstd1 zlib1g)
@@ -17,4 +18,10 @@ unpack_redis() {
     esac
     unpack_programs "redis$1" "$2" /usr/bin/redis-server redis-server redis-tools "${server_libraries[@]}" "${@:3}"
     echo "$PWD/target/redis$1"
+}
+
+# The packages have 35 MB, and 120 MB in the folder.
+unpack_crowdsec() {
+    unpack_packages crowdsec bookworm crowdsec crowdsec-firewall-bouncer
+    echo "$PWD/target/crowdsec"
 }

@@ -258,7 +258,11 @@ step_fleets() {
 }
 
 step_php() {
+    local crowdsec
     scripts/setup chromium
+    crowdsec=$(scripts/setup crowdsec)
+    [[ -z $crowdsec ]] || CROWDSEC=$(readable "$crowdsec")
+    export CROWDSEC
     build_release
     phpt php-tests
 }

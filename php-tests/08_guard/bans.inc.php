@@ -1,11 +1,15 @@
 <?php
 /**
- * Runs tools that read the journal, in namespaces of their own: a journal, and a web server whose
- * guard writes its records there.
+ * Tests tools that ban clients by records of the journal. They run in namespaces of their own, with
+ * a journal, a firewall, and a web server whose guard writes the records.
  */
 require_once __DIR__ . '/../../tools/testkit/php/built_in.php';
 require_once __DIR__ . '/../../tools/testkit/php/http.php';
 require_once __DIR__ . '/../../tools/testkit/php/wait_for.php';
+
+/** Addresses to ban: the whole /64 of an IPv6 client, too. */
+const BANNED = ['203.0.113.7', '2001:db8:1:2::3', '2001:db8:1:2:ffff::'];
+const CLIENTS = [...BANNED, '203.0.113.8', '198.51.100.66', '2001:db8:1:3::3', '127.0.0.9'];
 
 /** Returns why namespaces with these programs cannot be made here, or null. */
 function missing_for_namespaces(string ...$programs): ?string
@@ -19,7 +23,7 @@ function missing_for_namespaces(string ...$programs): ?string
     return $code === 0 ? null : 'namespaces cannot be made here';
 }
 
-/** Runs a script in namespaces. Its argument is a folder for all of its files. Prints logs after an error. */
+/** Runs a script in namespaces with a folder for its files. Prints their logs after an error. */
 function in_namespaces(string $script): void
 {
     // A folder of /dev/shm would be hidden, because the test has a /dev of its own.
@@ -68,7 +72,32 @@ function start_journal(string $folder, string ...$hidden): mixed
     return $journal;
 }
 
-/** Lets applications forge records, and then the guard block three clients, of which one is local. */
+/**
+ * Gives this host the addresses of the clients, and listens.
+ *
+ * @return array{resource, resource} for IPv4 and IPv6
+ */
+function start_listening(): array
+{
+    foreach (CLIENTS as $client) {
+        run('ip', 'address', 'add', $client, 'dev', 'lo', ...(str_contains($client, ':') ? ['nodad'] : []));
+    }
+    return array_map(stream_socket_server(...), ['tcp://127.0.0.1:0', 'tcp://[::1]:0']);
+}
+
+/** Returns the addresses that cannot connect. Packets of the banned ones may be dropped. */
+function rejected(array $servers, array $banned): string
+{
+    $is_rejected = function (string $client) use ($servers, $banned): bool {
+        [$server, $from] = str_contains($client, ':') ? [$servers[1], "[$client]:0"] : [$servers[0], "$client:0"];
+        $context = stream_context_create(['socket' => ['bindto' => $from]]);
+        $timeout = in_array($client, $banned, true) ? 2 : 60;
+        return @stream_socket_client('tcp://' . stream_socket_get_name($server, false), $errno, $error, $timeout, context: $context) === false;
+    };
+    return implode(' ', array_filter(CLIENTS, $is_rejected)) ?: 'none';
+}
+
+/** Lets applications forge records, and then the guard block three clients, one of them local. */
 function forge_and_block(): void
 {
     $script = '<?php
