@@ -52,7 +52,7 @@ function background(string $log, string ...$command): mixed
 /** Hides these folders and /dev of the host, and returns a journal that runs. */
 function start_journal(string $folder, string ...$hidden): mixed
 {
-    // Nothing of the host is seen or changed.
+    // The mounts below are not visible outside, and hide the host's files from the programs.
     run('mount', '--make-rprivate', '/');
     foreach (['/run', '/var/log', ...$hidden] as $path) {
         run('mount', '-t', 'tmpfs', 'tmpfs', $path);
@@ -85,6 +85,12 @@ function start_listening(): array
     return array_map(stream_socket_server(...), ['tcp://127.0.0.1:0', 'tcp://[::1]:0']);
 }
 
+/** Returns how many clients to ban are in the firewall. */
+function count_in_firewall(): int
+{
+    return preg_match_all('/203\.0\.113\.7|2001:db8:1:2::/', run('nft', 'list', 'ruleset'));
+}
+
 /** Returns the addresses that cannot connect. Packets of the banned ones may be dropped. */
 function rejected(array $servers, array $banned): string
 {
@@ -97,15 +103,24 @@ function rejected(array $servers, array $banned): string
     return implode(' ', array_filter(CLIENTS, $is_rejected)) ?: 'none';
 }
 
-/** Lets applications forge records, and then the guard block three clients, one of them local. */
+/**
+ * Lets applications forge records, an operator act, and then the guard block three clients, one of
+ * them local.
+ */
 function forge_and_block(): void
 {
     $script = '<?php
+        if (isset($_GET["act"])) {
+            $client = new TokenBucket\GuardedClient("ip 1/day burst 3 block 15 minutes", ["203.0.113.8"], $_GET["password"]);
+            $_GET["act"] === "reset" ? $client->reset() : $client->block(60);
+            exit;
+        }
         error_log($_GET["error"] ?? "nothing");
         if (isset($_GET["syslog"])) { syslog(LOG_NOTICE, $_GET["syslog"]); }
         if (isset($_GET["throw"])) { throw new Exception($_GET["throw"]); }';
     $server = new BuiltInServer([
         'tokenbucket.guard' => 'ip 1/day burst 3 block 15 minutes', 'tokenbucket.guard_trusted_proxies' => '127.0.0.1',
+        'tokenbucket.guard_password_hash' => password_hash('right', PASSWORD_BCRYPT, ['cost' => 4]),
         'log_errors' => '1', 'error_log' => 'syslog', 'display_errors' => '0',
     ], $script);
     $request = fn (string $client, string $query = '') => http_request($server->port, "/?$query", ["X-Forwarded-For: $client"])[0];
@@ -116,12 +131,18 @@ function forge_and_block(): void
         echo $request('192.0.2.' . ++$client, "$name=" . rawurlencode($value)), ' ';
     }
     echo "for forged lines\n";
-    // The guard drops a record if the journal is behind, so the next client comes after the record.
-    $recorded = fn (string $client) => wait_for("the record of $client", fn () => str_contains(run('journalctl', '-o', 'cat'), "guard: blocked $client for"));
+    // The guard drops a log record if the journal is behind. So each client waits until the record
+    // of the last one has arrived.
+    $recorded = fn (string $record) => wait_for("the record: $record", fn () => str_contains(run('journalctl', '-o', 'cat'), "guard: $record"));
     wait_for('the forged lines', fn () => substr_count(run('journalctl', '-o', 'cat'), '198.51.100.66') === 5);
+    // The records of an operator are no blocks, so they ban neither the client nor the operator.
+    foreach (['guess' => "x\n$forged", 'reset' => 'right', 'blocked' => 'right'] as $act => $password) {
+        echo "operator: $act ", $request('198.51.100.9', "act=$act&password=" . rawurlencode($password)), "\n";
+        $recorded($act === 'guess' ? 'wrong password from' : "an operator at 198.51.100.9 has $act");
+    }
     foreach (['127.0.0.9' => '127.0.0.9', '203.0.113.7' => '203.0.113.7', '2001:db8:1:2::3' => '2001:db8:1:2::/64'] as $client => $blocked) {
         echo "$client: ", implode(' ', array_map(fn () => $request($client), range(1, 5))), "\n";
-        $recorded($blocked);
+        $recorded("blocked $blocked for");
     }
     $server->kill();
 }

@@ -17,6 +17,9 @@ in_namespaces(__DIR__ . '/crowdsec.inc.php');
 --EXPECT--
 rejected at first: none
 200 200 200 500 500 for forged lines
+operator: guess 500
+operator: reset 200
+operator: blocked 200
 127.0.0.9: 200 200 200 429 429
 203.0.113.7: 200 200 200 429 429
 2001:db8:1:2::3: 200 200 200 429 429
