@@ -16,9 +16,7 @@ require_once __DIR__ . '/Site.php';
 final class GuardedServer
 {
     public const NGINX = 'nginx and php-fpm';
-    /** The servers whose rewrite rules serve a network of sites. */
-    public const OF_NETWORKS = [self::NGINX, 'Apache and php-fpm', 'mod_php', 'php-cgi'];
-    public const ALL = [...self::OF_NETWORKS, 'PHP\'s own web server'];
+    public const ALL = [self::NGINX, 'Apache and php-fpm', 'mod_php', 'php-cgi', 'PHP\'s own web server'];
 
     /** Modules of Apache, as directives. */
     private const MODULES = [
