@@ -20,6 +20,11 @@ namespace TokenBucket\Bridge\WordPress;
 
 defined('ABSPATH') || exit;
 
+// A second copy, such as a must-use plugin, would count each attempt again.
+if (class_exists(Limits::class, false)) {
+    return;
+}
+
 spl_autoload_register(static function (string $class): void {
     if (str_starts_with($class, __NAMESPACE__ . '\\')) {
         require __DIR__ . '/src/' . substr($class, strlen(__NAMESPACE__) + 1) . '.php';

@@ -44,6 +44,22 @@ final class FormsTest extends SiteTestCase
         self::assertMatchesRegularExpression('/^Retry-After: [1-9]\d*\r?$/mi', $denied['head']);
     }
 
+    public function testCommentsByXmlRpcAndTrackbacksCountToo(): void
+    {
+        self::$site->addUser('commenter');
+        $comments = fn () => (int) self::$site->run('return get_comments(["count" => true, "status" => "all"]);');
+        $before = $comments();
+        $responses = [];
+        for ($i = 0; $i < 7; $i++) {
+            array_push($responses, ...self::$site->send([
+                Site::xmlRpcComment('commenter', "XML-RPC $i", '192.0.2.6'),
+                ['path' => '/wp-trackback.php?tb_id=1&p=1', 'body' => http_build_query(['url' => "http://192.0.2.6/$i", 'title' => "T$i", 'excerpt' => "E$i", 'blog_name' => 'B']), 'address' => '192.0.2.6'],
+            ]));
+        }
+        self::assertSame($before + 10, $comments());
+        self::assertSame([200 => 10, 429 => 4], self::statuses($responses));
+    }
+
     public function testANetworkMayRegisterFiveTimes(): void
     {
         self::$site->run('return update_option("users_can_register", 1);');

@@ -76,6 +76,11 @@ final class PluginTest extends SiteTestCase
         file_put_contents("$folder/tokenbucket.php", "<?php\nrequire __DIR__ . '/tokenbucket/tokenbucket.php';\n");
         chmod("$folder/tokenbucket.php", 0644);
         self::assertAnswers([200 => 5, 429 => 2], 5, self::guesses('single', '192.0.2.5'));
+        // A second copy counts nothing.
+        $cookie = self::$site->logIn('owner', '192.0.2.90');
+        self::install('/wp-admin/network/', $cookie);
+        self::follow('/wp-admin/network/plugins.php', $cookie, 'activate');
+        self::assertAnswers([200 => 5, 429 => 2], 5, self::guesses('single', '192.0.2.6'));
     }
 
     public function testWithoutTheExtensionThePluginOnlySaysSo(): void

@@ -170,6 +170,14 @@ final class Site
         return ['path' => '/xmlrpc.php', 'body' => '<?xml version="1.0"?>' . self::call('wp.getUsersBlogs', self::strings($name, $password)), 'address' => $address, 'lines' => [...$lines, 'Content-Type: text/xml']];
     }
 
+    /** Returns a request of XML-RPC that comments the first post. */
+    public static function xmlRpcComment(string $name, string $comment, string $address): array
+    {
+        $content = "<param><value><struct><member><name>content</name><value><string>$comment</string></value></member></struct></value></param>";
+        $call = self::call('wp.newComment', self::strings('1', $name, 'right password', '1') . $content);
+        return ['path' => '/xmlrpc.php', 'body' => '<?xml version="1.0"?>' . $call, 'address' => $address, 'lines' => ['Content-Type: text/xml']];
+    }
+
     /** Returns a request of XML-RPC with several guesses. */
     public static function multicall(string $name, array $passwords, string $address = '192.0.2.1', array $lines = []): array
     {
