@@ -64,6 +64,9 @@ if (!class_exists(\TokenBucket::class)) {
         $constant = str_contains($error->getMessage(), '($timeout)') ? 'TOKENBUCKET_TIMEOUT' : 'TOKENBUCKET_STORAGE';
         wp_die(esc_html("$constant in wp-config.php: " . $error->getMessage()), 500);
     }
+    foreach (Limits::invalidExemptions() as $address) {
+        wp_die(esc_html('TOKENBUCKET_EXEMPT in wp-config.php: ' . (is_scalar($address) ? $address : get_debug_type($address)) . ' is not an address'), 500);
+    }
     $blocks = new Blocks($limits);
     (new Logins($limits))->register();
     (new Forms($limits))->register();

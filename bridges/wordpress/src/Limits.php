@@ -72,8 +72,22 @@ final class Limits
     /** Reports whether wp-config.php exempts this client, for an owner who is locked out. */
     public static function exempt(): bool
     {
-        $exempt = defined('TOKENBUCKET_EXEMPT') ? TOKENBUCKET_EXEMPT : [];
-        return $exempt === true || in_array(self::network(), array_map(self::networkOf(...), (array) $exempt), true);
+        $exempt = self::exemptions();
+        return $exempt === [true] || in_array(self::network(), array_map(self::networkOf(...), $exempt), true);
+    }
+
+    /** @return array<mixed> the addresses that wp-config.php exempts, or true for every client */
+    private static function exemptions(): array
+    {
+        return defined('TOKENBUCKET_EXEMPT') ? array_filter((array) TOKENBUCKET_EXEMPT) : [];
+    }
+
+    /** @return array<mixed> those of the exempt addresses that are invalid */
+    public static function invalidExemptions(): array
+    {
+        // Pages show an IPv6 address with the length of its network.
+        $isInvalid = static fn ($address) => !is_string($address) || @inet_pton(preg_replace('~/64$~', '', $address)) === false;
+        return self::exemptions() === [true] ? [] : array_filter(self::exemptions(), $isInvalid);
     }
 
     /** Returns the network of the client. */

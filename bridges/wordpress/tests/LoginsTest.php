@@ -13,7 +13,7 @@ require_once __DIR__ . '/SiteTestCase.php';
 final class LoginsTest extends SiteTestCase
 {
     protected const SETTINGS = <<<'PHP'
-        define('TOKENBUCKET_EXEMPT', ['203.0.113.9', '2001:db8:9::1']);
+        define('TOKENBUCKET_EXEMPT', $_SERVER['HTTP_X_EXEMPT'] ?? ['203.0.113.9', '2001:db8:9::1', '2001:db8:8::/64']);
         if (isset($_SERVER['HTTP_X_STORAGE'])) {
             define('TOKENBUCKET_STORAGE', $_SERVER['HTTP_X_STORAGE']);
             define('TOKENBUCKET_TIMEOUT', 20);
@@ -112,7 +112,7 @@ final class LoginsTest extends SiteTestCase
     public function testTheConstantOfWpConfigExemptsAClient(): void
     {
         self::$site->addUser('exempt');
-        foreach (['203.0.113.9', '2001:db8:9::2'] as $address) {
+        foreach (['203.0.113.9', '2001:db8:9::2', '2001:db8:8::3'] as $address) {
             self::assertAnswers([200 => 8], 8, self::requests(8, fn (int $i) => Site::form('exempt', "wrong $i", $address)));
         }
     }
@@ -138,6 +138,14 @@ final class LoginsTest extends SiteTestCase
         $client->connect($redis->socket);
         self::assertGreaterThan(0, $client->dbSize());
         $redis->kill();
+    }
+
+    public function testAnInvalidAddressOfAnExemptClientNamesTheConstant(): void
+    {
+        foreach (['203.0.113.0/24', '1', 'owner.example'] as $address) {
+            [$page] = self::assertAnswers([500 => 1], 0, [Site::form('exempt', 'wrong', '192.0.2.15', ["X-Exempt: $address"])]);
+            self::assertStringContainsString("TOKENBUCKET_EXEMPT in wp-config.php: $address is not an address", $page['body']);
+        }
     }
 
     public function testAnInvalidStorageNamesTheConstant(): void
