@@ -41,7 +41,8 @@ function instructions_of(string $module, string $guard, int $requests): int
         'valgrind', '--tool=callgrind', '--vgdb=no', '--callgrind-out-file=/dev/null', $php, '-n', '-d', "extension=$module",
         '-d', "tokenbucket.guard=\"$guard\"", '-b', "$folder/socket",
     ];
-    // The environment is small, because it moves the stack, whose alignment changes some counts.
+    // The environment is small, because its size moves the stack, whose alignment changes some
+    // counts.
     $environment = ['PATH' => getenv('PATH'), 'PHP_FCGI_MAX_REQUESTS' => (string) $requests];
     $process = proc_open($command, [2 => ['pipe', 'w']], $pipes, $folder, $environment);
     $variables = ['DOCUMENT_ROOT' => $folder] + VARIABLES;

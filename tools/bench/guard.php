@@ -5,7 +5,7 @@
  *
  * Each case has a php-fpm with one worker and opcache. The client sends the requests of all cases
  * alternately, each over a new connection. The kernel's count of the worker's processor time is in
- * nanoseconds, and depends less on other load than the time of a request.
+ * nanoseconds, and depends less on other load than the duration of a request does.
  *
  * The environment variable TOKENBUCKET_BEFORE is the path of a module without the guard. It is
  * compared with this module while the guard is off.

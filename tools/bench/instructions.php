@@ -182,7 +182,8 @@ function counts_of_php(CountedRedis $server): array
     $file = "$server->folder/php";
     $dsn = "unix://$server->socket";
     $php = [PHP_BINARY, '-n', '-d', 'extension=' . module(), __FILE__, 'loop', $dsn];
-    // The environment is small, because it moves the stack, whose alignment changes some counts.
+    // The environment is small, because its size moves the stack, whose alignment changes some
+    // counts.
     $process = proc_open([...callgrind('php_get_uname', $file), ...$php], [], $pipes, null, ['PATH' => getenv('PATH')]);
     must(proc_close($process) === 0, 'the loops failed');
     return counts(array_keys(statements_of_php($dsn)), $file);

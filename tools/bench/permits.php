@@ -5,14 +5,15 @@
  *   php permits.php        measures denials, and then every limiter while its workers are killed
  *   php permits.php NAME   runs one limiter, prints its figures and writes nothing
  *
- * Denials: processes hold all permits, and others hold a lock only. One process asks again and
+ * Denials: some processes hold all permits of a limit. Other processes hold permits of other
+ * limits, so that the kernel has more locks to search. One process calls the full limit again and
  * again.
  *
  * Kills: 16 workers share 8 permits. Each worker takes a permit, works for up to 80 ms and releases
  * it, in a loop. One of 16 jobs takes three seconds. Twice a second a random worker with a permit
- * gets SIGKILL, and another worker replaces it. Permits with a time to live have 2 seconds. Each
- * worker notes in shared memory whether it works, so that the sum is known at any time. An exact
- * limiter keeps 8 of them at work.
+ * gets SIGKILL, and another worker replaces it. If a limiter's permits have a time to live, it is 2
+ * seconds. Each worker notes in shared memory whether it works, so that the sum is known at any
+ * time. An exact limiter keeps 8 of them at work.
  */
 require __DIR__ . '/measure.inc.php';
 require_once __DIR__ . '/../testkit/php/servers.php';
@@ -266,7 +267,7 @@ function report_kills(Rival $rival): void
     Record::row($rival->name, $figures + ['workers' => WORKERS, 'limit' => LIMIT]);
 }
 
-/** Starts a process that holds a permit or only a lock, until this process ends. */
+/** Starts a process that holds a permit of a limit until it is killed. */
 function start_holder(ConcurrencyLimit $limit): int
 {
     [$mine, $its] = stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, STREAM_IPPROTO_IP);
@@ -285,8 +286,8 @@ function start_holder(ConcurrencyLimit $limit): int
 }
 
 /**
- * Measures denials of a limit while $processes processes hold locks. $holders of them hold its
- * permits.
+ * Measures denials of a limit while $processes processes hold locks. $holders of them hold the
+ * permits of this limit.
  */
 function report_denials(int $holders, int $processes): void
 {

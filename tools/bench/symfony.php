@@ -4,7 +4,7 @@
  * Symfony's own limiter. Each request takes one token and is granted.
  *
  * The program ab requests the environments alternately. The autoloader is Debian's, not Composer's.
- * The processor time of php-fpm's workers depends less on other load than the requests a second.
+ * The processor time of php-fpm's workers depends less on other load than the requests a second do.
  */
 require __DIR__ . '/../../bridges/symfony/tests/ExampleServer.php';
 

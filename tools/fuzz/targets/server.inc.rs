@@ -28,7 +28,7 @@ static SOCKET: LazyLock<PathBuf> = LazyLock::new(|| {
     path
 });
 
-/// Returns a visit to the only server that ends after `ticks`.
+/// Returns a visit to the only server. The visit ends after `ticks`.
 fn visit<T: Transport>(store: &T, ticks: Ticks) -> Visit<'_, T> {
     Visit::to(store, b"", boot_clock() + ticks).expect("a server")
 }

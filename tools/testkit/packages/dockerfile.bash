@@ -1,9 +1,10 @@
 # shellcheck shell=bash
 # Executes the Dockerfile without Docker. scripts/test-packages sources this file.
 
-# Executes the Dockerfile of the current folder. In the given folder, each image is a root with its
-# name, without its tag, and the last stage is written into "scratch". Commands of this file need
-# in_root. The other arguments are variables of the images, for example PHP_INI_DIR=/etc/php.
+# Executes the Dockerfile of the current folder. In the given folder, each image is a root folder,
+# which is named after the image without its tag. The last stage is written into "scratch". Commands
+# of this file need in_root. The other arguments are variables of the images, for example
+# PHP_INI_DIR=/etc/php.
 execute_dockerfile() {
     local images=$1 instruction arguments image stage root directory source target
     local -a variables words files

@@ -18,7 +18,7 @@ final class Chromium extends ServerProcess
             'goog:loggingPrefs' => ['browser' => 'ALL'],
             'goog:chromeOptions' => ['args' => [
                 '--headless', '--hide-scrollbars', '--force-color-profile=srgb', "--user-data-dir=$this->folder/profile",
-                // Ends with chromedriver, because the pipe is closed then.
+                // Chromium ends with chromedriver, because the pipe is closed then.
                 '--remote-debugging-pipe',
                 // Containers lack user namespaces and have a small /dev/shm.
                 '--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu',

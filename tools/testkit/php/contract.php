@@ -495,8 +495,8 @@ final class Contract
 
     private function tokens_come_back(): void
     {
-        // On a busy machine the bucket may be full again before the second call. Then another one
-        // is used.
+        // On a busy machine the bucket may be full again before the second call. Then another
+        // bucket is tried.
         for ($try = 0; $try < 1000; $try++) {
             $start = hrtime(true);
             $bucket = $this->bucket($this->name(), 2, 20);

@@ -15,7 +15,9 @@ final class PhpBlock
 {
     private const PATTERN = '/(?:^<!-- run: (?<setup>(?:(?!-->).)*) -->\s*\n)?'
         . '^```php\n(?<code>.*?)^```\n(?:\s*^```output\n(?<output>.*?)^```\n)?/ms';
-    /** Creates a storage with a timeout that no reply exceeds. It is the third argument. */
+    /**
+     * Creates a storage. Replaces its timeout, the third argument, by one that no reply exceeds.
+     */
     private const PATIENT = <<<'PHP'
         function patient(string $class, mixed ...$arguments): object
         {
@@ -74,7 +76,7 @@ final class PhpBlock
         $strict = 'declare(strict_types=1);';
         $code = "$this->before\n$this->code";
         $code = str_contains($code, $strict) ? $strict . str_replace($strict, '', $code) : $code;
-        // On a busy machine, servers may reply later than in the timeouts of documents.
+        // On a busy machine, a reply may take longer than the timeout in the document.
         $code = preg_replace('/\bnew \\\\?(TokenBucketStorage(?:Redis|Memcached))\(/', "patient('$1', ", $code, -1, $storages);
         if ($storages > 0) {
             $code .= "\n" . self::PATIENT;
@@ -126,7 +128,7 @@ final class DocumentServers
             case 'redis.example':
                 $server = RedisServer::start();
                 $commands = ['+eval', '+evalsha', '+get', '+set', '+pttl', '+time', '+select', '+auth', '+ping'];
-                // A document names more for concurrency limits.
+                // A document lists more commands for concurrency limits.
                 array_push($commands, '+pexpire', '+zadd', '+zcard', '+zrangebyscore', '+zrem', '+zremrangebyscore', '+zscore');
                 $server->command('ACL', 'SETUSER', 'limiter', 'on', '>secret', '~tokenbucket:*', '-@all', ...$commands);
                 $this->address($name, 6379, $server->port);

@@ -61,7 +61,8 @@ function send_requests(int $port, string $target, int $requests, int $clients = 
 function optimize_autoloader(string $folder, string $entry): void
 {
     $packages = explode(PATH_SEPARATOR, get_include_path())[0];
-    // Debian's autoloader includes the files that declare functions. This process has classes, too.
+    // Debian's autoloader includes the files that declare functions. This process has included
+    // files of classes, too, so another process lists the files.
     $code = 'require ' . var_export($entry, true) . '; echo implode("\n", get_included_files());';
     exec(escapeshellarg(PHP_BINARY) . ' -n -d include_path=' . escapeshellarg($packages) . ' -r ' . escapeshellarg($code), $files);
     $composer = json_decode(file_get_contents("$folder/composer.json"), true);

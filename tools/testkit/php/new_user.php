@@ -37,7 +37,8 @@ final class NewUser
                 'replace' => (object) array_fill_keys($packages[$package][2] ?? [], 'self.version'),
             ]));
             $this->write("debian/$package/autoload.php", $autoloader === null ? '' : "<?php require_once '$autoloader';");
-            // Composer runs scripts before it reads the autoloader.
+            // Composer runs scripts before it includes the autoloader, so it must find the classes
+            // itself.
             isset($packages[$package][3]) && symlink($packages[$package][3], "$this->folder/debian/$package/src");
         }
         $this->installPrograms();

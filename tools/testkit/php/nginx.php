@@ -62,7 +62,7 @@ final class Nginx extends ServerProcess
                         $pass
                         fastcgi_param SCRIPT_FILENAME {$this->fpm->folder}\$uri.php;
                     }
-                    # The path is not split, as in many configurations.
+                    # As in many configurations, the path is not split into the script and the rest.
                     location ~ [.]php$ {
                         $pass
                         fastcgi_param SCRIPT_FILENAME {$this->fpm->folder}\$uri;

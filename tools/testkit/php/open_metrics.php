@@ -2,10 +2,10 @@
 require_once __DIR__ . '/check.php';
 
 /**
- * Reads a text of metrics and checks the laws of its format.
+ * Reads a text of metrics and checks the rules of its format.
  *
- * The laws are those of OpenMetrics 1.0, with the names of counters in the metadata as in the older
- * text format of Prometheus: with _total.
+ * The rules are those of OpenMetrics 1.0, except that the metadata names counters with _total, as
+ * in the older text format of Prometheus.
  */
 final class OpenMetrics
 {
@@ -19,7 +19,7 @@ final class OpenMetrics
     /** @var array<string, list<array{name: string, labels: array<string, string>, value: float}>> by family */
     private array $of = [];
 
-    /** Throws a RuntimeException that quotes the line which breaks a law. */
+    /** Throws a RuntimeException that quotes the line which breaks a rule. */
     public function __construct(string $text)
     {
         preg_match('//u', $text) === 1 || throw new RuntimeException('invalid UTF-8');

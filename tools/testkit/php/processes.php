@@ -100,8 +100,8 @@ function send_signal(string $signal, int ...$pids): void
 }
 
 /**
- * Starts a process that sends a signal to this process, by its name, when this process sleeps.
- * Returns the id of the started process, which then ends.
+ * Starts a process that sends the named signal to this process when this process sleeps. Returns
+ * the id of the started process, which then ends.
  */
 function signal_during_sleep(string $signal): int
 {

@@ -5,8 +5,8 @@ require_once __DIR__ . '/server_process.php';
 final class Prometheus extends ServerProcess
 {
     /**
-     * The seconds between two scrapes, and the longest seconds of a scrape. A page may reply slowly
-     * on a busy machine.
+     * The seconds between two scrapes, and the timeout of a scrape in seconds. A page may reply
+     * slowly on a busy machine.
      */
     public const INTERVAL = 2;
 

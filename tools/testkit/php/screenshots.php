@@ -1,6 +1,7 @@
 <?php
 /**
- * Makes docs/images/status-*.png from examples/status.php under a load that varies, in a minute:
+ * Makes docs/images/status-*.png from examples/status.php under a varying load. This takes a
+ * minute:
  *
  *     php -n -d extension=$PWD/modules/tokenbucket.so tools/testkit/php/screenshots.php
  */

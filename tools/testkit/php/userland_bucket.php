@@ -103,7 +103,8 @@ class ArrayStorage implements TokenBucketStorage
         if ($this->stopped_at === null) {
             return microtime(true) + $this->elapsed;
         }
-        // The published class divides by zero if no time is available.
+        // Without this microsecond, the available time could be 0, by which the published class
+        // would divide.
         $this->stopped_at += 1e-6;
         return $this->stopped_at + $this->elapsed;
     }

@@ -114,7 +114,7 @@ impl Cluster {
         self.nodes[from].cli(&["CLUSTER", "SETSLOT", &slot, "MIGRATING", &target]);
     }
 
-    /// Moves the keys of the slot of a key, and the slot.
+    /// Moves all keys in a key's slot, and then the slot itself.
     pub fn finish_migration(&self, key: &str, from: usize, to: usize) {
         let slot = self.nodes[from].cli(&["CLUSTER", "KEYSLOT", key]);
         let keys = self.nodes[from].cli(&["CLUSTER", "GETKEYSINSLOT", &slot, "100"]);
