@@ -24,7 +24,7 @@ foreach (glob(__DIR__ . '/subjects/*.inc.php') as $file) {
 const ROUND = 30.0;
 /** The seconds for each control. */
 const CONTROL = 8.0;
-/** The seconds for those that break a rule all the time, or at a second that is known. */
+/** The seconds for controls that break a rule all the time, or at a known time. */
 const SHORT_CONTROL = 2.8;
 
 /**

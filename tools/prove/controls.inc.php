@@ -1,7 +1,7 @@
 <?php
 /**
- * Defines the controls: limiters that are wrong on purpose, as some applications use them. Under
- * load and faults, the judge must convict each of them.
+ * Defines the controls: limiters that are wrong on purpose, as some applications use them. The
+ * judge must find that the log of each of them breaks a rule.
  */
 
 /** A connection to a server, with only the commands that the controls need. */
@@ -175,8 +175,9 @@ final class ForgottenCharge extends WrongCaller
 }
 
 /**
- * A batch that takes from one bucket after the other. If a bucket denies, it gives back the whole
- * costs, but so late that the buckets are full again. The other calls come at the same time.
+ * A batch that takes from one bucket after the other. If a bucket denies, the batch gives back the
+ * whole costs, but so late that the buckets are full again. All workers take from single buckets in
+ * short groups of calls at fixed times.
  */
 final class LateGiveBack extends WrongCaller
 {
@@ -230,7 +231,7 @@ final class LateGiveBack extends WrongCaller
         return $answers;
     }
 
-    /** Sleeps until this time after the next start of a group. */
+    /** Sleeps until $after nanoseconds after the next start of a group. */
     private static function sleep_until(int $after): void
     {
         $wait = self::PERIOD - (hrtime(true) - $after) % self::PERIOD;

@@ -1,7 +1,7 @@
 <?php
 /**
  * Defines the controls of quotas, lockouts and floors: known-bad limiters, as applications use
- * them. The judge must convict each of them.
+ * them. The judge must find that the log of each of them breaks a rule.
  */
 require_once __DIR__ . '/controls.inc.php';
 
@@ -87,7 +87,7 @@ final class CheckThenCount extends Control
     }
 }
 
-/** A lockout of which each attempt blocks. Denials begin the block again. */
+/** A lockout in which each granted attempt begins a block, and each denial begins it again. */
 final class RenewedBlock extends Control
 {
     public function take(array $bucket, float $cost): array
@@ -127,7 +127,7 @@ final class CheckedFloor extends WrongCaller
  */
 final class NextWindowGiveBack extends WrongCaller
 {
-    /** The time after the start of a window until its tokens are taken, in microseconds. */
+    /** The longest time from the start of the next window to the give-back, in microseconds. */
     private const LATEST = 400_000;
 
     public function take_all(array $entries): array
@@ -137,7 +137,8 @@ final class NextWindowGiveBack extends WrongCaller
         $answer = is_quota($quota) ? $this->take($quota, $cost) : [CallLog::EXCUSED, 0];
         $rest = ($quota['anchor'] ?? 0) - microtime(true);
         if ($answer[0] === CallLog::DONE && $rest > 0) {
-            // The first worker that goes on takes all tokens.
+            // The first worker that wakes takes all tokens of the next window. The workers that
+            // wake later give tokens back to this window.
             usleep((int) ($rest * 1e6) + mt_rand(0, self::LATEST));
             $this->refund($quota, $cost);
             $answer = [CallLog::UNDONE, 0];

@@ -1,7 +1,7 @@
 <?php
 /**
  * Defines the controls of concurrency limits: limiters on Redis that are wrong on purpose, as some
- * applications use them. The judge must convict each of them.
+ * applications use them. The judge must find that the log of each of them breaks a rule.
  */
 require_once __DIR__ . '/controls.inc.php';
 

@@ -167,7 +167,10 @@ final class PermitLoad
     }
 }
 
-/** Takes every permit after a trial, and notes the calls. No worker may hold one any more. */
+/**
+ * Takes every permit after a trial, and notes the calls. All workers have ended, so every permit
+ * must be free.
+ */
 function take_all_permits(array $load): void
 {
     $held = TokenBucket\status()['permits']['held'];

@@ -12,13 +12,13 @@ abstract class Subject
     protected const SHARED = [[0, 20, 400], [1, 5, 100], [2, 40, 1000], [3, 10, 20]];
     /** The capacity and rate of each worker's own bucket. */
     protected const OWN = [3, 50];
-    /** The part of a load without calls other than takes of one bucket. */
+    /** The settings of a load whose calls are all takes from one bucket. */
     protected const TAKES = ['refunds' => 0, 'resets' => 0, 'batches' => 0, 'charges' => 0, 'reserves' => 0] + self::PLAIN;
-    /** The part of a load without blocks, floors, quotas and lockouts. */
+    /** The settings of a load without blocks, floors, quotas and lockouts. */
     protected const PLAIN = ['drains' => 0, 'floors' => 0, 'others' => []];
     /**
      * The limits of quotas of a minute, by the second of the trial at which their windows start.
-     * Some limits last for seconds.
+     * Some limits are reached only seconds later.
      */
     protected const QUOTAS = [1 => 40, 2 => 400, 4 => 4_000, 10 => 40];
     /** The attempts, the first block, the factor and the longest block of lockouts. */
@@ -147,8 +147,8 @@ abstract class Subject
             // Some takes have a floor, and some calls block or drain the bucket.
             'floors' => 4,
             'drains' => 400,
-            // A quarter of the calls are on quotas and lockouts. One in so many calls of a lockout
-            // is a success.
+            // A quarter of the calls are on quotas and lockouts. One of `successes` calls of a
+            // lockout is a success.
             'others' => [...$this->quotas(static::QUOTAS), ...self::lockouts(static::LOCKOUTS)],
             'successes' => 300,
             // The number of workers that cancel some of their reservations, the most reservations
@@ -218,7 +218,8 @@ abstract class Subject
             [$attempts, $block, $factor, $longest] = $limit['lockout'];
             return sprintf("lockout %d %d %d %d %d\n", $limit[0], $attempts, $block * 1e9, $factor * 1e3, $longest * 1e9);
         }
-        // The judge knows the clock of hrtime() only. NTP may have corrected the other one.
+        // The judge knows the clock of hrtime() only. NTP may have corrected the Unix clock during
+        // the trial.
         $start = $limit['anchor'] * 1_000_000_000 - $this->offset;
         $error = abs(self::offset() - $this->offset) + self::READING;
         return sprintf("quota %d %d %d %d %d\n", $limit[0], $limit[1], $error, $start, $start + 60_000_000_000);

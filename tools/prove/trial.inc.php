@@ -55,7 +55,7 @@ final class Trial
      * Runs the trial.
      *
      * @return array{string, int} the judge's output and exit code. The code is 0 if the rules hold,
-     *         1 if the subject is convicted, and 2 if the logs prove nothing
+     *         1 if a rule is broken, and 2 if the logs prove nothing
      */
     public function run(): array
     {

@@ -284,7 +284,7 @@ final class Load
     {
         while (($now = hrtime(true)) < $end) {
             $own = $this->load['own'][$this->slot] ?? null;
-            // About one pass in 41 calls the own bucket before the wait is over.
+            // In about one of 41 turns, the worker calls its own bucket before the wait is over.
             if ($own !== null && ($now >= $this->due || mt_rand(0, 40) === 0)) {
                 $wait = $this->take($own, 1);
                 $this->due = hrtime(true) + (int) ceil(min($wait, 10) * 1e9);

@@ -73,8 +73,8 @@ pub struct Worst {
 }
 
 /// Returns the takes of tokens that count before a grant which starts after their end: charges, and
-/// for a floor also the grants that do not keep it. They are in the order of their ends. Says
-/// nothing about several buckets under one name, because the grant may be of another bucket.
+/// for a floor also the grants that do not keep it. They are in the order of their ends. Returns
+/// nothing if several buckets have one name, because the grant may be of another bucket.
 fn before<'a>(calls: &'a [Call], rules: &Rules, floor: Tokens) -> Vec<&'a Call> {
     let counts = |call: &&Call| {
         (call.is_charged() || (call.is_granted() && call.floor < floor)) && rules.buckets == 1
@@ -119,18 +119,18 @@ pub fn judge_above(calls: &[Call], quota: &Quota, rules: &Rules, floor: Tokens) 
     .worst(grants, &before, |grant| grant.due().0)
 }
 
-/// The start of windows.
+/// A start of windows, and the tokens that the bucket held then.
 #[derive(Clone, Copy, Debug)]
 pub struct Opening {
     /// The instant from which on calls count.
     pub after: Nanos,
     /// The instant at which the bucket held at most `held` tokens.
     pub start: Nanos,
-    /// The tokens. Negative in a block.
+    /// The most tokens that the bucket held at `start`. Negative in a block.
     pub held: Tokens,
 }
 
-/// The sweep that finds the worst of all windows that begin with an opening.
+/// The sweep that finds the worst of all windows that begin at an [`Opening`].
 #[derive(Debug)]
 pub struct Sweep<'s> {
     /// The capacity and rate.

@@ -25,10 +25,10 @@ pub enum Kind {
     Charge,
     /// Takes the next tokens, which may be used after a delay.
     Reserve,
-    /// Gives back the tokens of a reservation that later calls have not built on.
+    /// Gives back the tokens of a reservation, except those that later calls have built on.
     Cancel,
-    /// Leaves the bucket at most the tokens of the call, after its wait. A block leaves one token
-    /// at its end.
+    /// Takes tokens, so that the bucket holds at most the call's tokens after the call's wait. A
+    /// block leaves one token at its end.
     Drain,
 }
 

@@ -4,12 +4,12 @@
 //! Only attempts that are granted and successes change the state. The rules are:
 //!
 //! 1. **Never too many.** Take the grants between two instants that are t apart. They are at most
-//!    the attempts and the number of blocks that fit into t. Each success, each loss of state and
+//!    the attempts plus the number of blocks that fit into t. Each success, each loss of state and
 //!    each longest block in t may let the failures be forgotten. Then the attempts are free again,
 //!    and the first block is as short as any.
 //! 2. **No denial without cause.** The call of a denial contains an instant of a block. A block
 //!    begins with a grant that no success before the denial has cleared. It lasts at most as long
-//!    as the failures allow that the success before it left.
+//!    as the failures since the success before it allow.
 //! 3. **The wait was true.** After the wait that a denial stated, a call is denied only if an
 //!    attempt was or may have been granted since that denial began.
 //!
@@ -20,8 +20,8 @@ use crate::rules::Rules;
 use crate::sums::Overlaps;
 use crate::verdict::Broken;
 
-/// The most grants of one span of time that rule 1 compares. It needs no more, because the blocks
-/// soon become longer than a trial.
+/// The most grants of one span of time that rule 1 compares. More are not needed, because the
+/// blocks soon become longer than a trial.
 const MOST: usize = 100;
 
 /// The rules of a lockout. Times are in nanoseconds.
@@ -139,7 +139,7 @@ impl<'c> History<'c> {
 /// Checks the calls on a lockout, in any order. Does not apply to several lockouts under one name.
 #[must_use]
 pub fn judge(calls: &[Call], lockout: &Lockout, rules: &Rules) -> Vec<Broken> {
-    // States count in units of 1024 ns.
+    // The stored times are in units of 1,024 ns.
     let margin = rules.skew + 2 * rules.tick + 1024;
     let history = History::new(calls);
     let mut broken = vec![Broken::default(); 3];

@@ -1,9 +1,9 @@
 //! Applies all rules to all buckets of a log and reports how strong the evidence is.
 //!
-//! An acquittal is weak evidence if the allowances are large. So a log with more slack than
-//! [`MOST_SLACK`] proves nothing. Slack is the sum of the allowances for ticks, clocks and
-//! evictions, which widen every window. Lost state is limited together with slack, although it only
-//! widens the windows around a known instant. Refunds and resets do not count, because callers
+//! If the allowances are large, a log that breaks no rule is weak evidence. So a log with more
+//! slack than [`MOST_SLACK`] proves nothing. Slack is the sum of the allowances for ticks, clocks
+//! and evictions, which widen every window. Lost state is limited together with slack, although it
+//! only widens the windows around a known instant. Refunds and resets do not count, because callers
 //! requested them.
 //!
 //! The limit compares with the tokens that the quotas alone allow, and a loss counts as one

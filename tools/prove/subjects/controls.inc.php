@@ -4,8 +4,8 @@ require_once __DIR__ . '/redis.inc.php';
 require_once __DIR__ . '/shared_memory.inc.php';
 
 /**
- * A limiter that is wrong on purpose. If the judge does not convict it, the judge's acquittals
- * prove nothing.
+ * A limiter that is wrong on purpose. If the judge accepts its log, the accepted logs of other
+ * limiters prove nothing.
  */
 class ControlSubject extends Subject
 {
@@ -71,7 +71,10 @@ class LimitControlSubject extends ControlSubject
         return ['shared' => [], 'own' => [], 'others' => $others] + parent::load();
     }
 
-    /** An attempt of unknown outcome would explain the denials of its block. */
+    /**
+     * Only suspends workers. A kill would leave an attempt of unknown outcome, which would explain
+     * the denials of its block.
+     */
     public function faults(): array
     {
         return ['worker stopped' => parent::faults()['worker stopped']];
@@ -140,7 +143,7 @@ class BlindRetryClusterSubject extends RedisClusterSubject
 /** An application that does a part of the extension's work wrongly, on shared memory. */
 class WrongCallerSubject extends SharedMemorySubject
 {
-    /** The part of the load by control. The costs are up to the capacity. */
+    /** The settings of the load by control. The costs are up to the capacity. */
     private const LOADS = [
         'ForgottenDebt' => ['reserves' => 2, 'cancellers' => 0],
         // One worker holds one reservation at a time, so that no other cancel can explain the extra
@@ -175,7 +178,7 @@ class WrongCallerSubject extends SharedMemorySubject
     {
         $faults = parent::faults();
         if ($this->control === 'NextWindowGiveBack') {
-            // A dead worker gives nothing back.
+            // A killed worker would not give its tokens back.
             unset($faults['worker killed']);
         }
         return $faults;

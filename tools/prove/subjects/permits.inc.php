@@ -28,8 +28,8 @@ trait LoadOfPermits
             // The number of turns after which a worker or a request ends, or -1 for no such number.
             'turns' => -1,
             'lease' => 60.0,
-            // True if some permits end with their last reference. On Redis the failure of such an
-            // end throws nothing.
+            // True if some permits end with their last reference. On Redis, nothing is thrown if
+            // such a release fails.
             'drops' => true,
         ];
     }
@@ -236,8 +236,8 @@ class PermitControlSubject extends ControlSubject
     }
 
     /**
-     * A killed worker would keep its permit for ever. So no worker is killed where other faults
-     * must explain the conviction.
+     * A killed worker would keep its permit for ever, so the log would break a rule. So no worker
+     * is killed if the judge must find another fault of the control.
      */
     public function faults(): array
     {
@@ -250,7 +250,7 @@ class PermitControlSubject extends ControlSubject
     }
 }
 
-/** Such a limit, whose workers are in different process namespaces. */
+/** A wrong concurrency limit whose workers are in different process namespaces. */
 final class PermitControlApartSubject extends PermitControlSubject
 {
     public function command(int $slot): string

@@ -102,8 +102,8 @@ class EvictingTableSubject extends FullTableSubject
 
     public function load(): array
     {
-        // An eviction may have returned the tokens of a reservation before its cancel. It ends
-        // blocks, windows and lockouts.
+        // An eviction may have returned the tokens of a reservation before its cancel. An eviction
+        // also ends blocks, windows and lockouts.
         return ['cancellers' => 0] + self::PLAIN + parent::load();
     }
 

@@ -425,7 +425,7 @@ fn a_charge_explains_denials_until_its_debt_is_repaid() {
     let calls = |at| [charge(1.0, 1.1, 4), denial(at, at, 1, 0.1)];
     assert_eq!(unexplained(&calls(4.09)), 0);
     assert_eq!(unexplained(&calls(4.11)), 1);
-    // The debt is that of all charges.
+    // The debts of both charges add up.
     let two = |at| {
         [
             charge(1.0, 1.1, 4),
@@ -514,7 +514,7 @@ fn the_calls_of_the_machine_do_not_change_what_a_log_proves() {
     let charged = |loss: &Call| [charge_at(loss.start), *loss];
     let in_debt: Vec<Call> = losses[..5].iter().flat_map(charged).collect();
     assert!(!is_slack(&in_debt, Rules::EXACT));
-    // Refunds raise the bound, but no number of them makes up for a loss.
+    // Refunds raise the bound, but losses are compared with the quotas alone.
     let refunds = (0..500).map(|nth| {
         let at = f64::from(nth) + 0.5;
         call(Kind::Refund, Outcome::Done, at, at, 2)

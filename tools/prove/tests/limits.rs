@@ -30,7 +30,7 @@ enum Fault {
     TooMuch,
 }
 
-/// Returns a call as its caller observed it. The interval is wider than the call.
+/// Returns a call as its caller observed it. The interval may be wider than the call.
 fn seen(dice: &mut Dice, now: Nanos, kind: Kind, cost: u64, outcome: Outcome) -> Call {
     let width = [0, MILLISECOND, 5 * MILLISECOND][dice.index(3)];
     let unknown = outcome == Outcome::Done && dice.one_in(20);

@@ -42,7 +42,8 @@ fn release(sequence: u32, of: u32, start: u64, end: u64) -> [Record; 2] {
     ]
 }
 
-/// Returns the records of a permit that is held from one call to another.
+/// Returns the records of a granted call and of the release of its permit, each from a start to an
+/// end.
 fn hold(asked: [u64; 2], released: [u64; 2]) -> Vec<Record> {
     [
         ask(0, asked[0], asked[1], DONE),
@@ -102,7 +103,7 @@ fn a_denial_needs_as_many_holders_as_its_limit_at_one_instant() {
     let one = [hold([10, 11], [50, 51])];
     let with = |more: Vec<Record>| [one.to_vec(), vec![more, denial(20, 30)]].concat();
     assert_eq!(faults(&with(hold([12, 13], [40, 41])), &[]), [0; 3]);
-    // A call may have held its permit since its start, and until its end.
+    // A permit may have been held since the start of its call, and until the end of its release.
     assert_eq!(faults(&with(hold([30, 80], [90, 91])), &[]), [0; 3]);
     assert_eq!(faults(&with(hold([12, 13], [15, 20])), &[]), [0; 3]);
     // Two permits are held one after the other.
@@ -127,7 +128,7 @@ fn the_permits_of_a_dead_caller_are_free() {
     // The caller may hold its permit until it is reaped.
     assert_eq!(faults(&callers, &killed(1, 60, 75)), [0; 3]);
     assert_eq!(faults(&callers, &killed(1, 50, 60)), [0, 0, 1]);
-    // A call of unknown outcome may have held its permit until the same instant.
+    // A call of unknown outcome may have taken a permit and held it until the same instant.
     let mut unknown = callers.clone();
     unknown[0].truncate(1);
     assert_eq!(faults(&unknown, &killed(1, 60, 75)), [0; 3]);

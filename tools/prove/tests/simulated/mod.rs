@@ -37,7 +37,7 @@ pub enum Fault {
     LateGiveBack,
     /// A block or a drain changes nothing.
     ForgottenDrain,
-    /// A floor is checked a token too late.
+    /// A take may leave one token less than its floor.
     CheckedFloor,
 }
 
@@ -129,7 +129,7 @@ impl Bucket {
         }
     }
 
-    /// Takes tokens and leaves others in the bucket.
+    /// Takes tokens if at least `floor` tokens are left in the bucket.
     fn take_above(&mut self, floor: Tokens, cost: Tokens, fault: Option<Fault>) -> Outcome {
         let late = match fault {
             Some(Fault::CheckedFloor) => TOKEN,
@@ -141,7 +141,7 @@ impl Bucket {
         outcome
     }
 
-    /// Leaves the bucket at most these tokens, after a wait.
+    /// Takes tokens, so that the bucket holds at most `left` tokens after `wait`.
     fn drain(&mut self, left: Tokens, wait: Nanos) {
         let held = left - self.quota.refill(wait);
         self.lack = self.lack.max(self.quota.capacity - held);
@@ -191,7 +191,7 @@ impl Habits {
             bucket.advance(now);
             self.act(&mut bucket, dice, &mut calls, &mut held);
         }
-        // The callers of the takes that are not undone yet die.
+        // The callers whose takes are not undone yet die.
         for held in held.iter().filter(|held| held.reservation.is_none()) {
             let (cost, outcome) = (held.cost, Outcome::Unknown);
             let call = self.seen(&bucket, dice, Kind::Take, cost, outcome, 0);
