@@ -154,7 +154,7 @@ proptest! {
         spelling in vec((0u8..8, any::<u8>()), 4),
         query in "(\\?[a-z/.%]{0,5})?",
     ) {
-        // The script runs for its folder.
+        // A request for a folder runs the script /index.php.
         let plain = if segments.is_empty() { "/index.php".to_owned() } else { format!("/{}", segments.join("/")) };
         let mut spelled = String::new();
         for (segment, (way, which)) in segments.iter().zip(spelling) {
@@ -288,7 +288,8 @@ fn a_peer_without_an_address_is_local_and_invalid_peers_share_a_bucket() {
 fn a_client_of_nat64_is_its_ipv4_address_but_no_proxy() {
     assert_eq!(by_text("64:ff9b::8.8.8.8"), by_text("8.8.8.8"));
     assert_ne!(by_text("64:ff9b::8.8.8.8"), by_text("64:ff9b::8.8.4.4"));
-    // The prefix itself is a /64, whose other addresses are one client.
+    // No translator makes an address with a private IPv4 address. So it counts as an IPv6 address,
+    // and all such addresses of the prefix's /64 are one client.
     assert_eq!(by_text("64:ff9b::10.0.0.5"), b"64:ff9b::/64");
     let inner = "64:ff9b::10.0.0.5";
     assert_eq!(

@@ -296,7 +296,8 @@ fn a_raise_moves_the_state_forward_and_never_back() {
         assert_insufficient(&denied);
         let wait = take(1).retry_after(denied.empty_at, denied.now);
         assert!(wait > 2 * HOUR && wait <= 3 * HOUR, "{wait}");
-        // A second raise to the same number of tokens is at most as late as the time between.
+        // A second raise to the same number of tokens moves the state by at most the time between
+        // the two raises.
         home.put(key, &raise(1, 3));
         let again = look(key);
         assert!(again.empty_at >= denied.empty_at && again.empty_at < denied.empty_at + HOUR / 2);
@@ -304,7 +305,7 @@ fn a_raise_moves_the_state_forward_and_never_back() {
             home.put(key, &other);
             assert_eq!(look(key).empty_at, again.empty_at, "{other:?}");
         }
-        // Tokens that are given back shorten the block by their time.
+        // Tokens that are given back shorten the block by the time of their refill.
         home.put(key, &refund(2));
         assert_eq!(look(key).empty_at, again.empty_at - 2 * HOUR);
         home.put(key, &RESET);

@@ -1,5 +1,5 @@
-//! Blocks and drains leave the bucket at most a number of tokens, later or now, whatever other
-//! calls are between them.
+//! At the end of a block, or right after a drain, the bucket holds at most a number of tokens,
+//! whatever other calls come in between.
 
 use crate::tried;
 use gcra::clock::EPOCH;
@@ -57,7 +57,7 @@ impl Naive {
     /// Refills the bucket until `now`.
     fn at(&mut self, now: Timestamp) -> &mut Self {
         let refilled = self.held + now.signed_since(self.at);
-        // A bucket that was full under another capacity keeps its tokens.
+        // A full bucket gains no tokens.
         self.held = refilled.min(SPAN.cast_signed());
         self.at = now;
         self

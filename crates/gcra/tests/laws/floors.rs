@@ -1,4 +1,5 @@
-//! Calls with a floor leave its tokens to calls without one, whatever else happens to the bucket.
+//! Calls with a floor leave the tokens of the floor to calls without a floor, whatever else happens
+//! to the bucket.
 
 use crate::tried;
 use gcra::clock::EPOCH;
@@ -53,8 +54,8 @@ const RULES: Rules = Rules {
     explains_by_denials: false,
 };
 
-/// The bucket of a capacity of [`FLOOR`] that explains the denials of calls without a floor. It
-/// holds so many ticks of refill.
+/// The bucket of a capacity of [`FLOOR`] that explains the denials of calls without a floor. `held`
+/// is its tokens as ticks of refill.
 struct Explaining {
     held: i64,
     at: Timestamp,
@@ -83,7 +84,8 @@ fn judge(history: &[(Ticks, Act)], rules: Rules) -> Result<(), String> {
         held: FLOOR.cast_signed(),
         at: now,
     };
-    // The states after grants with their costs, the part in a debt, and whether there is a floor.
+    // For each grant: the state after it, its cost, the part of the cost that is a debt, and
+    // whether the call had a floor.
     let mut grants: Vec<(Timestamp, Ticks, Ticks, bool)> = Vec::new();
     let mut low: Vec<(Timestamp, Ticks)> = Vec::new();
     let mut given_back = 0;

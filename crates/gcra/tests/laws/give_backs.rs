@@ -48,8 +48,9 @@ const fn in_debt(cost: Ticks, wait: Ticks) -> Ticks {
 /// undone. A caller that waits gets its tokens at the end of the wait. Returns the greatest number
 /// of ticks by which the grants in a window exceed the span and the length of the window.
 ///
-/// A give-back does not see those of other calls since its take, so it may return that time too
-/// much. With several held takes, these times are subtracted from the result.
+/// A give-back does not see the give-backs of other calls since its take, so it may return the
+/// ticks that they returned once more. With several held takes, these ticks are subtracted from the
+/// result.
 fn greatest_excess(history: &[(Ticks, Act)], most: usize, worth: Worth) -> i128 {
     let (mut empty_at, mut now) = (Timestamp::ZERO, EPOCH);
     let mut grants: Vec<(Timestamp, Ticks)> = Vec::new();

@@ -146,8 +146,8 @@ fn judge(rules: &Lockout, history: &[(Ticks, Act)], attempt: Attempt) -> Result<
     bounded(rules, &grants)
 }
 
-/// Checks that each window of `t` ticks has at most `attempts` grants and the blocks that fit into
-/// `t`. After the failures are forgotten, this begins again.
+/// Checks that each window of `t` ticks has at most `attempts` grants, plus one for each block that
+/// fits into `t`. `grants` begins after the failures were last forgotten.
 fn bounded(rules: &Lockout, grants: &[Timestamp]) -> Result<(), String> {
     for (first, &from) in grants.iter().enumerate() {
         for (last, &to) in grants.iter().enumerate().skip(first) {
@@ -190,7 +190,7 @@ proptest! {
             state = rules.attempt(state, now).empty_at;
         }
         let now = now - back;
-        // The first call after that moves the end of the block back.
+        // The first call after the clock was set back moves the end of the block back, too.
         let moved = rules.attempt(state, now).empty_at;
         prop_assert!(rules.attempt(moved, now + rules.max_block + UNIT).granted());
         let free = Lockout { attempts: 512, ..rules };

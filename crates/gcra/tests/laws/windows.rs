@@ -99,8 +99,8 @@ struct Counted {
 
 impl Counted {
     /// Returns the tokens that were taken in `window`, or `None` if a later window has begun. If
-    /// all tokens of the next window were given back, the state is the end of this one, as if it
-    /// had been charged to its end.
+    /// all tokens of the next window were given back, the state is the end of `window`, as if a
+    /// token had been taken from `window` for each of its microseconds.
     fn used_in(self, window: usize, calendar: &Calendar) -> Option<u64> {
         if self.window <= window {
             return Some(if self.window == window { self.used } else { 0 });
@@ -242,7 +242,7 @@ fn run((lengths, from, calls): &(Vec<u32>, f64, Vec<Call>), way: Way, own_clock:
                     assert_eq!(outcome.granted(), fits, "{act:?} {model:?} {limit}");
                     let owed = quota.tokens_owed(step.debt(outcome.empty_at, now));
                     let more = if fits { tokens } else { 0 };
-                    // A state at the end of the window may be of the next one.
+                    // A state that equals the end of the window may belong to the next window.
                     let length = windows.end() - windows.start;
                     let used = used.map_or(0, |used| used + more);
                     let is_next = used * TICKS_PER_MICROSECOND == length;
@@ -261,8 +261,8 @@ fn run((lengths, from, calls): &(Vec<u32>, f64, Vec<Call>), way: Way, own_clock:
                         window: true_window,
                         used: used.unwrap_or(0) + tokens,
                     };
-                    // A charge is not bounded by the limit, so the judge does not count it. What it
-                    // leaves for others shrinks.
+                    // A charge is not bounded by the limit, so the judge does not count it. A
+                    // charge leaves fewer tokens for other calls.
                     limits[true_window] = limits[true_window].max(limit);
                 }
             }

@@ -210,7 +210,8 @@ impl Chaos {
         if !self.filters.is_empty() {
             return;
         }
-        // Chance, or a slow machine, may have spared a step.
+        // By chance, or on a slow machine, no worker may have died at some of the marked points
+        // yet.
         let begin = Instant::now();
         while self.deaths.contains(&0) && self.failures == 0 && begin.elapsed() < CONTROL {
             for (name, evict, limits) in [("more", false, ONE), ("more, evict", true, TWO)] {

@@ -150,7 +150,8 @@ fn an_operators_block_races_with_a_take_and_a_reset() {
             memory.caller(K).take(1, 10).unwrap();
             operator.join().unwrap();
             other.join().unwrap();
-            // A mark has the state of its block. Otherwise denials would never block the bucket.
+            // The record has the mark of a block only in the state of that block. A mark in another
+            // state would keep denials from blocking the bucket.
             if let Some(record) = memory.record(K) {
                 let of_block = record.empty_at() == START + PAUSE - 1;
                 assert_eq!(record.is_blocked(), of_block, "{record:?}");

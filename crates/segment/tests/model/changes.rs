@@ -128,8 +128,8 @@ fn a_raise_races_with_a_take() {
                 let outcome = memory.caller(K).take(4, 10).unwrap();
                 raiser.join().unwrap();
                 let record = memory.record(K).expect("somebody made it");
-                // A take moves the record to 1. A raise before it denies it, and a raise after it
-                // moves the record forward.
+                // A take moves the record to `at(1)`. If the raise comes before the take, the take
+                // is denied. If it comes after the take, it moves the record forward.
                 let taken = at(7) - 10 + 4;
                 if !outcome.granted() || life == u32::MAX {
                     assert_eq!(record.empty_at(), at(9));

@@ -146,7 +146,8 @@ impl Guards for SingleRead {
 
 #[test]
 fn with_a_single_read_a_denial_is_false() {
-    // The first pass asks for no owners, so it must be fooled too.
+    // Before the single read there is a pass that does not ask for owners. It must miss the free
+    // permit, too.
     is_violated("control: a single read", 6, "a false denial", || {
         moving_holder::<SingleRead>(2);
     });

@@ -128,8 +128,8 @@ impl<'a> Supervisor<'a> {
         }
     }
 
-    /// Runs workers for a time. Each of them calls `run` with its life. Calls `audit` while all
-    /// workers are stopped.
+    /// Runs workers for a time. Each of them calls `run` with the number of its life. Calls `audit`
+    /// while all workers are stopped.
     pub fn run(&mut self, time: Duration, run: &dyn Fn(u64, Instant), audit: &dyn Fn()) {
         fate::enter(self.board.of_worker(), 0, false, self.lives ^ 0x9e37_79b9);
         let end = Instant::now() + time;

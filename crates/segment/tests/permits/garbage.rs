@@ -19,8 +19,8 @@ pub const TESTS: &[Test] = &[
     ("numbers that are used up deny", used_up),
 ];
 
-/// Where the counter of numbers and the lines of permits begin in the smallest segment, from its
-/// end. The end is a whole page.
+/// The bytes from the region of permits, which begins with the counter of numbers, to the last page
+/// of the smallest segment.
 const PERMITS: usize = 1024 * 64;
 
 /// A named segment and its file, which is deleted afterwards.
@@ -43,7 +43,7 @@ impl Spoilt {
         Self { path, host }
     }
 
-    /// Writes over the region of permits. In a child, because closing the file drops locks.
+    /// Writes over the region of permits. Does so in a child, because closing the file drops locks.
     fn write(&self, bytes: &[u8]) {
         let child = Child::start(|_| {
             let file = std::fs::OpenOptions::new().write(true).open(&self.path);

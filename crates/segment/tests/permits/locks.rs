@@ -95,7 +95,7 @@ fn named() {
 fn adopts() {
     let first = host();
     let worker = holder(&first, b"k", 2);
-    // A descriptor that no object owns, as an earlier image leaves it open.
+    // A descriptor that no object owns, like one that an earlier image of the process left open.
     let Backing::Memfd(fd) = first.segment().backing() else {
         panic!("a memfd");
     };
@@ -164,7 +164,8 @@ fn unavailable() {
     assert_eq!(host.permits().check(), Err(Unavailable::Occupied));
     other.kill();
     assert_eq!(host.permits().check(), Ok(()));
-    // A limit on locks, a closed descriptor or a security module: any other error.
+    // Any other error, for example because of a limit on locks, a closed descriptor or a security
+    // module.
     let Backing::Memfd(fd) = host.segment().backing() else {
         panic!("a memfd");
     };

@@ -143,7 +143,7 @@ fn rows() {
         assert!(host.permits().release(permit));
     }
     assert_eq!(held(), [0, 0, 0]);
-    // The same slot, for a key of another row.
+    // Keys of one name in different rows use the same slot.
     let hasher = host.slots().hasher();
     let key = |row| hasher.counted_in(Row(row)).key(b"same");
     for row in [5, 63] {
@@ -210,7 +210,7 @@ fn reclaims() {
     let host = host();
     for process in 0..50 {
         let child = Child::start(|_| {
-            // So few permits fit, however their keys are spread; see `fills`.
+            // 200 permits always fit, however their keys are spread over the slots. See `fills`.
             for number in 0..200_u16 {
                 let [low, high] = number.to_le_bytes();
                 take(&host, &[process, low, high], 1).expect("a permit");

@@ -147,7 +147,7 @@ fn killed_processes_count_each_client_once() {
         waitpid(Some(pid), WaitOptions::empty()).unwrap();
     }
     assert!(close(estimate()), "{}", estimate());
-    // A control: the calls are not clients.
+    // Control: the number of calls is not close to the number of clients.
     assert!(!close(f64::from(PROCESSES * CLIENTS)));
     assert_eq!(store.slots().denied_clients(row, day.before()), 0);
 }

@@ -21,7 +21,8 @@ fn descriptor(segment: &Segment) -> &OwnedFd {
     }
 }
 
-/// Returns the number of a descriptor that no object owns, as an earlier image leaves it open.
+/// Returns the number of a descriptor that no object owns, like one that an earlier image of the
+/// process left open.
 fn left_open(fd: impl AsFd) -> RawFd {
     fcntl_dupfd_cloexec(fd, HIGH).unwrap().into_raw_fd()
 }

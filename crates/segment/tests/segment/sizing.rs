@@ -69,8 +69,8 @@ impl Filling {
     }
 
     /// Adds buckets until more than this share of them was evicted. Returns the number of buckets
-    /// in percent of the slots. Counting what was evicted takes longer than adding a bucket, so
-    /// this counts only once for a thousandth of the slots.
+    /// in percent of the slots. Counting the evictions takes longer than adding a bucket. So they
+    /// are counted only after each thousandth of the slots.
     fn until(&mut self, share: f64, bytes: usize) -> f64 {
         let slots = bytes / 16;
         while self.evicted() as f64 <= share * self.buckets as f64 {
@@ -128,7 +128,8 @@ fn the_usage_of_the_first_slots_estimates_that_of_all() {
         let sample = 16_384;
         let estimate = filling.host.estimated_usage(sample);
         assert_eq!(estimate.live + estimate.empty, all, "{bytes}");
-        // Few slots are on few pages. Five standard errors of the sample are 2 % of all slots.
+        // If few slots are used, the sample covers all of them, so the estimate is exact. Five
+        // standard errors of the sample are 2 % of all slots.
         let error = if buckets < 200_000 { 0 } else { all / 50 };
         assert!(
             estimate.live.abs_diff(exact.live) <= error,

@@ -45,8 +45,8 @@ fn a_wrong_password_opens_its_own_breaker_only() {
 #[test]
 fn a_missing_permission_opens_no_breaker() {
     let redis = Redis::start(&[]);
-    // The first two may not use the key, the third may not send a script, and the last one's script
-    // may not read.
+    // The first two users are not allowed to use the key. The third is not allowed to send a
+    // script, and the script of the last one is not allowed to read.
     for (user, permissions) in [
         ("bob", &["~u:*", "+@all"][..]),
         ("eve", &["~u:*", "+evalsha", "+eval"]),
@@ -108,7 +108,8 @@ fn a_wrong_server_name_opens_its_own_breaker_only() {
     }
 }
 
-/// The workers of one host may run as different users, of which one may not read the file.
+/// The workers of one host may run as different users, one of which lacks the permission to read
+/// the file.
 #[test]
 fn a_file_that_a_process_cannot_read_opens_no_breaker() {
     let redis = Redis::start_tls();

@@ -120,7 +120,7 @@ fn denial_cache_admit_no_more_and_deny_only_what_grants_explain() {
     let quota = Quota::from_thousandths(7 * 1000, RATE * 1000);
     Server::each(|server| {
         // On memcached, callers follow a clock that is at most 100 ms ahead. Another test of this
-        // process moves it.
+        // process makes them follow such a clock.
         let is_led = matches!(server, Server::Memcached(_));
         let rules = Rules {
             tick: 1_000,

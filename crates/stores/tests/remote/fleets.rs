@@ -44,7 +44,7 @@ fn a_sentinel_that_says_that_the_primary_is_down_is_not_believed() {
         assert!(caller.grants("id", &take(1)));
     }
     assert_eq!(new.cli(&["EXISTS", "t:id"]), "1");
-    // Without another answer, it is believed.
+    // If there is no other sentinel, the client follows the stale one.
     let alone = Caller::redis(&at(&[stale.port()]), PLAIN);
     assert!(matches!(alone.fails("id", &take(1)), Cause::Connect(_)));
 }
@@ -174,7 +174,8 @@ fn redirected_calls_ask_the_breaker_of_the_other_server() {
     let caller = Caller::redis(&format!("redis+cluster://127.0.0.1:{port}"), settings);
     let names = identifiers(&cluster, 0, 60);
     let fine = identifiers(&cluster, 2, 1).remove(0);
-    // A server of one key needs no redirection. Other workers may fail at it.
+    // Waits for a call that reaches the server of `fine`. On a slow machine, a call may exceed its
+    // timeout.
     let decided = || caller.ask(fine.as_bytes(), &take(0)).is_ok();
     assert!(eventually(decided));
     cluster.proxies[1].set(Mode::SwallowRequests);

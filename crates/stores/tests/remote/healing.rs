@@ -10,8 +10,8 @@ use stores::remote::Settings;
 const ASKING: Settings = cached(1);
 
 /// The most by which a restored state may be earlier than the lost state: the timeout of a call,
-/// and the error of a cached denial, which is the duration of a call. If this wore off with each
-/// call, 20 calls would exceed it.
+/// and the error of a cached denial, which is the duration of a call. If each call added to the
+/// error, 20 calls would exceed this.
 const ERROR: Ticks = 3 * PLAIN.timeout;
 
 /// Returns two hosts that were denied a token of the bucket `id`.

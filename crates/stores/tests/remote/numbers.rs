@@ -21,7 +21,7 @@ fn run(redis: &Redis, parts: &[&str], arguments: &[&str]) {
 
 #[test]
 fn no_script_passes_a_number_that_may_be_written_with_an_exponent() {
-    // The life of a key in milliseconds does not end with 1 by chance.
+    // With this span, a key's lifetime in milliseconds ends with 1 only if the script sees to that.
     const HOUR: &str = "3600005000";
     let redis = Redis::start(&[]);
     let take = [TAKE, RECORD, BUCKET, STEP];
@@ -47,7 +47,7 @@ fn no_script_passes_a_number_that_may_be_written_with_an_exponent() {
     redis.cli(&["PERSIST", "bucket"]);
     run(&redis, &take, &["1000", HOUR, ""]);
     redis.cli(&["DEL", "bucket"]);
-    // Leases and their ends do not end with 1 by chance either.
+    // Leases and their ends, too, end with 1 only if the script sees to that.
     for arguments in [
         ["acquire", "a:100000000", "9"],
         ["renew", "a:100000000", ""],

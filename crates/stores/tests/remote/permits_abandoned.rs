@@ -143,7 +143,7 @@ fn a_removal_that_overtakes_its_request_loses_the_permit_for_one_lease() {
     assert!(scene.limiter.acquire("id", 1).is_some());
 }
 
-/// Even then, a late request takes no more permits than the limit.
+/// A late request takes no permit if other callers hold all permits by then.
 #[test]
 fn a_request_that_was_delayed_is_decided_when_it_arrives() {
     let scene = Scene::new();

@@ -17,7 +17,7 @@ fn the_policy_decides_while_the_server_is_down() {
     let mut thrown = throwing.acquire("id", 8).unwrap();
     redis.kill();
     let [local, allow, deny] = &limiters;
-    // This host's permits, as if the name had no others.
+    // The host grants permits of its own, as if there were no others of this name.
     let mut here: Vec<_> = (0..2).filter_map(|_| local.acquire("id", 2)).collect();
     assert_eq!(here.len(), 2);
     assert!(local.acquire("id", 2).is_none());

@@ -136,7 +136,8 @@ fn eight_threads_never_hold_more_permits_than_the_limit() {
             granted += 1;
             assert!(inside.fetch_add(1, SeqCst) < LIMIT);
             if number == 0 && granted == GRANTS / 2 {
-                // This holder dies, so that the others share the rest.
+                // The thread keeps this permit, as a holder that died would. So all threads share
+                // one permit less.
                 continue;
             }
             inside.fetch_sub(1, SeqCst);

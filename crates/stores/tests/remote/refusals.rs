@@ -145,7 +145,7 @@ fn too_many_clients() {
 
 #[test]
 fn a_server_that_is_loading() {
-    // A key takes 10 ms, so that loading takes 30 s unless the test ends the delay.
+    // Loading a key takes 10 ms, so loading all keys takes 30 s unless the test ends the delay.
     let delays = [
         "--key-load-delay",
         "10000",

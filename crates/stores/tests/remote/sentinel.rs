@@ -138,7 +138,7 @@ fn sentinels_that_hang_cost_a_part_of_one_call() {
     for proxy in &proxies {
         proxy.set(Mode::Pass);
     }
-    // The breaker delays the next question, but nothing else does.
+    // The breaker delays the next request to the sentinels, but nothing else does.
     let start = Instant::now();
     while let Err(failure) = other.ask(b"id", &take(0)) {
         assert!(matches!(failure.cause, Cause::Waiting), "{failure}");
@@ -147,8 +147,8 @@ fn sentinels_that_hang_cost_a_part_of_one_call() {
     }
 }
 
-/// A process connects to a primary only if it has asked a sentinel just before. An answer that
-/// takes longer than that is still the newest one.
+/// A process connects to a primary only if a sentinel has named that primary just before. A slow
+/// answer counts as fresh, because it is the newest one.
 #[test]
 fn a_sentinel_may_take_its_time() {
     let trio = Trio::start(&[]);
