@@ -27,7 +27,7 @@ final class Reply
         return isset($this->headers['retry-after']) || $this->remaining()[0] === 0;
     }
 
-    /** Returns the seconds of Retry-After. The date of the reply is subtracted from a date. */
+    /** Returns the seconds of Retry-After. If it is a date, subtracts the date of the reply. */
     public function retryAfter(): ?float
     {
         $value = $this->single('retry-after');
@@ -48,7 +48,7 @@ final class Reply
     {
         $policies = $this->policies();
         if ($policies !== []) {
-            // The fewest requests, and then the longest time.
+            // The policy with the fewest requests, and the longest time if several have as few.
             usort($policies, static fn (array $a, array $b) => [$a[0], -$a[1]] <=> [$b[0], -$b[1]]);
             return $policies[0];
         }
@@ -93,7 +93,7 @@ final class Reply
         return $policies;
     }
 
-    /** Returns the value of a field that occurs once. */
+    /** Returns the value of a field that occurs once, or an empty string. */
     private function single(string $name): string
     {
         $values = $this->headers[$name] ?? [];
@@ -115,7 +115,7 @@ final class Reply
     {
         foreach (self::DATES as $format) {
             $date = \DateTimeImmutable::createFromFormat("!$format", $value, new \DateTimeZone('UTC'));
-            // The days of a month that has fewer of them continue in the next month.
+            // PHP reads a day beyond the end of a month as a day of the next month.
             if ($date !== false && $date->format($format) === str_replace('  ', ' ', $value)) {
                 return $date->getTimestamp();
             }

@@ -96,7 +96,7 @@ final class GuzzleTest extends TestCase
     {
         $tried = 0;
         $retry = Middleware::retry(
-            // The example of the page, which does not retry a denial.
+            // The example of docs/how-to/limit-outbound-requests.md, which does not retry a denial.
             function (int $retries, RequestInterface $request, ?object $response = null, ?object $reason = null) use (&$tried): bool {
                 $tried++;
                 return $retries < 9 && ($response?->getStatusCode() === 503 || $reason !== null && !$reason instanceof DeniedException);

@@ -85,7 +85,8 @@ final class WorkersTest extends TestCase
         if ($storage !== 'own') {
             fprintf(STDERR, "%s, %s: of %d requests, %d are in flight and %d reserved when the first 429 is received, and %d begin later\n", $client, $storage, count($sent), count($in_flight), count($reserved), count($after));
             self::assertLessThanOrEqual(self::RATE * self::MAX_WAIT, count($reserved));
-            // The last requests before the first 429, and no others, are denied by the server.
+            // The server denies only requests that were in flight or reserved when the first 429
+            // was received.
             self::assertLessThanOrEqual(self::LIMIT + 1 + count($in_flight) + count($reserved), count($sent));
         }
         return [$sent, $after, $this->server->requests('/limited')];

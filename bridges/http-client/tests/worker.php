@@ -3,9 +3,9 @@
 declare(strict_types=1);
 
 /**
- * Sends requests on request, as one of several processes. Prints each request as [instant
- * before its token was taken, seconds of delay, status or null, instant of the response,
- * retryAfter]. The delay of a request that was denied is null.
+ * Sends requests on command, as one of several processes. Prints each request as [instant before
+ * its token was taken, seconds of delay, status or null, instant of the response, retryAfter]. The
+ * delay of a request that was denied is null.
  *
  *   worker.php guzzle|symfony URL STORAGE    STORAGE is redis:SOCKET, shared, or own
  *

@@ -22,8 +22,8 @@ use function min;
  *
  * A bucket holds as many tokens as the limit has attempts, and is refilled in the limit's decay
  * time, or at the starts of Windows. Limits of routes and jobs with the same key but other numbers
- * are buckets of their own, because a bucket keeps a time, which means other tokens for other
- * numbers.
+ * have separate buckets. A bucket stores an instant, and the limit's numbers determine how many
+ * tokens that instant stands for.
  */
 final class Buckets
 {
@@ -66,7 +66,7 @@ final class Buckets
             $named[$name] ??= $limit;
         }
         if (count($takes) === 1) {
-            // attempt() saves time in most requests.
+            // Most requests have one limit. For these, attempt() takes less time than attemptAll().
             [$bucket, $cost] = $takes[$name];
             $decision = $bucket->attempt($cost);
             return [$decision, $decision->allowed ? null : $named[$name]];
@@ -155,7 +155,9 @@ final class Buckets
         $this->windows->reset($this->storage(), self::identifier($key));
     }
 
-    /** Returns the whole seconds after a denial, or the decay time if waiting does not help. */
+    /**
+     * Returns the whole seconds to wait after a denial, or the decay time if waiting does not help.
+     */
     public static function retryAfter(Decision $decision, object $limit): int
     {
         return (int) ceil(is_finite($decision->retryAfter) ? $decision->retryAfter : self::seconds($limit));

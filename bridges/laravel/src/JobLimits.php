@@ -13,9 +13,10 @@ use TokenBucket\Decision;
  * Decides the limits of a job at once, although the queue's middleware asks for them one after the
  * other.
  *
- * A decision answers one question, and pays for one hit, of each limit. A denial pays, too, because
- * Laravel 8 to 10 hit the limits before the one that refuses. Code that asks or hits again gets
- * another decision, or pays itself.
+ * For each limit, a decision answers one question, which is a call of tooManyAttempts(), and pays
+ * for one call of hit(). A denial pays for hits, too, because Laravel 8 to 10 hit the limits before
+ * the one that refuses. A further question gets a new decision, and a further hit takes its own
+ * token.
  */
 final class JobLimits
 {

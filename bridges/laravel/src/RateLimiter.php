@@ -109,7 +109,7 @@ class RateLimiter extends LaravelRateLimiter
             // Laravel 8, which has no increment(), returns true instead of any empty result.
             return method_exists(parent::class, 'increment') ? ($result ?? true) : ($result ?: true);
         } catch (Throwable $e) {
-            // A later window has all its tokens.
+            // Once a later window has begun, it has all its tokens, so nothing is given back to it.
             if (!$isCleared() && $window == Buckets::window($bucket)) {
                 // Laravel counts only calls that return.
                 $bucket->refund($tokens);
@@ -225,7 +225,8 @@ class RateLimiter extends LaravelRateLimiter
         if ($numbers === null || $this->buckets->declared($key, $this->clean(...)) !== null) {
             return;
         }
-        // The item of a concurrent call may replace this one, so it lasts at least the decay time.
+        // The item of a concurrent call may replace this item, so each of them lasts at least the
+        // decay time.
         $seconds = max(1, min(Buckets::MAX_SECONDS, $numbers[1]), (int) ceil($decision->resetAfter));
         try {
             $this->cache->put($key . self::NUMBERS, $numbers, $seconds);

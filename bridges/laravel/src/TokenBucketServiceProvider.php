@@ -61,8 +61,9 @@ final class TokenBucketServiceProvider extends ServiceProvider
         $app->instance(Buckets::class, $buckets);
         // A worker that serves several requests knows the numbers of the current one only.
         $app->rebinding('request', fn () => $limiter->forget());
-        // A function, because the container would find the constructor's arguments by reflection.
-        // Laravel makes each middleware of a route twice, so the container keeps it.
+        // A function, because otherwise the container would find the constructor's arguments by
+        // reflection, which takes time in each request. Laravel makes each middleware of a route
+        // twice, so the container keeps it.
         $app->singleton(LaravelThrottleRequests::class, fn (Application $app) => new ThrottleRequests($app->make(LaravelRateLimiter::class), $buckets));
         $app->alias(LaravelThrottleRequests::class, ThrottleRequestsWithRedis::class);
         if ($app->runningInConsole()) {
@@ -130,7 +131,8 @@ final class TokenBucketServiceProvider extends ServiceProvider
         }
         $settings = $others + array_filter($config->get('tokenbucket'), fn ($setting) => $setting !== null && $setting !== '') + self::DEFAULTS;
         $dsn = $settings['storage'];
-        // The items of the cache begin with its prefix, and other applications may have the same.
+        // The items of the cache begin with the cache's prefix, and other applications may have the
+        // same prefix. So the buckets have a longer one.
         $prefix = $settings['prefix'] ?? 'tokenbucket:' . ($config->get('cache')['prefix'] ?? '') . substr(md5($app->basePath()), 0, 12) . ':';
         if ($app->runningInConsole() && $app->runningUnitTests()) {
             // Each test has an application of its own, and begins with full buckets.

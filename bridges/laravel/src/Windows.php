@@ -60,7 +60,7 @@ final class Windows
         try {
             return new Quota($storage, $name, $attempts, $period, $this->anchor);
         } catch (ValueError) {
-            // A window has fewer microseconds. This limit means "unlimited".
+            // A window has fewer microseconds than this limit, which means "unlimited".
             return null;
         }
     }

@@ -15,7 +15,8 @@ abstract class BridgeTestCase extends TestCase
 {
     protected function setUp(): void
     {
-        // The clock of the buckets follows this clock, which stops. Only advance() moves it.
+        // Stops this clock, which the clock of the buckets follows. Only advance() moves the clock
+        // of the buckets.
         Carbon::setTestNow(Carbon::now());
         parent::setUp();
     }

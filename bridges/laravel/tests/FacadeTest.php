@@ -154,7 +154,8 @@ final class FacadeTest extends BridgeTestCase
     public function testConcurrentCallsKeepTheNumbersForTheDecayTime(): void
     {
         $cache = $this->createMock(Repository::class);
-        // The item of the call that finds the fullest bucket may be the last one.
+        // If calls are concurrent, the last item may be that of the call that found the fullest
+        // bucket.
         $cache->expects($this->exactly(2))->method('put')->with($this->anything(), [5, 300], $this->greaterThanOrEqual(300));
         array_map(fn () => $this->another($cache)->attempt('k', 5, fn () => true, 300), range(1, 2));
     }

@@ -13,7 +13,7 @@ use TokenBucket\Bridge\Laravel\Buckets;
 use TokenBucket\Bridge\Laravel\RateLimiter;
 use TokenBucketStorage;
 
-/** Waits for the limits of a job, which is not released. */
+/** A middleware that waits for the limits of a job and does not release the job. */
 class WaitsForLimits extends RateLimited
 {
     public int $waits = 0;

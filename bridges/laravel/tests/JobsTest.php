@@ -17,7 +17,7 @@ use TokenBucket\OnFailure;
 use TokenBucketStorage;
 use TokenBucketStorageRedis;
 
-/** Compares the attempts that released jobs need with those behind Laravel's window. */
+/** Compares the attempts that released jobs need with the bridge and with Laravel's limiter. */
 final class JobsTest extends BridgeTestCase
 {
     public function testJobsNeedAsManyAttemptsAsWithTheWindowOfLaravel(): void

@@ -131,7 +131,7 @@ final class SettingsTest extends BridgeTestCase
         $this->assertAnswer(429, 1, 0, 60);
     }
 
-    /** Returns the limiter of an application that is not under test, and its cache. */
+    /** Returns the limiter of the application in a folder, and the application's cache. */
     private function application(string $folder, array $settings, array $config = [], mixed &$cache = null, bool $start = false): LaravelRateLimiter
     {
         $app = require "$folder/bootstrap/app.php";

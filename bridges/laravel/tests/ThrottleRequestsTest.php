@@ -176,7 +176,7 @@ final class ThrottleRequestsTest extends BridgeTestCase
         $this->route(UnchangedThrottleRequests::class . ':api', '/own');
         $this->route('throttle:api', '/api');
         $statuses = fn (array $paths) => array_map(fn (string $path) => $this->get($path)->getStatusCode(), $paths);
-        // The buckets of earlier requests have no effect.
+        // The bucket that /api uses has no effect on the counter that /own uses.
         $this->assertSame([200, 200, 429, 200, 429, 429], $statuses(['/own', '/own', '/own', '/api', '/own', '/own']));
     }
 

@@ -60,7 +60,8 @@ final class WindowsTest extends BridgeTestCase
             foreach ([0, $seconds / 2, $seconds / 2 - 1] as $pass) {
                 $this->pass($pass);
                 foreach ($calls as $i => $call) {
-                    // In the middle of a window, a new window of Laravel would begin.
+                    // In the middle of a window, skips clear(), after which Laravel would begin a
+                    // new window.
                     if ($pass === 0 || $i !== 6) {
                         [$laravels, $ours] = array_map(fn ($limiter) => [$call($limiter), ...$this->state($limiter, "k$seconds", 3)], $limiters);
                         $this->assertSame($laravels, $ours, "$seconds s, after $pass, call $i");
@@ -155,7 +156,7 @@ final class WindowsTest extends BridgeTestCase
         $this->assertFalse($attempt(86400));
         $this->pass(1);
         $this->assertTrue($attempt(86400));
-        // Hours are no windows, so they refill continuously.
+        // The setting does not name hours, so limits of an hour refill continuously.
         $limiter->attempt('hour', 2, fn () => true, 3600);
         $limiter->attempt('hour', 2, fn () => true, 3600);
         $this->pass(1800);

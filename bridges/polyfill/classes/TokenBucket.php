@@ -153,13 +153,13 @@ class TokenBucket
         $question = $this->question(1, $argument);
         $home = $question->home('block');
         if ($question->step->windows !== null) {
-            // Until the end of the window in which the time ends.
+            // Blocks until the end of the window in which the time of the block ends.
             $home->advance($question->identifier, Calendar::of($this)->windows($ticks)->end());
             $look = $question->step->costing(0)->dry();
             return $question->changed($look, $home->take($question->identifier, $look));
         }
         $step = $this->measured($question, 1);
-        // A bucket that never holds a token is full at the end of the block.
+        // A bucket with a capacity below one token is full at the end of the block.
         return $this->raised($question, new Step(min($step->cost, $step->span), $step->span), $ticks, 'block');
     }
 
@@ -262,9 +262,9 @@ class TokenBucket
     }
 
     /**
-     * Returns the question of a call that leaves at least the floor in the bucket. Its ticks are
-     * the cost of all tokens minus the cost of the call, so that a full bucket grants a call that
-     * leaves the rest of the capacity.
+     * Returns the question of a call that leaves at least the floor in the bucket. The ticks of the
+     * floor are the cost of all tokens minus the cost of the call, so that a full bucket grants a
+     * call that leaves the rest of the capacity.
      */
     private function leaving(Question $question, int|float $number, int|float $floor, Argument $argument, string $method): Question
     {
@@ -380,7 +380,7 @@ class TokenBucket
             : $home->raise($question->identifier, $left->cost - $ticks, $left->span));
     }
 
-    /** Takes tokens in any case. */
+    /** Takes tokens even if the bucket does not hold them. */
     private function charged(Question $question, Step $price, string $method, Argument $argument): Decision
     {
         $windows = $price->windows;

@@ -33,7 +33,9 @@ final readonly class TokenBucketStorageMemory implements TokenBucketStorage
         return Polyfill\Seconds::fromTicks($this->home()->store->now() - Polyfill\Quota::MOST);
     }
 
-    /** An instant that is nearer to the wall clock is measured on that clock. */
+    /**
+     * Returns the seconds since an instant, by the clock whose time is nearer: own or wall clock.
+     */
     private function secondsSince(float $microtime): float
     {
         [$own, $wall] = [$this->now() - $microtime, microtime(true) - $microtime];

@@ -36,7 +36,7 @@ final class Batch
             }
             return $decisions;
         } catch (\Throwable $thrown) {
-            // The caller gets an exception instead of the decisions.
+            // The caller gets an exception instead of the decisions, so all tokens are given back.
             foreach (array_reverse($taken) as [$home, $identifier, $change]) {
                 $home->giveBack($identifier, $change);
             }

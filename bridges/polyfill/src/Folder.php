@@ -44,7 +44,7 @@ final class Folder
         }
         $handle = @fopen($file, 'c+b') ?: throw self::refused($file, 'cannot be opened: ' . (error_get_last()['message'] ?? 'unknown error'));
         self::check($file, 'file');
-        // The path still names the file that was opened.
+        // Checks that the path still names the file that was opened.
         [$opened, $named] = [fstat($handle), lstat($file)];
         if ([$opened['dev'], $opened['ino']] !== [$named['dev'], $named['ino']]) {
             throw self::refused($file, 'was replaced while it was opened');

@@ -165,7 +165,8 @@ final class Home
      */
     public function updateLockout(string $identifier, int $life, \Closure $decide): Outcome
     {
-        // No bucket has this key: none has a namespace as long as these bytes would mean.
+        // No bucket has this key. The hashed bytes of a bucket's key begin with the length of its
+        // namespace, and no namespace is as long as "lockout" would mean.
         $key = hash('sha256', 'lockout' . $this->key($identifier), true);
         return $this->store->update($key, static function (?Record $record, int $now) use ($life, $decide): array {
             $outcome = $decide($record->emptyAt ?? 0, $now);

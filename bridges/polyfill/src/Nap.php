@@ -7,7 +7,10 @@ namespace TokenBucket\Polyfill;
 /** A sleep of the process that ends early if a signal arrives that PHP must handle. */
 final class Nap
 {
-    /** The longest sleep that a signal right before it can delay: a tenth of a second. */
+    /**
+     * The longest single sleep: a tenth of a second. A signal that arrives right before a sleep is
+     * handled only after it.
+     */
     private const SLICE = Quota::SECOND / 10;
 
     /** Sleeps for that many ticks. Returns false if a signal ended the sleep, after its handler. */

@@ -31,7 +31,8 @@ final class Proposal
     /** Proposes a state to the latest closure that runs for the bucket in this fiber, if any. */
     public static function isMade(Home $home, string $identifier, int $first): bool
     {
-        // Also right after a fatal error in a closure, which ends it without an exception.
+        // The backtrace lacks closures that have ended, even if a fatal error ended them, which
+        // throws no exception.
         foreach (debug_backtrace(DEBUG_BACKTRACE_PROVIDE_OBJECT | DEBUG_BACKTRACE_IGNORE_ARGS) as $frame) {
             $it = $frame['object'] ?? null;
             if ($it instanceof self && $it->home === $home && $it->identifier === $identifier && $it->fiber === \Fiber::getCurrent()) {

@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-// Declares the classes and functions of the extension if it is not loaded. The guard covers all of
+// Declares the classes and functions of the extension if it is not loaded. This check covers all of
 // them, so that a class of this package is never mixed with those of an extension that lacks it.
 if (extension_loaded('tokenbucket')) {
     return;

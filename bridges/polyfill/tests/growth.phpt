@@ -1,5 +1,5 @@
 --TEST--
-The file grows with its live buckets and shrinks when they have ended, without a change of any
+The file grows with its live buckets and shrinks after they have ended, and no bucket changes
 --FILE--
 <?php
 require __DIR__ . '/own_clock.php';

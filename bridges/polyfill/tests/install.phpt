@@ -14,7 +14,7 @@ putenv('TOKENBUCKET=');
 $user = new NewUser('install', []);
 $repository = 'composer config repositories.yii path ' . dirname(__DIR__, 3) . '/bridges/yii';
 echo "-- without the extension --\n";
-// The program of the user is quiet, also about errors.
+// The composer of NewUser prints nothing, not even errors, so this runs Debian's composer.
 $message = thrown(fn () => $user->run("$repository && php /usr/bin/composer require --no-interaction tokenbucket/yii:@dev 2>&1"));
 echo str_contains($message, $user->block('text', 'ext-tokenbucket')) ? "the message of the page\n" : $message;
 echo "-- with the polyfill --\n";

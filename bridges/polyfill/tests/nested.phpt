@@ -1,5 +1,5 @@
 --TEST--
-A call inside another one, from a destructor or a signal handler, loses and gives no tokens
+A call inside another, from a destructor or a signal handler, neither loses nor gives away tokens
 --FILE--
 <?php
 require __DIR__ . '/own_clock.php';

@@ -1,7 +1,7 @@
 <?php
 /**
- * Runs before each .phpt of the extension. Gives the test a folder of its own, and its messages the
- * words of internal functions.
+ * Runs before each .phpt of the extension. Gives the test a folder of its own. Changes messages
+ * about userland functions into those about internal functions.
  */
 
 require __DIR__ . '/../src/autoload.php';

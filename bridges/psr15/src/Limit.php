@@ -50,8 +50,9 @@ final class Limit
         if ($key === null) {
             return null;
         }
-        // With its numbers, because another middleware may have a limit of the same name. They come
-        // first, and the name with its length, so that no other name and key are this identifier.
+        // The identifier has the limit's numbers, because another middleware may have a limit of
+        // the same name. The numbers come first, and then the length of the name, so that no other
+        // name and key make the same identifier.
         $identifier = "$this->tokens:$this->seconds:" . strlen($this->name) . ":$this->name:$key";
         // Rounding may exceed the highest rate.
         $bucket = new TokenBucket($storage, $identifier, $this->tokens, min(1e15, $this->tokens / $this->seconds));

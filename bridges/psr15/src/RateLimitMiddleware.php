@@ -17,14 +17,14 @@ use TokenBucketStorage;
 /**
  * Denies requests that exceed a limit. A request takes its tokens from all limits, or from none.
  *
- * A denial is a response with the status 429. It is 503 if the client has done nothing wrong: the
- * store failed and its policy is OnFailure::Deny, or the bucket was not decided. Every response
- * that passes this middleware states the limit in the headers of
+ * A denial is a response with the status 429. The status is 503 if the client has done nothing
+ * wrong: the store failed and its policy is OnFailure::Deny, or the store could not decide. Every
+ * response that passes this middleware states the limit in the headers of
  * draft-ietf-httpapi-ratelimit-headers-11.
  */
 final class RateLimitMiddleware implements MiddlewareInterface
 {
-    /** The highest integer of a structured field. headers() states it for larger ones. */
+    /** The highest integer of a structured field. headers() states it for larger numbers. */
     private const MAX_INTEGER = 999_999_999_999_999;
 
     /** @var array<string, Limit> by name */

@@ -52,7 +52,7 @@ final class ExampleTest extends TestCase
         self::assertContains($exact[200], range(100, 100 + $refilled));
         self::assertSame(400 - $exact[200], $exact[429]);
         self::assertGreaterThan(100, $passed);
-        // One client after another is limited without the bridge, too.
+        // Without the bridge, requests are limited, too, if they come one after the other.
         self::assertSame([200 => 100, 429 => 20], $this->send('plain', 'b', 120, 1));
     }
 

@@ -21,7 +21,7 @@ final class CompoundLimiter implements LimiterInterface
 {
     /** @var list<BucketLimiter> */
     private readonly array $buckets;
-    /** @var list<LimiterInterface> the limiters that are no buckets */
+    /** @var list<LimiterInterface> the limiters that use no bucket */
     private readonly array $others;
 
     /** @param LimiterInterface[] $limiters */
@@ -77,7 +77,7 @@ final class CompoundLimiter implements LimiterInterface
     /** @param list<array{TokenBucket, int}> $takes as for take() */
     private function takeWithOthers(array $takes, int $tokens): SymfonyRateLimit
     {
-        // A bucket that denies now changes no limiter.
+        // If a bucket would deny now, no limiter is changed.
         foreach ($takes as $i => [$bucket, $cost]) {
             $decision = $bucket->peek($cost);
             if (!$decision->allowed) {

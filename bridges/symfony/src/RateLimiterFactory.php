@@ -114,7 +114,8 @@ namespace TokenBucket\Bridge\Symfony {
                 throw new \LogicException(sprintf('Its interval must be one minute, hour, day, week, month or year, not "%s".', $interval));
             }
             $period = constant(Period::class . '::' . ucfirst(strtolower($unit[1])));
-            // Another period or anchor needs another identifier. A bucket's begins with a digit.
+            // Another period or anchor needs another identifier. The identifier of a bucket begins
+            // with a digit.
             $name = sprintf('%s:%s:%d:%s', $period->name, $anchor->format('c e'), strlen($this->id), $id);
             return new Quota($storage->storage, $name, max(1, $limit), $period, $anchor);
         }
@@ -159,7 +160,8 @@ namespace TokenBucket\Bridge\Symfony {
                 && (!isset($config['anchor_at']) || is_string($config['anchor_at']) && $config['policy'] === 'fixed_window' && $hasAnchors)) {
                 return;
             }
-            // Symfony's resolver finds the words. It takes longer than a decision.
+            // Symfony's resolver throws the exception. It takes longer than a decision, so it runs
+            // only for wrong options.
             $options = new OptionsResolver();
             $options->define('id')->required()
                 ->define('policy')->required()->allowedValues(...self::POLICIES)

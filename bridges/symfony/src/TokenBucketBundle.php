@@ -30,7 +30,7 @@ final class TokenBucketBundle extends Bundle
     public function boot(): void
     {
         try {
-            // Only such a storage is public.
+            // Only a storage whose DSN comes from an environment variable is public.
             if ($this->container->has('token_bucket.storage')) {
                 $this->container->get('token_bucket.storage');
             }

@@ -24,7 +24,8 @@ final class ReplacementTest extends TestCase
 
     public static function setUpBeforeClass(): void
     {
-        // Symfony's classes, whose names belong to those of the bridge.
+        // Declares Symfony's classes under other names, because the bridge's classes have their
+        // names.
         foreach (['RateLimiterFactory', 'CompoundLimiter'] as $name) {
             $code = file_get_contents(stream_resolve_include_path("Symfony/Component/RateLimiter/$name.php"));
             eval('?>' . str_replace("final class $name", "final class Symfonys$name", $code));

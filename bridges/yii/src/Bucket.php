@@ -25,8 +25,9 @@ final class Bucket
      */
     public static function take(TokenBucketStorage $storage, string $name, string $key, int|float $limit, int|float $seconds): Decision
     {
-        // The name has its length, so that no other name and key are this identifier. The numbers
-        // belong to it, because other limits may have the same name and key.
+        // The length of the name comes first, so that no other name and key make the same
+        // identifier. The identifier has the numbers, because other limits may have the same name
+        // and key.
         $identifier = strlen($name) . ":$name:$limit:$seconds:$key";
         $rate = min(self::MAX_RATE, max(1, $limit) / min($seconds, self::MAX_SECONDS));
         // A limit below 1 asks for more tokens than the bucket holds.

@@ -17,8 +17,8 @@ final class Counter implements CounterInterface
     /**
      * @param int $limit the hits that the bucket holds; with 0, every hit is over the limit
      * @param int $periodInSeconds the seconds in which the bucket is refilled; greater than 0
-     * @param ?string $prefix separates counters that get the same ids. Null separates only those of
-     *     other projects
+     * @param ?string $prefix separates counters that get the same ids. Null separates only counters
+     *     of different projects
      */
     public function __construct(
         private readonly TokenBucketStorage $storage,

@@ -23,7 +23,7 @@ class RateLimiter extends YiiRateLimiter
     /** The storage of the buckets. Null means this host's shared memory. */
     public ?TokenBucketStorage $storage = null;
 
-    /** Begins the names of the buckets. Null separates the buckets of other projects. */
+    /** The start of the buckets' names. Null separates only buckets of different projects. */
     public ?string $prefix = null;
 
     /**

@@ -14,8 +14,8 @@ use TokenBucket\Bridge\HttpClient\Peer;
 use TokenBucket\Reservation;
 
 /**
- * Takes a token for each request, and waits for it if necessary. Push it last onto the handler
- * stack, so that each redirect and each retry takes a token.
+ * Takes a token for each request, and waits for it if necessary. Push this middleware last onto the
+ * handler stack, so that each redirect and each retry takes a token.
  *
  * The request is sent when its token is due. A synchronous request sleeps until then. A request of
  * a pool keeps its place in the pool. If the wait would be too long, the promise is rejected with a
@@ -28,8 +28,8 @@ final class RateLimit
 
     /**
      * @param callable(RequestInterface): ?TokenBucket $bucketOf returns the bucket of a request, or
-     *     null for a request without a limit. A bucket over a storage that is written in PHP has no
-     *     reservations
+     *     null for a request without a limit. A bucket over a storage that is written in PHP cannot
+     *     be used, because it has no reservations
      * @param float $maxWait the most seconds that a request waits for its token; 0 or more
      * @param float $maxBlock the most seconds for which one reply stops all requests of its bucket;
      *     0 to 1e9
@@ -65,7 +65,7 @@ final class RateLimit
         };
     }
 
-    /** Returns a promise with the same result, whose response has slowed the bucket down. */
+    /** Returns a promise with the same result. Before that, the response slows the bucket down. */
     private function obeying(PromiseInterface $sent, TokenBucket $bucket): PromiseInterface
     {
         $obey = fn (ResponseInterface $response) => $this->peer->obey($bucket, $response->getStatusCode(), $response->getHeaders());

@@ -33,7 +33,8 @@ final class RateLimitedHttpClient implements HttpClientInterface, ResetInterface
     /**
      * @param callable(string, string, array): ?TokenBucket $bucketOf returns the bucket of a
      *     request with this method, URL and options, or null for a request without a limit. A
-     *     bucket over a storage that is written in PHP has no reservations
+     *     bucket over a storage that is written in PHP cannot be used, because it has no
+     *     reservations
      * @param float $maxWait the most seconds that a request waits for its token; 0 or more
      * @param float $maxBlock the most seconds for which one reply stops all requests of its bucket;
      *     0 to 1e9

@@ -39,7 +39,7 @@ final class RateLimitedResponse extends AsyncResponse
         };
     }
 
-    /** Gives the token back if it is not due, because the request was not sent then. */
+    /** Gives the token back if it is not due yet, because the request was not sent in that case. */
     public function cancel(): void
     {
         if (hrtime(true) < $this->due) {

@@ -33,7 +33,7 @@ final class BucketCommand extends OperatorCommand
     /**
      * @param string $action a key of DESCRIPTIONS
      * @param LaravelRateLimiter $limiter has the named limiters of the application
-     * @param Buckets $buckets of a storage that fails if the store fails
+     * @param Buckets $buckets over a storage that throws if the store fails
      * @param Closure(string): ?Authenticatable $user returns the user with an id
      */
     public function __construct(

@@ -34,7 +34,7 @@ final class Client
         return filter_var($key, FILTER_VALIDATE_IP) !== false;
     }
 
-    /** Returns another client, of whom the operator could have named the same values. */
+    /** Returns a client that differs from this one in each value that the operator named. */
     public function another(): self
     {
         $address = sprintf('2001:db8::%x', random_int(1, 0xffff));

@@ -95,7 +95,7 @@ final readonly class ConcurrencyLimit
         return $this->permit($home, $held, 'too_many_concurrent');
     }
 
-    /** Returns a permit, or its denial without one. */
+    /** Returns the permit $held, or a denial for $reason if $held is null. */
     private function permit(Home $home, ?HeldPermit $held, string $reason): Permit
     {
         $decision = $held === null

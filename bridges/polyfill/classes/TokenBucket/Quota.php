@@ -27,8 +27,8 @@ final class Quota extends \TokenBucket
         }
         parent::__construct($storage, $identifier, $limit, $limit / Calendar::average($period));
         $this->_period = $period;
-        // Without an anchor: a Monday, the first day of a month and of a year. A copy, because the
-        // caller may change its object.
+        // The default anchor is a Monday, and the first day of a month and of a year. A given
+        // anchor is copied, because the caller may change the object.
         $this->_anchor = $anchor === null
             ? new \DateTimeImmutable('2024-01-01 00:00:00 UTC')
             : \DateTimeImmutable::createFromInterface($anchor);
