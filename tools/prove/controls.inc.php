@@ -183,7 +183,7 @@ final class LateGiveBack extends WrongCaller
 {
     /** The time from one group of calls to the next in nanoseconds. A bucket is full in between. */
     private const PERIOD = 40_000_000;
-    /** The length of a group. */
+    /** The length of a group in nanoseconds. */
     private const GROUP = 5_000_000;
 
     /** @var ?resource the lock of the worker whose turn it is */

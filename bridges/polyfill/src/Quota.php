@@ -117,7 +117,7 @@ final class Quota
     public function price(Amount $tokens): ?int
     {
         if ($this->grain === Grain::FakeNanosecond && $this->group === 1) {
-            // No token is free.
+            // A part of a token costs at least one tick.
             $ticks = $tokens->scale($this->unit, 1, false);
             $ticks = $ticks === 0 && !$tokens->isZero() ? 1 : $ticks;
         } else {

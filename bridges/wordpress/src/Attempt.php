@@ -19,7 +19,10 @@ final class Attempt
     {
     }
 
-    /** Returns the error of a denial, which takes no token, or null. */
+    /**
+     * Counts the attempt. If it is denied, returns the error and takes no token. Otherwise returns
+     * null.
+     */
     public function begin(string $name): ?WP_Error
     {
         $network = Limits::network();

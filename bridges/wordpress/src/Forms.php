@@ -67,7 +67,9 @@ final class Forms
         return $errors;
     }
 
-    /** Limits the form of a network of sites before it sends its header. */
+    /**
+     * Limits the sign-up form of a network of sites, before WordPress sends the header of the page.
+     */
     private function signUp(): void
     {
         if ($_POST === [] || is_user_logged_in()) {

@@ -4,7 +4,10 @@ declare(strict_types=1);
 
 namespace TokenBucket\Bridge\WordPress;
 
-/** The networks in which an account logged in recently. A flood from others cannot lock it out. */
+/**
+ * The networks in which an account logged in recently. There, a flood from other networks cannot
+ * lock the account out.
+ */
 final class KnownNetworks
 {
     private const META = 'tokenbucket_networks';

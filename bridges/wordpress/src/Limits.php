@@ -93,7 +93,8 @@ final class Limits
     /** Returns the network of the client. */
     public static function network(): string
     {
-        // By the proxies that tokenbucket.guard_trusted_proxies names. The polyfill has no guard.
+        // client_address() trusts the proxies that tokenbucket.guard_trusted_proxies names. The
+        // polyfill lacks this function, because it has no guard.
         $client = function_exists('TokenBucket\client_address') ? \TokenBucket\client_address() : null;
         return self::networkOf($client ?? (string) ($_SERVER['REMOTE_ADDR'] ?? ''));
     }
@@ -198,7 +199,10 @@ final class Limits
         }
     }
 
-    /** Returns the limits, with the defaults of missing ones. Tells developers of unknown ones. */
+    /**
+     * Returns the limits, with the defaults of missing limits. Reports unknown limits to
+     * developers.
+     */
     private static function known(array $limits): array
     {
         foreach (array_keys(array_diff_key($limits, self::BUCKETS, self::LOCKOUTS)) as $name) {

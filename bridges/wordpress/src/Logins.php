@@ -14,7 +14,8 @@ final class Logins
     private const VERIFIERS = ['wp_authenticate_username_password', 'wp_authenticate_email_password', 'wp_authenticate_application_password'];
 
     /**
-     * The calls of `authenticate` that have not ended. Other plugins call it inside of it.
+     * The calls of `authenticate` that have not ended. Other plugins may call this filter again
+     * during a call.
      *
      * @var list<array{?Attempt, ?WP_Error, list<string>}> the attempt, the error of a denial, and
      *     the verifiers that were removed for the call
@@ -30,7 +31,7 @@ final class Logins
 
     public function register(): void
     {
-        // Before other plugins verify the password.
+        // begin() runs before other plugins verify the password.
         add_filter('authenticate', $this->begin(...), PHP_INT_MIN, 3);
         add_filter('authenticate', $this->end(...), PHP_INT_MAX);
         add_filter('application_password_is_api_request', $this->beginApplication(...), PHP_INT_MAX);

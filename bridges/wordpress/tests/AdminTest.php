@@ -39,7 +39,7 @@ final class AdminTest extends SiteTestCase
         self::assertAnswers([200 => 5, 429 => 5], 5, self::requests(10, $guess));
         $page = self::$site->send([['path' => '/second/wp-admin/tools.php?page=tokenbucket', 'cookie' => self::$site->logIn('owner', '192.0.2.90')]])[0];
         self::assertSame(403, $page['status']);
-        // An administrator of one site may not free clients of all sites.
+        // An administrator of one site is not allowed to free clients of all sites.
         self::$site->run('return add_user_to_blog(1, get_user_by("login", "subscriber")->ID, "administrator");');
         $this->freesTheBlockedClient('/wp-admin/network/settings.php?page=tokenbucket', '192.0.2.4');
         [$page] = self::$site->send([['path' => '/wp-signup.php']]);

@@ -8,7 +8,7 @@ use PHPUnit\Framework\Attributes\DataProvider;
 
 require_once __DIR__ . '/SiteTestCase.php';
 
-/** Tests floods of guesses while a user logs in, beside the same WordPress without the plugin. */
+/** Tests floods of guesses while a user logs in, with the plugin and without it. */
 final class FloodsTest extends SiteTestCase
 {
     private const GUESSES = 30;

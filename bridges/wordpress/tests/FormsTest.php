@@ -6,7 +6,7 @@ namespace TokenBucket\Bridge\WordPress\Tests;
 
 require_once __DIR__ . '/SiteTestCase.php';
 
-/** Tests lost passwords, comments and registrations, beside WordPress without the plugin. */
+/** Tests lost passwords, comments and registrations, with the plugin and without it. */
 final class FormsTest extends SiteTestCase
 {
     public function testAnAccountGetsThreeMailsForALostPassword(): void

@@ -50,7 +50,7 @@ final class PluginTest extends SiteTestCase
         self::$site->run('update_site_option("registration", "user"); wpmu_create_blog("localhost", "/second/", "Second", 1); grant_super_admin(1); return 1;');
         $cookie = self::$site->logIn('owner', '192.0.2.90');
         self::install('/wp-admin/network/', $cookie);
-        // It cannot be activated for one site.
+        // The plugin cannot be activated for one site.
         [$plugins] = self::$site->send([['path' => '/second/wp-admin/plugins.php', 'cookie' => $cookie]]);
         self::assertSame([200, false], [$plugins['status'], str_contains($plugins['body'], rawurlencode(self::FILE))]);
         self::follow('/wp-admin/network/plugins.php', $cookie, 'activate');
@@ -147,7 +147,7 @@ final class PluginTest extends SiteTestCase
         self::assertMatchesRegularExpression("~^Location: .*plugins\.php\?$action=true~mi", $response['head'] . $response['body']);
     }
 
-    /** Deletes the plugin, as WordPress' page does after a question. */
+    /** Deletes the plugin, as WordPress' page does after a confirmation. */
     private static function delete(string $folder, string $cookie, bool $active = false): void
     {
         $active && self::follow("{$folder}plugins.php", $cookie, 'deactivate');

@@ -37,7 +37,7 @@ pub trait Limiter {
     fn give_back(&mut self, key: usize);
 }
 
-/// The limiter of the engine.
+/// The limiter of this crate.
 pub struct Permits<'a, V> {
     pub host: &'a Host,
     pub sheet: &'a Sheet,
