@@ -6,8 +6,8 @@
 abstract class Subject
 {
     /**
-     * The id, capacity and rate of each shared bucket. The refill time of a token is whole
-     * microseconds, as in the stores.
+     * The id, capacity and rate of each shared bucket. A token is refilled in whole microseconds,
+     * because the stores count whole microseconds.
      */
     protected const SHARED = [[0, 20, 400], [1, 5, 100], [2, 40, 1000], [3, 10, 20]];
     /** The capacity and rate of each worker's own bucket. */
@@ -87,7 +87,7 @@ abstract class Subject
     }
 
     /**
-     * Returns the id of the PHP of a worker. $id is the id of the process that command() has
+     * Returns the process id of a worker's PHP. $id is the id of the process that command() has
      * started.
      */
     public function process(int $slot, int $id): int
@@ -109,7 +109,7 @@ abstract class Subject
         return $this->fpm->get($script, $query);
     }
 
-    /** Returns when no process of the trial runs any more. $folder holds the logs. */
+    /** Waits until no process of the trial runs. $folder holds the logs. */
     public function finish(string $folder): void
     {
     }

@@ -11,7 +11,7 @@ use Symfony\Component\HttpKernel\Kernel;
 
 require_once __DIR__ . '/../../../tools/testkit/php/servers.php';
 
-/** Tests that a 429 that one of eight processes gets stops all of them. */
+/** Tests that all of eight processes stop if one of them gets the status 429. */
 final class WorkersTest extends TestCase
 {
     private const PROCESSES = 8;

@@ -36,7 +36,10 @@ final class Buckets
 
     /** @var array<string, TokenBucket> the buckets of the last keys, newest last */
     private array $recent = [];
-    /** @var array<string, array{int, int|float}> the attempts and seconds of those that ofKey() made */
+    /**
+     * @var array<string, array{int, int|float}> the attempts and seconds of the buckets that
+     * ofKey() made
+     */
     private array $numbers = [];
 
     private ?TokenBucketStorage $storage = null;
@@ -199,7 +202,7 @@ final class Buckets
         return $this->bucket($limit->key, self::nameOfLimit($limit), (int) $limit->maxAttempts, self::seconds($limit));
     }
 
-    /** Tells whether only processes of this host can share the buckets. */
+    /** Reports whether only processes of this host can share the buckets. */
     public function areInSharedMemory(): bool
     {
         return $this->storage() instanceof TokenBucketStorageSharedMemory;

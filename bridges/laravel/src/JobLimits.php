@@ -53,7 +53,7 @@ final class JobLimits
         return in_array($key, array_column($this->limits, 'key'), true);
     }
 
-    /** Tells whether a limit of the key refuses the job. Decides all limits if needed. */
+    /** Reports whether a limit of the key refuses the job. Decides all limits if needed. */
     public function refuses(string $key): bool
     {
         $isAnswered = ($this->questions[$key] ?? 0) === 0;
@@ -65,7 +65,7 @@ final class JobLimits
         return $this->refusing?->key === $key;
     }
 
-    /** Tells whether the decision has paid for a hit of the key, which is then used. */
+    /** Reports whether the decision pays for a hit of the key. Each payment is used once. */
     public function paysFor(string $key): bool
     {
         if (($this->hits[$key] ?? 0) === 0) {
@@ -75,7 +75,7 @@ final class JobLimits
         return true;
     }
 
-    /** Tells whether the job has passed all limits, and the decision pays for no other hit. */
+    /** Reports whether the job has passed all limits, and the decision pays for no further hit. */
     public function isOver(): bool
     {
         return $this->decision?->allowed === true && array_sum($this->hits) === 0;

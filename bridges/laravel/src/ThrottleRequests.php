@@ -27,7 +27,8 @@ class ThrottleRequests extends LaravelThrottleRequests
     protected function handleRequest($request, Closure $next, array $limits)
     {
         if (!$this->limiter instanceof RateLimiter) {
-            // A limiter of the application decides its limits itself.
+            // If the application has replaced the bridge's limiter, the replacement decides the
+            // limits itself.
             return parent::handleRequest($request, $next, $limits);
         }
         $before = $after = [];

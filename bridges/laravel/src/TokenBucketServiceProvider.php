@@ -132,7 +132,7 @@ final class TokenBucketServiceProvider extends ServiceProvider
         $settings = $others + array_filter($config->get('tokenbucket'), fn ($setting) => $setting !== null && $setting !== '') + self::DEFAULTS;
         $dsn = $settings['storage'];
         // The items of the cache begin with the cache's prefix, and other applications may have the
-        // same prefix. So the buckets have a longer one.
+        // same prefix. So the prefix of the buckets begins with a word and ends with a hash.
         $prefix = $settings['prefix'] ?? 'tokenbucket:' . ($config->get('cache')['prefix'] ?? '') . substr(md5($app->basePath()), 0, 12) . ':';
         if ($app->runningInConsole() && $app->runningUnitTests()) {
             // Each test has an application of its own, and begins with full buckets.

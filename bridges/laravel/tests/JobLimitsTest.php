@@ -39,7 +39,10 @@ class WaitsForLimits extends RateLimited
     }
 }
 
-/** Compares code of the application that asks for the limits of a named limiter itself. */
+/**
+ * Tests applications whose own code asks for the limits of a named limiter. Compares the bridge
+ * with Laravel's limiter.
+ */
 final class JobLimitsTest extends BridgeTestCase
 {
     public function testANamedLimiterLimitsCodeThatAsksForIt(): void
@@ -94,7 +97,7 @@ final class JobLimitsTest extends BridgeTestCase
         });
     }
 
-    /** Counts an attempt of a key that has at most three, and tells whether it was allowed. */
+    /** Counts an attempt of a key that has at most three, and reports whether it was allowed. */
     private function use(LaravelRateLimiter $limiter, string $key): bool
     {
         if ($limiter->tooManyAttempts($key, 3)) {

@@ -254,7 +254,7 @@ final class WindowsTest extends BridgeTestCase
         Carbon::setTestNow(Carbon::now()->addSeconds((int) $seconds));
     }
 
-    /** Passes the time until the next Monday, if it is none. */
+    /** Advances the clock to the next Monday, unless it is Monday. */
     private function beginWeek(): void
     {
         $this->pass((604800 - (Carbon::now()->getTimestamp() - 1704067200) % 604800) % 604800);

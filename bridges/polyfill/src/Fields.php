@@ -36,7 +36,8 @@ final class Fields
             default => self::ofProperties($decision),
         };
         if (in_array($decision->reason, self::BESIDE_TOKENS, true) && $fields->retryAfter !== null) {
-            // Instants of tokens would ask the client to wait for much longer than necessary.
+            // These denials are not due to missing tokens. The time of a refill could make the
+            // client wait for much longer than necessary.
             $fields->reset = null;
             $fields->fullAfter = max($fields->retryAfter, 1);
         }

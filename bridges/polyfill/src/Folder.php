@@ -12,7 +12,7 @@ use TokenBucket\StorageException;
  */
 final class Folder
 {
-    /** Locks and caches of these file systems do not fit one host, or are slow to agree. */
+    /** Network file systems. Their locks may not work, and their caches may show an old state. */
     private const NETWORK = '/^(nfs|cifs|smb|afs|ceph|lustre|9p|beegfs|gfs|ocfs|gpfs|fuse\.(?!fuse-overlayfs$))/';
 
     /** Returns the user id of this process. getmyuid() would be that of the script. */

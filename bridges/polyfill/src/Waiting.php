@@ -35,7 +35,7 @@ final class Waiting
             throw $thrown;
         }
         if ($isOver) {
-            // The tokens are there now, and the bucket is empty.
+            // The reserved tokens are due now, and no other token is left.
             return $question->decision(new Outcome(Outcome::GRANTED, $outcome->emptyAt, $outcome->emptyAt));
         }
         $home->giveBack($question->identifier, $cancel);

@@ -17,7 +17,8 @@ function changed(string $name, string $text, array $differences): string
     $changes = [];
     foreach ($differences['cut'] as $tests) {
         foreach ($tests[$name] ?? [] as $line) {
-            // The beginning of the next line only tells equal lines apart.
+            // The start of the next line, which is kept, distinguishes the line to cut from equal
+            // lines.
             [$cut, $kept] = [...explode("\n", $line, 2), ''];
             $changes["$cut\n$kept"] = $kept;
         }

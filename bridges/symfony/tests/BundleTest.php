@@ -120,7 +120,7 @@ final class BundleTest extends TestCase
         $this->kernel = null;
     }
 
-    /** Tells whether an attempt of a user is accepted, at an address for each number. */
+    /** Reports whether an attempt of a user is accepted, at an address for each number. */
     private function limited(int $number): bool
     {
         $request = Request::create('/login', server: ['REMOTE_ADDR' => "203.0.113.$number"]);

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Composer;
 
-/** Tells the directory of the project, which a test may change. Debian has no such class. */
+/** Returns the directory of the project, which a test may change. Debian has no such class. */
 final class InstalledVersions
 {
     public static string $path = '/srv/one/';

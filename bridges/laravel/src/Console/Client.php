@@ -57,7 +57,7 @@ final class Client
         return $request->setRouteResolver(fn () => $route);
     }
 
-    /** Returns a user with another id, or null if the class has no such users. */
+    /** Returns a user with another id, or null if the class cannot represent one. */
     private static function anotherUser(?Authenticatable $user): ?Authenticatable
     {
         if ($user === null) {

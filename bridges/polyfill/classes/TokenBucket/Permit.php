@@ -14,7 +14,7 @@ final readonly class Permit
 
     private ?HeldPermit $held;
 
-    /** Tells the object from a copy, which PHP destroys when __clone() throws. */
+    /** Distinguishes the object from a copy, which PHP destroys when __clone() throws. */
     private int $number;
 
     private function __construct(Decision $decision, ?HeldPermit $held)

@@ -24,8 +24,8 @@ enum Act {
 /// its cost. A charge is not due at any instant.
 type Taken = (Timestamp, Option<Timestamp>, Ticks);
 
-/// Returns the state of a bucket after a step that left the state in the second argument. The
-/// others are the act and the clock.
+/// Returns the state of a bucket after a step that left the state in the second argument. The other
+/// arguments are the act and the clock.
 type After = fn(Act, Timestamp, Timestamp) -> Timestamp;
 
 fn histories() -> impl Strategy<Value = Vec<(Ticks, Act)>> {

@@ -1,9 +1,9 @@
 //! The journal of the workers. The journal is in memory that the workers share with the supervisor,
 //! so the death of a worker does not erase the journal.
 //!
-//! Invariants: Only one process at a time writes to a lane. An entry of the journal is valid only
-//! if its index is below the length. So a worker that is killed while it writes an entry loses only
-//! that entry.
+//! Invariants: Each worker has a lane, to which only one process at a time writes. An entry of the
+//! journal is valid only if its index is below the length. So a worker that is killed while it
+//! writes an entry loses only that entry.
 
 use crate::forked;
 use gcra::{Ticks, Timestamp};

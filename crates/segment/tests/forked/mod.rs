@@ -1,5 +1,5 @@
-//! The means that the tests of killed processes have in common: forked workers, memory that they
-//! share with their supervisor, and dice.
+//! The parts that the tests of killed processes share: forked workers, memory that workers and
+//! their supervisor share, and random numbers.
 
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 use rustix::process::{Pid, Signal, getpid, set_parent_process_death_signal};

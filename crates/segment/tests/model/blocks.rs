@@ -41,7 +41,7 @@ fn a_denial_does_not_extend_a_block_and_the_next_lack_of_tokens_blocks_again() {
         let memory = Memory::running(&[empty(), Word::EMPTY], at(0));
         let caller = memory.caller(K);
         assert!(caller.block(10, 10, PAUSE));
-        // In the last ticks the bucket looks as if its tokens were just taken.
+        // In the last ten ticks of the block, the state is as if the tokens had just been taken.
         for ticks in [1, 500, PAUSE - 10, PAUSE - 1] {
             caller.until(at(ticks));
             assert!(!caller.take(10, 10).unwrap().granted(), "{ticks}");

@@ -11,7 +11,7 @@ pub struct Child {
     to: PipeWriter,
 }
 
-/// The end of the child's pipes in the child.
+/// The child's ends of the two pipes.
 pub struct Parent {
     from: PipeReader,
     to: PipeWriter,

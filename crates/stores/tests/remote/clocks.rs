@@ -1,4 +1,4 @@
-//! Tests a server whose clock is set back, and servers and hosts with other clocks.
+//! Tests a server whose clock is set back, and servers and hosts whose clocks differ.
 //!
 //! A test moves the instants in a record forward instead of the server's clock back. The server
 //! cannot tell the difference.

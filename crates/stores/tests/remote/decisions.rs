@@ -61,8 +61,8 @@ fn fallbacks_are_counted_apart() {
     });
 }
 
-/// Another client changes the bucket after this one has read it. The reply that says so arrives
-/// late, so there is no time to try again.
+/// Another client changes the bucket after the slow client has read it, so memcached refuses the
+/// write. The reply arrives late, so there is no time to try again.
 #[test]
 fn a_contended_call_is_denied_beside_its_tokens() {
     let server = Memcached::start_tcp(&[]);

@@ -43,7 +43,7 @@ impl Scene {
         calls.split(',').next().unwrap().parse().unwrap()
     }
 
-    /// Takes a permit of which the caller learns nothing.
+    /// Takes a permit, but the caller does not get the reply.
     fn loses(&self, name: &str, mode: Mode) {
         let (requests, replied) = (self.proxy.requests(), self.proxy.reply_bytes());
         self.proxy.set(mode);

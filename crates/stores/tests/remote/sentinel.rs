@@ -129,7 +129,7 @@ fn sentinels_that_hang_cost_a_part_of_one_call() {
         let is_asked = contacts() != [1, 1, 1];
         assert!(!is_asked || start.elapsed() > Duration::from_secs(9));
     }
-    // Another process would ask them. Here another DSN does so.
+    // Another process would ask the sentinels. Here, a caller with another DSN does so.
     let other = Caller::redis(&format!("{dsn}/1"), settings);
     for _ in 0..3 {
         assert!(matches!(other.fails("id", &take(1)), Cause::Timeout));
