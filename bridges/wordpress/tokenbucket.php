@@ -31,7 +31,7 @@ spl_autoload_register(static function (string $class): void {
     }
 });
 
-// Also finds the folder of a must-use plugin.
+// This path is also right in the folder of a must-use plugin.
 add_action('init', static fn () => load_textdomain('tokenbucket', __DIR__ . '/languages/tokenbucket-' . determine_locale() . '.mo'));
 
 (static function (): void {

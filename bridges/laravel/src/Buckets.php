@@ -63,7 +63,7 @@ final class Buckets
     public function take(array $limits): array
     {
         foreach ($limits as $limit) {
-            // Equal limits are one limit, and take one token.
+            // Equal limits count as one limit, and take one token.
             $name = self::nameOfLimit($limit);
             $takes[$name] ??= [$this->ofLimit($limit), self::cost($limit)];
             $named[$name] ??= $limit;
@@ -169,9 +169,9 @@ final class Buckets
     /**
      * Returns the whole seconds for which a refused job is released.
      *
-     * Every released job is an attempt of a limited number. At the end of Laravel's window, as many
-     * jobs run as the limit allows. So the job comes back when the bucket is full, not when it
-     * holds one token.
+     * Each run of a released job is one of a limited number of attempts. At the end of Laravel's
+     * window, as many jobs run as the limit allows. So the job comes back when the bucket is full,
+     * not when it holds one token.
      *
      * @param int|float $seconds the decay time
      */
@@ -180,7 +180,8 @@ final class Buckets
         return (int) ceil(match ($decision->reason) {
             'granted', 'insufficient_tokens' => $decision->resetAfter,
             'exceeds_capacity' => $seconds,
-            // The tokens did not decide. The store may work again long before a day ends.
+            // The denial is not due to missing tokens. The store may work again long before a day
+            // ends.
             default => min(self::MOST_SECONDS_OF_OUTAGE, $seconds),
         });
     }
@@ -213,7 +214,7 @@ final class Buckets
         return "limit:$limit->maxAttempts:" . self::seconds($limit) . ":$limit->key";
     }
 
-    /** Returns the name of a bucket, which no limit of a route and no item of the cache has. */
+    /** Returns a name that no limit of a route and no item of the cache has. */
     private static function identifier(string $key): string
     {
         return "key:$key";

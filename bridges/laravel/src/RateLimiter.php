@@ -28,8 +28,8 @@ class RateLimiter extends LaravelRateLimiter
     /** Begins the keys of the queue's middleware ThrottlesExceptions. */
     private const EXCEPTIONS = 'laravel_throttles_exceptions:';
     /**
-     * Ends the item of the cache that holds the attempts and seconds of a key. No cleaned key has
-     * this end, so no counter of Laravel has this name.
+     * The end of the name of the cache item that holds the attempts and seconds of a key. No
+     * cleaned key has this end, so no counter of Laravel has this name.
      */
     private const NUMBERS = '<bucket>';
 
@@ -86,7 +86,7 @@ class RateLimiter extends LaravelRateLimiter
         // As in Laravel, null is a time without end.
         $seconds = $decaySeconds === null ? Buckets::MAX_SECONDS : $this->secondsUntil($decaySeconds);
         if (is_object($decaySeconds)) {
-            // The seconds until a date depend on the present, so they are no window.
+            // The seconds until a date depend on the present, so they do not select a window.
             $seconds = (float) $seconds;
         }
         $tokens = Buckets::tokens($seconds);
@@ -186,7 +186,8 @@ class RateLimiter extends LaravelRateLimiter
             // ThrottlesExceptions releases a job for this time, so the bucket must be full then.
             return Buckets::releaseAfter($decision, $decision->resetAfter);
         }
-        // As in Laravel, a window states its end if a call was counted in it.
+        // As in Laravel, the result is the time until the window ends if a call was counted in the
+        // window.
         $states = $bucket instanceof Quota && $decision->remaining < $decision->capacity;
         return (int) ceil($states ? $decision->resetAfter : $decision->retryAfter);
     }
@@ -235,7 +236,9 @@ class RateLimiter extends LaravelRateLimiter
         }
     }
 
-    /** Calls a method of Laravel's limiter, whose own calls use its counter, too. */
+    /**
+     * Calls a method of Laravel's limiter. Its calls of other methods use Laravel's counter, too.
+     */
     private function count(string $method, mixed ...$arguments): mixed
     {
         $outer = $this->counting;

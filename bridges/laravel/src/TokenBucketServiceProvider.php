@@ -52,7 +52,8 @@ final class TokenBucketServiceProvider extends ServiceProvider
         $limits = fn () => $config->get('tokenbucket')['limits'] ?? [];
         $buckets = new Buckets(fn () => $this->storage($config, []), $limits, $windows);
         $limiter = new RateLimiter(fn () => $app->make('cache')->driver($config->get('cache.limiter')), $buckets);
-        // When the first cache is made, Laravel binds a limiter of its own, which this replaces.
+        // When the first cache is made, Laravel binds a limiter of its own, which this call
+        // replaces.
         $app->extend(
             LaravelRateLimiter::class,
             fn (LaravelRateLimiter $bound) => $bound::class === LaravelRateLimiter::class ? $limiter : $bound,

@@ -51,7 +51,7 @@ abstract class TestCase extends \Illuminate\Foundation\Testing\TestCase
     {
         Carbon::setTestNow();
         parent::tearDown();
-        // Laravel 8 and 10 leave their handlers, which PHPUnit reports.
+        // Laravel 8 and 10 do not remove their error handlers, which PHPUnit would report.
         if (!method_exists(HandleExceptions::class, 'flushHandlersState')) {
             restore_error_handler();
             restore_exception_handler();

@@ -198,7 +198,7 @@ final class ThrottleRequestsTest extends BridgeTestCase
 
     public function testEqualLimitsAreOneLimit(): void
     {
-        // For example, of a sender and a recipient who are one user.
+        // Limits are equal, for example, if the sender and the recipient of a message are one user.
         $this->limiter()->for('both', fn () => [Limit::perMinute(1)->by('me'), Limit::perMinute(1)->by('me')]);
         $this->route('throttle:both');
         $this->assertAnswer(200, 1, 0);

@@ -355,7 +355,7 @@ class TokenBucket
         return $question->step->costing($cost);
     }
 
-    /** Returns the step, with a subclass's own prices also for more than the capacity. */
+    /** Returns the step. A subclass's own prices apply even to more tokens than the capacity. */
     private function measured(Question $question, int|float $number): Step
     {
         $isMeasured = !Overrides::hasOwnPrices($this) || !$question->step->exceedsCapacity();
@@ -363,8 +363,8 @@ class TokenBucket
     }
 
     /**
-     * Leaves the bucket at most the tokens of $left, that many ticks from now. Changes nothing if
-     * they exceed the capacity.
+     * Takes tokens, so that the bucket holds at most the tokens of $left in $ticks ticks. Changes
+     * nothing if $left exceeds the capacity.
      */
     private function raised(Question $question, Step $left, int $ticks, string $method): Decision
     {
@@ -388,7 +388,7 @@ class TokenBucket
         $most = $windows === null ? Quota::MOST : max(0, $windows->shortest() - $price->span);
         $question = $question->with($price->within($most));
         $outcome = $question->take($question->home($method));
-        // If the clock was set back, nothing can be taken from a window that is over.
+        // If the clock was set back, the state is of a later window, and the charge takes nothing.
         if (!$outcome->isGranted() && $windows?->at($outcome->now)->areBefore($outcome->emptyAt) !== true) {
             throw $argument->invalid($windows === null
                 ? 'must not leave a debt that takes more than 2^60 nanoseconds to repay'

@@ -59,7 +59,7 @@ final class BatchEntry
         return array_key_first($this->steps);
     }
 
-    /** Returns the key of the first step that the bucket cannot pay if they run in order. */
+    /** Returns the key of the first step that the bucket cannot pay if the steps run in order. */
     public function blamed(Outcome $outcome): int|string
     {
         foreach ($this->steps as $key => $step) {

@@ -67,7 +67,7 @@ final class Calendar
         return self::counting($this->period, $limit);
     }
 
-    /** Returns the windows that many ticks from now, as instants of the store's wall clock. */
+    /** Returns the windows $later ticks from now, as instants of the store's wall clock. */
     public function windows(int $later = 0): Windows
     {
         $epoch = $this->store->epoch();
@@ -110,7 +110,7 @@ final class Calendar
         return array_map(fn (int $after) => $this->start($today, $number + $after), [-1, 0, 1, 2]);
     }
 
-    /** Returns the start of the window that many windows after the one that contains a date. */
+    /** Returns the start of the window $number windows after the one that contains a date. */
     private function start(\DateTimeImmutable $today, int $number): int
     {
         [$year, $month, $day, $weekday] = self::numbers($today, 'Y,n,j,N');

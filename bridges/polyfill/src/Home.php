@@ -109,8 +109,8 @@ final class Home
     }
 
     /**
-     * Moves the state forward to the instant that many ticks ago, and never back. Returns the
-     * outcome of a dry step for the whole bucket of $span ticks.
+     * Moves the state forward to the instant $age ticks ago, and never back. Returns the outcome of
+     * a dry step for the whole bucket of $span ticks.
      */
     public function raise(string $identifier, int $age, int $span): Outcome
     {
@@ -137,8 +137,9 @@ final class Home
     }
 
     /**
-     * Creates the record of a bucket that was empty that many seconds ago, unless it has one. While
-     * a bootstrap closure runs for the bucket, proposes that state to the closure's call instead.
+     * Creates the record of a bucket that was empty $seconds ago, unless the bucket has a record.
+     * While a bootstrap closure runs for the bucket, proposes that state to the closure's call
+     * instead.
      */
     public function startAt(string $identifier, float $seconds): void
     {

@@ -41,7 +41,9 @@ final class LockoutAnswer
         return self::$next[$decision] ?? null;
     }
 
-    /** Returns seconds, with whole microseconds because a part of one is rounding. */
+    /**
+     * Returns seconds, rounded up to whole microseconds, because smaller parts come from rounding.
+     */
     private static function shown(int $ticks): float
     {
         return Seconds::fromTicks(intdiv($ticks + Quota::MICROSECOND - 1, Quota::MICROSECOND) * Quota::MICROSECOND);

@@ -13,7 +13,7 @@ final class Nap
      */
     private const SLICE = Quota::SECOND / 10;
 
-    /** Sleeps for that many ticks. Returns false if a signal ended the sleep, after its handler. */
+    /** Sleeps for $ticks ticks. Returns false if a signal ended the sleep, after its handler. */
     public static function take(int $ticks): bool
     {
         while ($ticks > 0) {

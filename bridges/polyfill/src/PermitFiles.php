@@ -10,8 +10,9 @@ use TokenBucket\StorageException;
  * Keeps permits as locks on files beside the file of the buckets, one for each cell that is held.
  * The kernel drops the lock of a process that dies, so no clock decides.
  *
- * The lock of the store makes acquire() and held() one after the other. So while one of them tests
- * the cells, none becomes held, and a cell that is tested is not held for another caller.
+ * Because of the store's lock, calls of acquire() and held() run one after the other. So while one
+ * of them tests the cells, none becomes held, and a cell that is tested is not held for another
+ * caller.
  */
 final class PermitFiles implements Permits
 {

@@ -6,7 +6,9 @@ namespace TokenBucket\Polyfill;
 
 use TokenBucket\Decision;
 
-/** A call for a number of tokens of one bucket, with the values that the bucket had then. */
+/**
+ * A call for a number of tokens of one bucket, with the bucket's values at the start of the call.
+ */
 final class Question
 {
     /**
@@ -98,8 +100,8 @@ final class Question
     }
 
     /**
-     * Returns the decision on a change that was made, from the outcome of a dry step after it. It
-     * is a grant, also if the bucket is in debt.
+     * Returns the decision on a change that was made, from the outcome of a dry step after it. The
+     * decision is a grant, even if the bucket is in debt.
      */
     public function changed(Step $look, Outcome $outcome): Decision
     {

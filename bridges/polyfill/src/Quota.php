@@ -94,7 +94,8 @@ final class Quota
 
     /**
      * Returns the time in which a group of tokens is added, in grains, and true if it was rounded
-     * up. A rate that is the nearest double to a whole number of grains means that number.
+     * up. If the rate is the double that is nearest to a whole number of grains, that number is
+     * used.
      *
      * @return array{int, bool}
      */

@@ -11,8 +11,8 @@ final class Seconds
     private const DISTINCT = 1 << 52;
 
     /**
-     * Returns seconds without a fault() in ticks, rounded up, at most 2^60. A float that is the
-     * nearest one to a whole number of ticks means that number.
+     * Returns seconds without a fault() in ticks, rounded up, at most 2^60. If the float is the
+     * nearest one to a whole number of ticks, that number is used.
      */
     public static function toTicks(float $seconds): int
     {
@@ -66,7 +66,7 @@ final class Seconds
     }
 
     /**
-     * Returns the age of an instant that many seconds ago in ticks, limited to 2^60 on either side.
+     * Returns the age in ticks of the instant $seconds ago, limited to 2^60 on either side.
      *
      * A float with today's Unix time is coarser than a tenth of a microsecond. So a microsecond is
      * added, and a proposal of k tokens gives at least k tokens. A fake clock is exact.

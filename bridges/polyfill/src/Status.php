@@ -4,7 +4,10 @@ declare(strict_types=1);
 
 namespace TokenBucket\Polyfill;
 
-/** The two reports. Calls are not counted, because each count would be another write. */
+/**
+ * Makes the reports of status() and metrics(). Calls are not counted, because each count would be
+ * another write.
+ */
 final class Status
 {
     private const NOT_COUNTED = [

@@ -29,7 +29,7 @@ final class Step
         return new self($this->cost, $this->span, $this->maxWait, true, $this->windows);
     }
 
-    /** Returns the same step, which may take tokens that are refilled in time, or has a floor. */
+    /** Returns the same step with another longest wait or, if negative, another floor. */
     public function within(int $maxWait): self
     {
         return new self($this->cost, $this->span, $maxWait, $this->isDry, $this->windows);
@@ -119,7 +119,7 @@ final class Step
         };
     }
 
-    /** Returns the first instant at which the bucket has been refilled up to an instant. */
+    /** Returns the first instant for which drained() is at least $instant. */
     private function drains(int $instant): int
     {
         return $this->windows?->firstFrom($instant - $this->span) ?? $instant;

@@ -25,7 +25,7 @@ final class Table
     private const LOAD = 8;
     private const HOUR = 3600 * Quota::SECOND;
 
-    /** Counts the writes, so that a call finds that another one came between. */
+    /** Counts the writes, so that a call notices if another call has written in between. */
     public int $writes = 0;
 
     /** @param resource $handle */
@@ -145,8 +145,8 @@ final class Table
     }
 
     /**
-     * Copies the live records to that many pages. Returns false if a page would be too full.
-     * Gives up if another call writes meanwhile.
+     * Copies the live records to $pages pages. Returns false if a page would be too full. Gives up
+     * if another call writes meanwhile.
      */
     private function copy(Header $header, int $pages, int $now, int $writes): bool
     {

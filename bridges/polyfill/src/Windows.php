@@ -62,7 +62,10 @@ final class Windows
         return $emptyAt > $this->end();
     }
 
-    /** Returns the state after ticks were given back to this window. Others do not change. */
+    /**
+     * Returns the state after ticks were given back to this window. A state of another window does
+     * not change.
+     */
     public function refunded(int $emptyAt, int $cost): int
     {
         return $this->areBefore($emptyAt) ? $emptyAt : min($emptyAt, max($emptyAt - $cost, $this->start()));

@@ -5,7 +5,7 @@ After a restart of the host, the wall clock tells how long the buckets were refi
 require __DIR__ . '/own_clock.php';
 require __DIR__ . '/../../../tools/testkit/php/check.php';
 
-/** Takes all tokens at 1000 seconds of uptime, and returns those at another time. */
+/** Takes all tokens at 1000 seconds of uptime. Returns the tokens in the bucket at another time. */
 $after = function (?float $monotonic, float $wall): float {
     static $number = 0;
     [$folder, $clock] = [$GLOBALS['folder'], new OwnClock];

@@ -18,8 +18,9 @@ function difference(string $before, string $after): array
 }
 
 /**
- * Runs $write on the file, and then on copies whose write ends earlier. $state reads a state. It is
- * the old one until the last byte that differs is written. $areas are written in this order.
+ * Runs $write on the file, and then on copies whose write ends earlier. $state reads a state. The
+ * state must be the old one until the last byte that differs is written. $areas are written in this
+ * order.
  */
 function tear(string $title, callable $write, callable $state, ?array $areas = null): void
 {

@@ -13,7 +13,9 @@ use TokenBucket;
 use TokenBucket\Decision;
 use TokenBucket\Quota;
 
-/** Takes the tokens of a limiter from a bucket, which holds a token if the limit is 0. */
+/**
+ * Takes the tokens of a limiter from a bucket. If the limit is 0, the bucket still holds one token.
+ */
 final class BucketLimiter implements LimiterInterface
 {
     /** @param string $size names the limit in messages, as Symfony's limiter of the policy does */

@@ -69,8 +69,8 @@ final class LoginRateLimiter implements RequestRateLimiterInterface
     }
 
     /**
-     * Returns the tokens that the attempts of a request took and may give back. A later window has
-     * all its tokens.
+     * Returns the tokens that the attempts of a request took and may give back. Once a later window
+     * has begun, it has all its tokens, so nothing is given back to it.
      */
     private static function taken(Request $request, ?array $window): int
     {

@@ -19,7 +19,8 @@ final class RateLimit extends SymfonyRateLimit
      */
     private function __construct(public readonly Decision $decision, bool $accepted, float $wait, ?int $limit)
     {
-        // A call that never succeeds has an infinite wait. A year is as good for a date.
+        // A call that never succeeds has an infinite wait, which no date can state. So a year is
+        // stated.
         $this->retryAt = microtime(true) + (is_finite($wait) ? $wait : 31_536_000);
         $seconds = (int) ceil($wait > 0 ? $this->retryAt : floor($this->retryAt));
         // As in Symfony, in UTC.

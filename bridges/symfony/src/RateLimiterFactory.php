@@ -102,7 +102,8 @@ namespace TokenBucket\Bridge\Symfony {
                 throw new InvalidIntervalException('The interval must be positive.');
             }
             $rate = min(self::MAX_RATE, max($this->amount / $this->seconds, $limit / self::MAX_SECONDS));
-            // With the length of the limiter's name, which separates it from the key.
+            // The identifier has the length of the limiter's name, which separates the name from
+            // the key.
             return new TokenBucket($storage->storage, strlen($this->id) . ":$id", max(1, $limit), $limit > 0 ? $rate : 1);
         }
 

@@ -74,7 +74,7 @@ final class ConfigurationTest extends TestCase
         self::assertFalse($limiter->consume()->isAccepted());
         $memory->advance(1);
         self::assertSame([true, true, true, false], $accepted());
-        // The next one begins on the last day of February.
+        // The next window begins on the last day of February.
         $memory->advance(29 * 86400 - 1);
         self::assertFalse($limiter->consume()->isAccepted());
         $memory->advance(1);

@@ -84,7 +84,8 @@ final class ConsoleTest extends TestCase
 
     public function testAStoreThatFailsIsReported(): void
     {
-        // Without Redis, a DSN throws, and the service of the application decides locally.
+        // Without Redis, a storage from the DSN throws, but the application's own storage decides
+        // locally.
         $this->kernel = new TestKernel(['api' => ['policy' => 'fixed_window', 'limit' => 3, 'interval' => '1 hour', 'lock_factory' => null]], ['dsn' => 'redis://user:secret@127.0.0.1:1']);
         [$code, $display] = $this->command(['tokenbucket:reset', 'limiter' => 'api', 'key' => 'x']);
         self::assertSame(1, $code);

@@ -3,7 +3,8 @@
 declare(strict_types=1);
 
 /**
- * Prepares Symfony's own tests. Its TokenBucketLimiter is a bucket then, on the clock of the test.
+ * Prepares Symfony's own tests. Makes Symfony's TokenBucketLimiter a bucket on the clock of the
+ * test.
  *
  * FACTORY=1 keeps Symfony's TokenBucketLimiter, for the tests of the factory over InMemoryStorage.
  */

@@ -34,7 +34,7 @@ abstract class SiteTestCase extends TestCase
 
     protected static function assertNoErrors(): void
     {
-        // WordPress asks for new versions, and warns that it may contact no other server.
+        // WordPress looks for new versions, and warns because it can contact no other server.
         self::assertSame('', implode('', preg_grep('~//wordpress[.]org/support/forums/~', preg_split('/(?<=\n)/', self::$site->errors()), PREG_GREP_INVERT)));
     }
 
