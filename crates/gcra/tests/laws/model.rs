@@ -35,8 +35,8 @@ pub struct Refill {
 }
 
 /// Returns the least group of 1, 10, 100 ... tokens whose refill takes 1000 ticks or more, and the
-/// ticks of this refill, not rounded. A rate that is the nearest double to the group in a whole
-/// number of ticks means that number.
+/// ticks of this refill, not rounded. If the rate is the double that is nearest to one group in a
+/// whole number of ticks, that number is used.
 fn meant(rate: f64) -> (Exact, Exact) {
     let mut group = whole(1_000_000_000);
     loop {

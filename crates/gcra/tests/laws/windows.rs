@@ -27,7 +27,8 @@ impl Calendar {
         Self(starts)
     }
 
-    /// Returns the number of the window that contains `now`, and not of the first or last two.
+    /// Returns the number of the window that contains `now`, limited so that the calendar has the
+    /// windows around it.
     fn window(&self, now: Timestamp) -> usize {
         let number = self.0.partition_point(|&start| start <= now) - 1;
         number.clamp(1, self.0.len() - 4)

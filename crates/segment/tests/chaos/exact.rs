@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering::SeqCst;
 /// The cost of one token, in ticks. The bucket holds more tokens than the test can take.
 const TOKEN: Ticks = TICKS_PER_SECOND;
 /// The cost of the first call, in ticks. It is so great that the bucket never becomes full, even if
-/// its workers sleep long.
+/// workers sleep long.
 const AHEAD: Ticks = 1_000_000 * TOKEN;
 
 /// Returns the state of the bucket's one record.

@@ -61,7 +61,7 @@ fn main() -> ExitCode {
         .unwrap_or(SECONDS);
     let arguments = std::env::args().skip(1);
     let mut chaos = Chaos {
-        // The runs below add up to 15 units.
+        // The runs below take 15 units of time together.
         unit: Duration::from_secs_f64(seconds / 15.0),
         filters: arguments
             .filter(|word| !word.starts_with('-') && word != ALL)

@@ -5,9 +5,9 @@
 //!
 //! The judge is no loom atomic. It knows the word of each slot at each instant, because loom
 //! switches threads only at accesses to loom atomics. So it also knows whether all permits were
-//! held by live processes during a call. A load of weak memory may return an old word, and then a
-//! denial has no instant. So scenarios with denials use [`Reads::Latest`], as processors do whose
-//! loads return the latest value. Scenarios of the fence use [`Reads::Weak`].
+//! held by live processes during a call. A load of weak memory may return an old word, and then no
+//! instant explains a denial. So scenarios with denials use [`Reads::Latest`], as on processors
+//! whose loads return the latest value. Scenarios of the fence use [`Reads::Weak`].
 
 use crate::gates::Gates;
 use crate::judge::{DEAD, Judge, K, held, pack, process, unpack};
@@ -201,8 +201,8 @@ impl<G: Guards> Caller<G> {
         self.memory.set_lock(self.owner, true);
     }
 
-    /// Takes a permit out of the limit of the memory. Returns `None` for a denial, or if the
-    /// process is killed. Asserts the bounds.
+    /// Takes a permit under the limit of the memory. Returns `None` for a denial, or if the process
+    /// is killed. Asserts the bounds.
     pub fn acquire(&self) -> Option<Permit> {
         let limit = self.memory.judge.lock().unwrap().limit;
         match self.acquired(u16::try_from(limit).unwrap())? {
@@ -211,7 +211,7 @@ impl<G: Guards> Caller<G> {
         }
     }
 
-    /// Takes a permit out of `limit`, as [`Caller::acquire`].
+    /// Does the same as [`Caller::acquire`], under the limit `limit`.
     pub fn acquired(&self, limit: u16) -> Option<Acquired> {
         let begin = self.memory.judge.lock().unwrap().now;
         let called = catch_unwind(AssertUnwindSafe(|| protocol::acquire(self, limit)));

@@ -26,7 +26,8 @@ pub const CAPACITY: u64 = 5;
 /// The prefix of every key.
 pub const PREFIX: &str = "t:";
 
-/// The time after which a test counts as hung. No test compares shorter times with this machine's.
+/// The time after which a test counts as hung. No test fails only because this machine is slow for
+/// a shorter time.
 pub const HANG: Duration = Duration::from_secs(60);
 
 /// Settings without the denial cache. Failures are thrown. No call of a server that works takes as
@@ -197,8 +198,8 @@ impl Caller {
         states.iter().filter_map(|state| state.open_until).max()
     }
 
-    /// Calls until a call has ended before the open breaker may let a probe through. Returns the
-    /// reason why that call failed. On a slow machine, earlier calls may be probes.
+    /// Repeats the call until one has ended before the open breaker could let a probe through.
+    /// Returns the reason why that call failed. On a slow machine, earlier calls may be probes.
     pub fn fails_while_open(&self, identifier: &str) -> Cause {
         let start = Instant::now();
         while start.elapsed() < HANG {

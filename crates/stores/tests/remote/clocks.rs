@@ -53,7 +53,7 @@ fn a_used_bucket_refills_from_now_on() {
     let denied = caller.take("id", &take(1));
     assert!(!denied.granted());
     assert_eq!(denied.empty_at, denied.now);
-    // The state is written, so that the bucket refills.
+    // The denial has written the state, so that the bucket refills.
     let again = caller.take("id", &take(1));
     assert_eq!(again.empty_at, denied.empty_at);
     assert!(again.now > denied.now);

@@ -191,7 +191,7 @@ struct Saturated {
     granted: u64,
     /// The round trips of all hosts.
     asked: u64,
-    /// The most tokens that the bucket can have had meanwhile.
+    /// The most tokens that the bucket can have had during the calls.
     tokens: u64,
 }
 

@@ -68,7 +68,7 @@ fn a_server_that_hangs_is_asked_by_few() {
         server.stop();
         let counts = || [Event::Asked, Event::Opened].map(|event| caller.count(event));
         let (start, before, sent) = (Instant::now(), counts(), proxy.requests());
-        // The calls that ended before the open breaker could let a probe through.
+        // The number of calls that ended before the open breaker could let a probe through.
         let mut waiting = 0;
         while waiting < 10_000 {
             let (until, [asked, _]) = (caller.open_until(), counts());

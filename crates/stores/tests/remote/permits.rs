@@ -113,7 +113,8 @@ pub fn pass(redis: &Redis, name: &str, ticks: i64) {
 
 const AN_HOUR: i64 = HOUR.cast_signed();
 
-/// Grants as many permits as the limit, and a permit again for each that was given back.
+/// Checks that as many permits as the limit are granted, and another one for each that was given
+/// back.
 pub fn a_limit_is_kept(limiter: &Limiter, name: &str) {
     let mut permits: Vec<_> = (0..3).filter_map(|_| limiter.acquire(name, 3)).collect();
     assert_eq!(permits.len(), 3);
@@ -333,7 +334,7 @@ fn a_clock_that_is_set_back_neither_frees_a_permit_nor_holds_it_for_long() {
     assert!(limiter.renew(&mut permit));
     pass(&redis, "id", AN_HOUR);
     assert!(!limiter.renew(&mut permit));
-    // Control: a longer lease of another caller is left alone.
+    // Control: a longer lease of another caller does not change.
     let _long = limiter.acquire_for("id", 2, 3 * HOUR).unwrap();
     assert!(limiter.acquire("id", 2).is_some());
     pass(&redis, "id", 2 * AN_HOUR);
