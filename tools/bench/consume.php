@@ -135,7 +135,7 @@ $rows = [
         'new storage, new bucket, consume(1)',
         '(new TokenBucket(new TokenBucketStorageSharedMemory("shop"), "new", 1e9, 1))->consume(1)'
     ),
-    // Two objects and one call cost this much if their code does nothing.
+    // The cost of two objects and one call whose code does nothing.
     'new_internal' => new Row('two new iterators of PHP, one call', '(new LimitIterator(new EmptyIterator, 0, 1))->getPosition()'),
     'new_userland' => new Row('the same calls on empty userland classes', '(new EmptyBucket(new EmptyStorage("shop"), "new", 1e9, 1))->consume(1)'),
     'document' => new Row('userland bucket on APCu, granted', '$bucket->consume(1)', $userland_granting),

@@ -34,7 +34,7 @@ const UNSTABLE = ['serverCron', 'dictSdsKeyCaseCompare'];
 const VERSIONS = ['architecture', 'php', 'rustc', 'redis-server', 'valgrind'];
 
 /**
- * Returns the words before a command that let callgrind count its instructions.
+ * Returns words to put before a command, so that callgrind counts the command's instructions.
  *
  * @param string $mark a function of the program. When it is called, callgrind writes a file with
  *        the count since the last call
@@ -56,7 +56,8 @@ final class CountedRedis extends RedisServer
 
     protected function arguments(int $port): array
     {
-        // Its timer is as slow as possible, because callgrind counts its work, too.
+        // The server's timer is as slow as possible, because callgrind counts the timer's work,
+        // too.
         return [...callgrind('echoCommand', $this->counts()), ...parent::arguments($port), '--hz', '1', '--dynamic-hz', 'no'];
     }
 }
@@ -165,7 +166,7 @@ function decisions_on_redis(): array
 function loop_in_php(string $dsn): void
 {
     loop(statements_of_php($dsn), fn () => php_uname('m'));
-    // The first call is granted, and the second call gets the denial.
+    // Redis grants the first call and denies the second. The other calls get the cached denial.
     must(decisions_on_redis() === [1, 1, CALLS - 2], 'not every denial came from the denial cache');
 }
 
@@ -211,7 +212,8 @@ function counts_of_server(CountedRedis $server): array
 function counts_of_all(): array
 {
     $server = CountedRedis::start();
-    // PHP empties the bucket whose denials are counted in the server.
+    // counts_of_php() comes first, because it empties the bucket whose denials are counted in the
+    // server.
     return counts_of_php($server) + counts_of_server($server);
 }
 

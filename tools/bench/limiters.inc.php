@@ -77,7 +77,7 @@ final class Limiter
         $limiter = $this->make(fresh('exhausted'), 2, NEVER);
         $ask = $this->asking($limiter);
         must($ask(), "$this->name denies at once");
-        // Some limiters grant one or three tokens of two.
+        // With a capacity of two, some limiters grant one token or three.
         for ($i = 0; $i < 3 && $ask(); $i++) {
         }
         must(!$ask(), "$this->name does not limit");

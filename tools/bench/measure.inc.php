@@ -5,7 +5,10 @@ require_once __DIR__ . '/record.inc.php';
 /** One line of a benchmark: a statement and the times of its samples. */
 final class Row
 {
-    /** The copies of the statement in one turn of the loop, so that the loop takes little time. */
+    /**
+     * The copies of the statement in one turn of the loop, so that the loop itself takes little of
+     * the time.
+     */
     private const UNROLLED = 20;
 
     /** @var list<float> the nanoseconds of a call, by sample */

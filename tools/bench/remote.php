@@ -137,7 +137,7 @@ function memcached_rows(MemcachedServer $server, bool $tcp): array
 }
 
 /**
- * Returns rows for a server that no other row uses, which is alone or a server of a cluster.
+ * Returns rows for servers that no other row uses: a single server, or the servers of a cluster.
  *
  * @return array<string, Row>
  */

@@ -24,7 +24,8 @@ function processor_time(Fpm $fpm): float
 {
     $ticks = 0;
     foreach ($fpm->workers() as $worker) {
-        // The name, in brackets, may contain any bytes. User and system time are the fields 14, 15.
+        // The process name, in brackets, may contain any bytes. User and system time are the fields
+        // 14, 15.
         $fields = explode(' ', preg_replace('/.*\) /s', '', file_get_contents("/proc/$worker/stat")));
         $ticks += $fields[11] + $fields[12];
     }

@@ -496,13 +496,19 @@ final class Load
     }
 }
 
-/** Reports whether a limit of the load is a quota: its id, its limit, 0, and its anchor. */
+/**
+ * Reports whether a limit of the load is a quota, which is a list of an id, a limit, 0, and an
+ * anchor.
+ */
 function is_quota(array $limit): bool
 {
     return isset($limit['anchor']);
 }
 
-/** Reports whether a limit of the load is a lockout: its id, and all arguments of its class. */
+/**
+ * Reports whether a limit of the load is a lockout, which is a list of an id and all arguments of
+ * the class.
+ */
 function is_lockout(array $limit): bool
 {
     return isset($limit['lockout']);

@@ -43,7 +43,7 @@ impl Record {
     }
 }
 
-/// Reports whether a value is approximately a number as PHP's `serialize()` writes it.
+/// Reports whether a value roughly has the form in which PHP's `serialize()` writes numbers.
 fn is_number(value: &[u8]) -> bool {
     let digits = |text: &[u8]| !text.is_empty() && text.iter().all(u8::is_ascii_digit);
     let unsigned = |text: &[u8]| text.strip_prefix(b"-").unwrap_or(text).to_vec();

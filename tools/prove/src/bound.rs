@@ -144,8 +144,9 @@ pub struct Sweep<'s> {
 }
 
 impl Sweep<'_> {
-    /// Returns the worst window that ends with a grant. A grant counts in the windows with an
-    /// opening at `from` or before. `before` counts before the grants that start after its end.
+    /// Returns the worst window that ends with a grant. A grant counts in the windows whose opening
+    /// is at its `from` or before. A call in `before` counts in the windows of the grants that
+    /// start after the end of that call.
     #[must_use]
     pub fn worst(
         &self,

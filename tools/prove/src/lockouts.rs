@@ -114,8 +114,8 @@ impl<'c> History<'c> {
         attempt.end.saturating_add(lockout.block(failures))
     }
 
-    /// Reports whether an attempt may have been granted from one denial to another, or the state
-    /// lost.
+    /// Reports whether, from one denial to another, an attempt may have been granted or the state
+    /// may have been lost.
     fn may_have_changed(&self, from: &Call, to: &Call) -> bool {
         let begun = self.attempts.partition_point(|it| it.start <= to.end);
         let ended = self.ends.partition_point(|&end| end < from.start);

@@ -169,7 +169,7 @@ impl Log {
                 continue;
             }
             let end = ends.get(&start.sequence).copied();
-            // The log records before a batch have one time.
+            // All log records before the call of a batch have the same time.
             let next = || records[index..].iter().find(|next| next.time > start.time);
             let latest = end.or_else(next).map_or_else(
                 || {

@@ -11,7 +11,7 @@
 //! of a token.
 //!
 //! A batch has a log record for each of its buckets, before and after the call. Those before the
-//! call have one time.
+//! call all have the same time.
 //!
 //! **Why it survives `kill -9`.** Each log record is one `write()` to a file opened for appending,
 //! without a buffer in the process. After `write()` the bytes are in the kernel's page cache, which

@@ -103,7 +103,7 @@ class PermitsSubject extends SharedMemorySubject
     }
 }
 
-/** Permits on a Redis behind an unreliable connection, which does not lose its data. */
+/** Permits on a Redis behind an unreliable connection. The Redis does not lose its data. */
 final class RedisPermitsSubject extends RedisSubject
 {
     use LoadOfPermits {

@@ -253,7 +253,8 @@ final class BatchCampaign
                 [$deadline, $left] = $queue->extract();
                 $served_at = $now + intdiv($left + $rate - 1, $rate);
                 if ($served_at > $deadline) {
-                    // The call is not served, so that later calls are not above the bound, too.
+                    // The call is not served, so that it does not put later calls above the bound,
+                    // too.
                     $above++;
                 } elseif ($served_at > $start) {
                     $queue->insert([$deadline, $left - $rate * ($start - $now)]);

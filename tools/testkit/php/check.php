@@ -33,7 +33,7 @@ function print_values(mixed ...$values): void
     echo implode(' ', array_map($code, $values)), "\n";
 }
 
-/** Prints equal lines that follow each other once, with their number, from now on. */
+/** From now on, prints consecutive equal lines once, with their number. */
 function fold_equal_lines(): void
 {
     ob_start(fn (string $text) => preg_replace_callback(

@@ -328,7 +328,8 @@ final class Contract
             $bucket->attempt(3, 8)->reason, $bucket->peek(0, 10.5)->reason,
         ], 'more than the capacity');
         $this->is(['below_floor', 'granted'], [$bucket->attempt(0, 2.5)->reason, $bucket->attempt(0, 2)->reason], 'nothing');
-        // The time per token is rounded, and the sum is still that of the capacity.
+        // The time per token is rounded, but a full bucket still grants a call whose floor is the
+        // rest of the capacity.
         foreach ([[10, 0.003, 3], [7, 1 / 86400, 1], [2.5, 0.0007, 0.5], [6, 4e9, 2]] as [$capacity, $rate, $tokens]) {
             $this->is(true, $this->bucket($this->name(), $capacity, $rate)->attempt($tokens, $capacity - $tokens)->allowed, "$tokens of $capacity");
         }

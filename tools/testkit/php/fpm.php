@@ -215,8 +215,8 @@ final class Fpm
     {
         $children = [];
         foreach (glob('/proc/[0-9]*') as $process) {
-            // The name, in brackets, may contain any bytes. The state and the parent follow the
-            // name.
+            // The process name, in brackets, may contain any bytes. The state and the parent follow
+            // the name.
             if (preg_match('/.*\) (\S) (\d+)/s', (string) @file_get_contents("$process/stat"), $stat)
                 && (int) $stat[2] === $parent && $stat[1] !== 'Z') {
                 $children[] = (int) basename($process);

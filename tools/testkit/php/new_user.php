@@ -3,7 +3,7 @@
  * A user who has an application of examples/ without the bridge, and does what a page of
  * docs/how-to says.
  *
- * Composer gets the framework from folders, whose autoloaders are Debian's in the include path. It
+ * Composer installs the framework from folders, whose autoloaders include those of Debian. Composer
  * uses no network.
  */
 final class NewUser

@@ -108,7 +108,7 @@ function signal_during_sleep(string $signal): int
     $sleeper = getmypid();
     $pid = pcntl_fork();
     if ($pid === 0) {
-        // The name, in brackets, may contain any bytes. The state follows the name.
+        // The process name, in brackets, may contain any bytes. The state follows the name.
         while (preg_match('/.*\) [^S] /s', (string) @file_get_contents("/proc/$sleeper/stat"))) {
             usleep(1_000);
         }

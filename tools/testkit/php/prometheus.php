@@ -59,7 +59,7 @@ final class Prometheus extends ServerProcess
         );
     }
 
-    /** Waits for a successful scrape of the job that begins after this call. */
+    /** Waits for a scrape of the job that begins after this call and succeeds. */
     public function wait_for_scrape(string $job): void
     {
         $now = microtime(true);

@@ -141,7 +141,7 @@ abstract class ServerProcess
     private function states(): array
     {
         return array_map(
-            // The name, in brackets, may contain any bytes. The state follows the name.
+            // The thread name, in brackets, may contain any bytes. The state follows the name.
             fn ($stat) => preg_replace('/.*\) (\S).*/s', '$1', (string) @file_get_contents($stat)),
             glob("/proc/$this->pid/task/*/stat")
         );

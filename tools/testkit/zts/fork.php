@@ -4,7 +4,7 @@ require __DIR__ . '/phases.inc.php';
 
 const CAPACITY = 2_000;
 const REQUESTS = 40;
-// The children of each request of the first thread.
+// The number of children that the first thread forks in each request.
 const CHILDREN = 5;
 const TRIES = 40;
 const TRIES_OF_CHILD = 5;

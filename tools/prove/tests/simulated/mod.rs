@@ -264,7 +264,8 @@ impl Habits {
         }
     }
 
-    /// Returns the call of an undone take, or the cancel of a reservation, which is marked.
+    /// Returns the call of an undone take. For a reservation, marks it as cancelled and returns the
+    /// cancel.
     fn given_back(
         &self,
         bucket: &Bucket,

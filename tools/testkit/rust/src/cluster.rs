@@ -60,7 +60,8 @@ impl Cluster {
 
     fn join(&self, bus: &[u16]) {
         for (index, node) in self.nodes.iter().enumerate() {
-            // Distinct epochs, which a server accepts only before it knows others.
+            // Gives each server another epoch. A server accepts an epoch only before it knows other
+            // servers.
             node.cli(&["CLUSTER", "SET-CONFIG-EPOCH", &(index + 1).to_string()]);
         }
         for (index, node) in self.nodes.iter().enumerate() {

@@ -33,7 +33,7 @@ pub enum Mode {
     SwallowReplies,
     /// Connections are accepted, and nothing reaches the server.
     SwallowRequests,
-    /// Requests wait for [`Proxy::deliver`], also if the mode changes or the client goes away.
+    /// Requests wait for [`Proxy::deliver`], even if the mode changes or the client goes away.
     HoldRequests,
 }
 
