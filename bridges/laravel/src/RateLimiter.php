@@ -64,7 +64,8 @@ class RateLimiter extends LaravelRateLimiter
 
     /**
      * Returns a named limiter. If the limiter is called for a job, the next tooManyAttempts() takes
-     * a token of each of its limits at once. The queue's middleware asks for one after the other.
+     * a token of each of its limits at once. The queue's middleware calls tooManyAttempts() for one
+     * limit after the other.
      */
     public function limiter($name)
     {

@@ -7,7 +7,7 @@ namespace TokenBucket\Polyfill;
 /** Converts seconds, which are floats, to ticks and back, as crates/gcra/src/seconds.rs does. */
 final class Seconds
 {
-    /** Below these 52 days, each number of ticks has a nearest float of its own. */
+    /** Below 2^52 ticks (52 days), each number of ticks has a nearest float of its own. */
     private const DISTINCT = 1 << 52;
 
     /**

@@ -60,7 +60,8 @@ final class ExampleTest extends TestCase
     private function page(string $name, array $variables = []): void
     {
         $this->fpm->script($name, '<?php $_SERVER = ' . var_export($variables + [
-            // The path selects the script, and the application has one page.
+            // The path of a request selects this script. The application always gets the path of
+            // its only page.
             'REQUEST_URI' => '/search',
             'APP_AUTOLOAD' => __DIR__ . '/autoload_example.php',
         ], true) . ' + $_SERVER; require ' . var_export(dirname(__DIR__, 3) . '/examples/psr15/public/index.php', true) . ';');

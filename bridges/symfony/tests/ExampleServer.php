@@ -32,7 +32,8 @@ final class ExampleServer
         foreach (['prod', 'quota', 'redis', 'plain', 'unlimited'] as $environment) {
             $this->fpm->script($environment, '<?php $_SERVER = ' . var_export($variables + [
                 'APP_ENV' => $environment,
-                // The path selects the script, and the application has one page.
+                // The path of a request selects this script. The application always gets the path
+                // of its only page.
                 'REQUEST_URI' => '/',
                 'APP_CACHE_DIR' => $this->cache,
                 'APP_AUTOLOAD' => __DIR__ . '/autoload_example.php',

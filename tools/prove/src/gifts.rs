@@ -94,8 +94,8 @@ pub fn gifts(calls: &[Call], quota: &Quota, rules: &Rules) -> Vec<Option<Gift>> 
     calls.iter().enumerate().map(gift).collect()
 }
 
-/// Returns the most tokens that a call can have given to a bucket with this debt, also those that
-/// the call took before.
+/// Returns the most tokens that a call can have given to a bucket with this debt, including those
+/// that the call took before.
 fn returned(call: &Call, debt: Tokens, quota: &Quota) -> Tokens {
     match call.kind {
         Kind::Reset | Kind::Lost => quota.capacity + debt,
@@ -104,8 +104,8 @@ fn returned(call: &Call, debt: Tokens, quota: &Quota) -> Tokens {
     }
 }
 
-/// Returns for each call the most tokens that it can have given to the bucket, also those that it
-/// took before.
+/// Returns for each call the most tokens that it can have given to the bucket, including those that
+/// the call took before.
 #[must_use]
 pub fn all_returned(calls: &[Call], quota: &Quota, rules: &Rules) -> Vec<Tokens> {
     let debts = debts(calls, quota, rules);

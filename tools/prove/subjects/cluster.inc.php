@@ -331,7 +331,7 @@ class RedisSentinelSubject extends RedisFleetSubject
         };
     }
 
-    /** Waits until all sentinels know each other and two replicas that are in step. */
+    /** Waits until all sentinels know each other and two replicas that are in sync. */
     protected function wait_for_sentinels(): void
     {
         $is_ready = function (SentinelServer $sentinel): bool {

@@ -334,7 +334,7 @@ fn reservations_count_at_the_instants_at_which_they_are_due() {
     };
     assert_eq!(over(&calls(1.8)), 0);
     assert_eq!(over(&calls(1.79)), 1);
-    // The reservations alone are too close to each other.
+    // Even without other calls, the reservations are too close to each other.
     let close = |delay| [reserve(1.0, 2, 5.0), reserve(1.0, 2, delay)];
     assert_eq!(over(&close(7.0)), 0);
     assert_eq!(over(&close(6.99)), 1);

@@ -96,7 +96,10 @@ final class UseBucketsPass implements CompilerPassInterface
         return ['anchor_at' => $anchor] + $config;
     }
 
-    /** Refuses windows that a quota cannot have. Values of %env(…)% are not known. */
+    /**
+     * Refuses windows that a quota cannot have. Values of %env(…)% are not known yet, so they are
+     * not checked.
+     */
     private static function check(array $config, ContainerBuilder $container): void
     {
         $container->resolveEnvPlaceholders($config, null, $variables);

@@ -137,7 +137,8 @@ impl Proxy {
         *self.wire.mode.lock().unwrap() = mode;
     }
 
-    /// Sends the requests to the server that wait in [`Mode::HoldRequests`], and all further ones.
+    /// Sends the requests that wait in [`Mode::HoldRequests`] to the server, and all further
+    /// requests.
     pub fn deliver(&self) {
         self.wire.is_delivering.store(true, SeqCst);
     }
