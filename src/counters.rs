@@ -16,8 +16,8 @@ pub struct Counter {
     /// The name of the field in `status()`.
     pub field: &'static str,
     pub event: Event,
-    /// The name of the metric without `tokenbucket_` and `_total`, and its label. Neighbours with
-    /// one name are one metric, and have the same meaning.
+    /// The name of the metric without `tokenbucket_` and `_total`, and its label. Adjacent counters
+    /// with the same name belong to one metric, and have the same meaning.
     pub metric: Metric,
     /// The meaning.
     pub help: &'static str,
@@ -54,7 +54,7 @@ pub const SHARED_MEMORY: [Counter; 11] = [
     counter("evicted", Event::Evicted, ("slots_evicted", None), "Buckets forgotten before they were full"),
 ];
 
-/// The meaning of the blocks, which each row counts.
+/// The meaning of the counter of blocks, which each row has.
 pub const BLOCKS: &str = "Clients that a limit of the guard blocked for a time";
 
 /// The counters of remote stores.
@@ -79,7 +79,7 @@ pub const PERMITS: [Counter; 3] = [
     counter("foreign", Event::PermitForeign, ("permits_foreign", None), "Releases of permits that the process did not hold any more"),
 ];
 
-/// The decisions of a namespace by one part of the host or the store.
+/// The number of grants or denials of a namespace by the store, the denial cache or the fallback.
 pub struct Decided {
     /// The name of the field in `status()`.
     pub field: &'static str,

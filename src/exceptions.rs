@@ -1,8 +1,8 @@
 //! The extension's exceptions, and the PHP exceptions for errors of the other crates.
 //!
 //! An invalid argument throws a `ValueError` that names it. A failed store throws a
-//! `TokenBucket\StorageException`, or is reported by the setting `tokenbucket.failure_report`. A
-//! denial is a result and throws nothing.
+//! `TokenBucket\StorageException`, or is reported as the setting `tokenbucket.failure_report` says.
+//! A denial is a result and throws nothing.
 
 use crate::classes;
 use crate::ini::{self, FailureReport};
@@ -43,7 +43,7 @@ pub fn access_denied(message: &str) -> Thrown {
 }
 
 /// Reports a failure that the failure policy hides from the caller. `warn` raises the PHP warning,
-/// if the setting selects a warning.
+/// if `tokenbucket.failure_report` selects a warning.
 ///
 /// # Errors
 /// Fails with the exception of the warning handler.

@@ -177,7 +177,7 @@ pub fn guard_enforces() -> Result<bool, String> {
     })
 }
 
-/// The report of a failure that the failure policy hides from the caller.
+/// The way to report a failure that the failure policy hides from the caller.
 #[derive(Clone, Copy, Debug)]
 pub enum FailureReport {
     /// In PHP's error log.

@@ -1,8 +1,8 @@
 //! `TokenBucket\Lockout`: blocks after some failures, for longer and longer.
 //!
-//! In shared memory and in memory the state is a slot, as for a bucket, in a namespace that no
-//! bucket has. Redis and memcached keep a record that is not a bucket's. If they fail, the failure
-//! policy decides: `Local` uses a lockout in this host's shared memory.
+//! In shared memory the state is a slot, and in memory a record. Both are like those of a bucket,
+//! but in a namespace that no bucket has. Redis and memcached keep a record that is not a bucket's.
+//! If they fail, the failure policy decides: `Local` uses a lockout in this host's shared memory.
 
 use crate::storage::{self, RemoteStorage, Storage, StorageClass};
 use crate::{attached, classes, decision, exceptions};
@@ -141,7 +141,8 @@ pub fn succeed(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     Ok(())
 }
 
-/// The values of one call. They are held, because the handler of a warning may run PHP code.
+/// The values of one call. The storage and the identifier are kept alive, because the handler of a
+/// warning may run PHP code.
 struct Guess {
     rules: Rules,
     held: Zval,

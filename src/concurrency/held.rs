@@ -2,9 +2,9 @@
 //!
 //! A permit ends with its request at the latest. PHP destroys no objects after a fatal error, so
 //! this list owns the permits, and an object has only the place of its entry. The list is emptied
-//! when a request ends. It is emptied again when the next request begins, because the end of a
-//! request is skipped if another module fails in it. A session handler runs PHP code after the end
-//! of a request. Permits of this code end with their objects.
+//! when a request ends. It is emptied again when the next request begins, because the first time is
+//! skipped if another module fails while the request ends. A session handler runs PHP code after
+//! the end of a request. Permits of this code end with their objects.
 
 use crate::storage::{self, Permit, ServerPermit, Told};
 use std::cell::RefCell;
@@ -83,7 +83,7 @@ pub fn renew(entry: Entry) -> Result<bool, Thrown> {
 }
 
 /// Removes an entry and gives its permit back. Does nothing if the entry was removed before.
-/// Returns a permit that a server keeps, because giving it back may fail.
+/// Returns a permit on a server instead of giving it back, because that may fail.
 #[inline]
 #[must_use]
 pub fn release(entry: Entry) -> Option<Box<ServerPermit>> {

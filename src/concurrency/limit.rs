@@ -23,16 +23,17 @@ const LEASE: usize = 3;
 pub struct ConcurrencyLimit {
     /// 0 until the constructor has run.
     limit: Cell<u16>,
-    /// The name of the permits, if they are in the segment and the name cannot change.
+    /// The hash and the row of the key, if the permits are in the segment and the key cannot
+    /// change.
     hashed: Cell<Option<Hashed>>,
     /// The length of a lease on a server.
     lease: Cell<Ticks>,
 }
 
-/// The name of a key in the segment, which keeps no identifiers.
+/// A key without its identifier, because the segment keeps no identifiers.
 #[derive(Clone, Copy, Debug)]
 struct Hashed {
-    /// The hash in two halves, because whole it would need the alignment of 16 bytes.
+    /// The hash in two halves, because a 128-bit integer would need an alignment of 16 bytes.
     halves: [u64; 2],
     row: Row,
 }
@@ -170,7 +171,8 @@ pub fn acquire(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
         patience(call, 1)?
     };
     let this = call.this::<ConcurrencyLimit>();
-    // These objects are made first, because the question may own memory of the process.
+    // These objects are made first, because the question may own memory of the process, which would
+    // leak if PHP reached its memory limit.
     let prepared = Prepared::new(this.limit.get());
     if let (Some(hashed), 0) = (this.hashed.get(), timeout) {
         *result = prepared.settle(at_once(hashed, this.limit.get()));

@@ -22,8 +22,8 @@ const ON_A_SERVER: Pace = Pace {
     longest: TICKS_PER_SECOND / 5,
 };
 
-/// The time between two tries in memory that ask the kernel about holders. The other tries only
-/// read memory.
+/// In memory, the time between two tries that ask the kernel whether holders are alive. The other
+/// tries only read memory.
 const ASK_INTERVAL: Ticks = TICKS_PER_SECOND / 10;
 
 /// Returns true if a later try may succeed.

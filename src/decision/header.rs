@@ -53,7 +53,7 @@ pub fn quoted(text: &[u8]) -> Option<String> {
     Some(quoted)
 }
 
-/// Returns a parameter of the fields with the bytes that select the client's part of a quota.
+/// Returns the parameter pk of the fields: the bytes that select the client's part of a quota.
 pub fn partition(key: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::from(";pk=:");
@@ -288,8 +288,8 @@ impl Lines {
     }
 }
 
-/// Returns seconds as a whole number, rounded up. Ignores a microsecond, because the reply takes
-/// longer, and the rounding of doubles is smaller.
+/// Returns seconds as a whole number, rounded up. Ignores a part of up to a microsecond, because
+/// the reply takes longer to arrive, and the errors of doubles are smaller.
 fn whole_seconds(seconds: f64) -> u64 {
     whole((seconds - 1e-6).ceil())
 }

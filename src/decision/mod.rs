@@ -137,7 +137,8 @@ pub fn to_object(quota: &Quota, decision: &Decision) -> Zval {
     above(quota, decision, 0, Zval::null())
 }
 
-/// Does the same as [`above`] for a caller that owns memory of the process.
+/// Does the same as [`above`] for a caller that owns memory of the process, which would leak if PHP
+/// reached its memory limit.
 pub fn to_object_beside_memory(quota: &Quota, decision: &Decision, floor: Ticks) -> Zval {
     let properties = Properties::of(quota, decision, Zval::null());
     instantiate_beside_memory(
@@ -226,7 +227,7 @@ pub fn of_lockout(attempts: u64, decision: &Decision, next: Ticks) -> Zval {
 /// result is 0 only if `ticks` is 0.
 fn shown(quota: &Quota, ticks: Ticks) -> f64 {
     if ticks == 0 {
-        // Most often: the wait of a grant.
+        // This is the most frequent case: a grant has no wait.
         return 0.0;
     }
     let rounding = quota.rounding(ticks).min(TICKS_PER_MICROSECOND);
@@ -240,7 +241,7 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
     let properties = Properties {
         allowed,
         remaining,
-        // A real capacity is never 0.
+        // 0 is the default, because a real capacity is never 0.
         capacity: match amount(call, 3)? {
             0.0 => remaining.max(1.0),
             capacity => capacity,

@@ -12,7 +12,8 @@ use segment::slots::counters::By;
 /// it, because the variables of header fields begin with `HTTP_`.
 const RECEIVED: &std::ffi::CStr = c"TOKENBUCKET_RECEIVED";
 
-/// Reports whether a request is denied because of its age, which the mode "observe" only counts.
+/// Reports whether a request is denied because of its age. The mode "observe" only counts such a
+/// request.
 pub fn is_refused(store: &SharedMemory, variables: &Variables<'_>, enforces: bool) -> bool {
     if ini::GUARD_MAX_AGE.text(<[u8]>::is_empty) {
         return false;

@@ -1,4 +1,4 @@
-//! A request and its client, as the rules of the core see them.
+//! A request and its client, as the rules of the crate [`guard`] read them.
 
 use super::rules::Rule;
 use gcra::clock::wall_clock;
@@ -9,7 +9,7 @@ use segment::slots::clients::Day;
 use std::ffi::CStr;
 use zend::request::Request;
 
-/// The variables of a request, for the rules of the core.
+/// The variables of a request, for the rules of the crate [`guard`].
 pub struct Variables<'a>(pub &'a Request);
 
 impl guard::Request for Variables<'_> {
@@ -26,7 +26,7 @@ impl guard::Request for Variables<'_> {
 pub struct Asked<'a> {
     pub variables: &'a Variables<'a>,
     pub client: Client,
-    /// True if the client is a trusted proxy, because it has named no other client.
+    /// True if the client's address is that of a trusted proxy, which has named no other client.
     pub is_proxy: bool,
 }
 

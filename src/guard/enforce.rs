@@ -100,7 +100,8 @@ fn check<'a>(
     in_batch(store, rates, asked, |tickets| store.refused(tickets))
 }
 
-/// Runs a batch with a ticket for each rule. Fails with the take that it refuses.
+/// Runs a batch with a ticket for each rule. Fails with the refusal of the rule whose bucket
+/// denied.
 fn in_batch<'a>(
     store: &SharedMemory,
     rates: &[Rate<'a>],
@@ -126,7 +127,8 @@ fn in_batch<'a>(
     })
 }
 
-/// Returns the refusal of a rule. Blocks the client if the limit says so.
+/// Returns the refusal by the bucket of a rule. Counts the denied client, and blocks it if the
+/// limit has a block.
 fn refusal<'a>(
     store: &SharedMemory,
     (rule, quota): Rate<'a>,

@@ -1,7 +1,7 @@
 //! `TokenBucket\GuardedClient`: the bucket of a client of the guard, for operators.
 //!
-//! The constructor decides who may act ([`Operator`]), because no PHP code can name these buckets
-//! otherwise.
+//! PHP code can name these buckets only through this class. So its constructor checks that the
+//! caller is an [`Operator`].
 
 use super::operator::Operator;
 use super::rules::{self, Rule};
@@ -19,7 +19,7 @@ const LIMIT: usize = 0;
 const CLIENT: usize = 1;
 const IDENTIFIER: usize = 2;
 
-/// The bucket, and who acts on it.
+/// The bucket, and the operator that acts on it.
 #[derive(Clone, Copy, Debug)]
 struct Known {
     operator: Operator,
@@ -49,7 +49,7 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
     let host = attached::host().ok_or_else(detached)?;
     let text = call.string(1)?;
     call.array(2)?;
-    // Comes first, so that other code learns nothing.
+    // This check comes first, so that other code learns nothing from the errors below.
     let operator = Operator::of(host, call, 3)?;
     let rule = rules::named(host.slots(), text)
         .map_err(|message| throw::argument_value(1, &printable(message)))?;
@@ -181,8 +181,9 @@ impl Named {
         decision::to_object(quota, &Decision::new(quota, step, outcome))
     }
 
-    /// Fails if the settings of this process say that the client is a proxy, whose block would
-    /// close the site, or that no limit counts it.
+    /// Fails if the settings of this process list the client as a trusted proxy or as an allowed
+    /// client. A block of a proxy would deny all clients behind it, and no limit counts an allowed
+    /// client.
     fn refuse_exempt(&self) -> Result<(), Thrown> {
         let Some(Client::Known(address)) = self.known.client else {
             return Ok(());
@@ -202,7 +203,7 @@ impl Named {
         Ok(())
     }
 
-    /// Writes the record of a change.
+    /// Records a change; see [`Operator::record`].
     fn record(&self, verb: &str, time: &str) {
         let whom = self
             .known

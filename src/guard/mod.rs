@@ -1,7 +1,7 @@
 //! The guard: limits of php.ini that a request must pass before its script is compiled.
 //!
-//! The core has the rules ([`guard`]). The buckets are in shared memory, where no
-//! PHP code can name them.
+//! The crate [`guard`] has the rules. The buckets are in shared memory, where no PHP code can name
+//! them.
 
 mod age;
 mod asked;
@@ -30,7 +30,7 @@ use zend::system::{self, Ending, Starting};
 /// The server interfaces that the guard knows.
 const INTERFACES: [&str; 4] = ["fpm-fcgi", "apache2handler", "cgi-fcgi", "cli-server"];
 
-/// The server interfaces that apply sections of php.ini.
+/// The server interfaces that apply the sections `[HOST=...]` and `[PATH=...]` of php.ini.
 const WITH_SECTIONS: [&str; 2] = ["fpm-fcgi", "cgi-fcgi"];
 
 thread_local! {
@@ -55,7 +55,7 @@ pub fn install(starting: &Starting) {
 
 /// Prepares the guard for a request that begins.
 pub fn request_begins() {
-    // The end of a request is skipped if another module fails in it.
+    // If another module failed while the last request ended, its permits are still held.
     request_ends();
     let is_on = has_limits() || !ini::GUARD_MAX_AGE.text(<[u8]>::is_empty);
     let gate: Gate = refuses;
@@ -74,14 +74,15 @@ pub fn request_ends() {
     }
 }
 
-/// Removes the guard from the engine. PHP may start again in this process, with another segment and
-/// other hashers.
+/// Removes the guard from the engine. Forgets the rules, because PHP may start again in this
+/// process, with another segment and other hashers.
 pub fn remove(ending: &Ending) {
     gate::remove(ending);
     rules::forget();
 }
 
-/// Returns true if a limit denies the request. Then the response has been sent.
+/// Returns true if the request is denied, by a limit or because of its age. Then the response has
+/// been sent.
 fn refuses(request: &Request) -> bool {
     let Some(host) = attached::host() else {
         return false;

@@ -35,7 +35,7 @@ pub fn observe(host: &Host, rules: &[&Rule], asked: &Asked<'_>) {
                     outcome,
                 };
                 asked.count_denied(store, key.row);
-                // No record of it is written, because nobody may act on it.
+                // The block is not written to the system's log, because tools would ban the client.
                 block::after(store, rule, key, asked, &denied);
                 let (client, name) = (asked.client, rule.limit.name());
                 let message = format!(

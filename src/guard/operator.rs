@@ -17,7 +17,7 @@ use segment::slots::clients::Day;
 use segment::slots::counters::By;
 use zend::{Call, Thrown, request, system};
 
-/// The wrong passwords of a client and its network: five, and then one after each block.
+/// The limit of wrong passwords for each client: five attempts, and then one after each block.
 const GUESSES: Lockout = Lockout {
     attempts: 5,
     block: 900 * TICKS_PER_SECOND,

@@ -1,4 +1,4 @@
-//! The password of the operator, of which PHP's settings only show that there is one.
+//! The hash of the operator's password. PHP's settings only show whether there is one.
 
 use crate::ini::GUARD_PASSWORD_HASH;
 use crate::{exceptions, log};

@@ -10,8 +10,8 @@ const NO_STORE: &str = "Cache-Control: no-store";
 /// The field of a denial that ends as soon as another request ends.
 const SOON: &str = "Retry-After: 1";
 
-/// Sends the response to a request that a limit denies. A lack of tokens, or of permits of the
-/// client, is the client's fault, and otherwise the server is busy.
+/// Sends the response to a request that a limit denies. The status is 429 for a lack of tokens, or
+/// of permits of this client alone. Otherwise the server is busy, which is 503.
 pub fn refuse(request: &Request, refusal: &Refusal<'_>) {
     match refusal {
         Refusal::Tokens(quota, taken) => {

@@ -44,7 +44,7 @@ pub struct Rule {
     pub is_of_operator: bool,
 }
 
-/// The values of a setting by their text.
+/// The parsed values of a setting, each with its text.
 type Known<T> = RefCell<Vec<(Vec<u8>, Rc<T>)>>;
 
 thread_local! {
@@ -201,7 +201,7 @@ fn known<T>(
     Some(value)
 }
 
-/// Returns the value of a setting. Logs an error, and returns the default.
+/// Returns the value of a setting. If it is invalid, logs the error and returns the default.
 pub fn valid<T: Default>(store: &SharedMemory, setting: &ini::Parsed<T>) -> T {
     setting.value().unwrap_or_else(|error| {
         log(store, &error, &error);

@@ -114,6 +114,7 @@ impl Storage for Object<MemoryStorage> {
             own
         } else {
             // The wall clock advances while PHP code computes the instant, and a double is coarse.
+            // So a microsecond is added.
             wall + 1e-6
         }
     }

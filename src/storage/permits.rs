@@ -56,7 +56,7 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// Returns the reason that a bucket may have too, or `None` if all permits are held.
+    /// Returns the reason as a bucket's denial states it, or `None` if all permits are held.
     pub const fn denial(self) -> Option<Denial> {
         match self {
             Self::TooMany => None,
@@ -155,8 +155,8 @@ fn granted(acquired: Acquired) -> Result<Granted, Refusal> {
 }
 
 impl Permit {
-    /// Gives the permit back, unless another process or nobody holds it. Returns a permit that a
-    /// server keeps, because giving it back may fail.
+    /// Gives the permit back, unless another process or nobody holds it. Returns a permit on a
+    /// server instead of giving it back, because that may fail.
     #[must_use]
     pub fn release(self) -> Option<Box<ServerPermit>> {
         match self {

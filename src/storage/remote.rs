@@ -270,7 +270,8 @@ impl<T: StorageClass> RemoteStorage<T> {
         tell(remote, answer, || None).map(|it| it.value)
     }
 
-    /// Counts a decision on the bucket `identifier` that was made by records of another shape.
+    /// Counts a decision on the bucket `identifier` that a limiter made from a record that is not a
+    /// bucket's.
     pub fn count(&self, identifier: &[u8], by: By, granted: bool) {
         if let Some(store) = attached::store() {
             store.count_for(self.hasher().key(identifier), by, granted);

@@ -51,7 +51,7 @@ impl<R> Told<R> {
         }
     }
 
-    /// Separates the result from the rest.
+    /// Separates the result from the failure that is still to be reported.
     pub fn split(self) -> (R, Told<()>) {
         let rest = Told {
             value: (),
@@ -133,7 +133,8 @@ impl ServerPermit {
     pub fn release_quietly(self) {
         let failure = match self.server.release(self.permit) {
             Ok(answer) => answer.warning,
-            // The breaker limits the failures of other causes.
+            // Failures because of an open breaker are not logged, because there may be many of
+            // them. The breaker limits the number of all others.
             Err(failure) => Some(failure).filter(|it| !matches!(it.cause, Cause::Waiting)),
         };
         if let Some(failure) = failure {

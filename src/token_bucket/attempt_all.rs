@@ -96,7 +96,7 @@ fn decide_batch(questions: &[Question<'_>]) -> Result<(usize, Decision, Ticks, b
 /// Throws `LogicException` for a bucket that only PHP code can decide.
 fn storages<'a>(questions: &'a [Question<'_>]) -> Result<Few<&'a dyn Storage>, Thrown> {
     // An overriding `_bootstrap()` proposes a first state for tokens that are then taken. Here a
-    // bucket may be left without taking tokens.
+    // bucket may be left without taking tokens, so the proposal would be wrong.
     if questions.iter().any(|it| it.plan.overrides.bootstrap) {
         return Err(throw::logic(
             "TokenBucket::attemptAll() does not support a class that overrides _bootstrap()",

@@ -82,7 +82,8 @@ fn charged(
     let is_overtaken = question.step.is_overtaken(answer.value.empty_at);
     let decision = question.decision(&answer);
     match decision.verdict {
-        // A clock that is ahead has begun the next window, so nothing can be taken from this one.
+        // The clock of another call was ahead and has begun the next window, so nothing can be
+        // taken from this one.
         _ if is_overtaken => Ok(decision),
         Verdict::Denied(Denial::Insufficient | Denial::ExceedsCapacity) => {
             Err(throw::argument_value(argument, message))

@@ -242,7 +242,8 @@ thread_local! {
     };
 }
 
-/// Returns the quota of a limit in each window, of which the shortest has this length in seconds.
+/// Returns the quota of `limit` tokens in each window. `shortest` is the length of the shortest
+/// window in seconds.
 pub fn counting(limit: Number, shortest: u32) -> Result<Quota, QuotaError> {
     match limit {
         Number::Int(limit) => Quota::counting(u64::try_from(limit).unwrap_or(0), shortest),

@@ -41,7 +41,8 @@ pub fn patience(call: &mut Call<'_>, number: u32) -> Result<Ticks, Thrown> {
     if wait == f64::INFINITY {
         return Ok(MAX_WAIT);
     }
-    // Only a negative number is invalid now. Negative infinity would be called not finite.
+    // Only a negative number is still invalid. Negative infinity becomes finite, so that the
+    // message calls it negative.
     let wait = wait.max(f64::MIN);
     seconds::to_ticks(wait).map_err(|error| exceptions::bad_amount(number, error))
 }

@@ -21,7 +21,8 @@ thread_local! {
     /// The PDO object whose transaction was lost in its last call.
     static LOST: Cell<Identity> = const { Cell::new(Identity::NONE) };
     /// The latest replies of `MySQL` on all connections, in a ring, and the place of the next one.
-    /// A reply is no id of the caller. If a reply is missing here, restoring it does no harm.
+    /// A reply is returned as the last insert id, but it is not an id of the caller. If a reply is
+    /// missing here, it is taken for such an id and restored, which does no harm.
     static REPLIES: Cell<([u64; 16], usize)> = const { Cell::new(([0; 16], 0)) };
     /// True for each `MySQL` store if all connections that this worker has asked had autocommit, by
     /// the identity of its storages. A storage whose identity is unknown remembers it alone.
@@ -71,8 +72,8 @@ impl Database<'_> {
     /// connection may be without autocommit. PDO knows the state after the last statement that
     /// succeeded. If a procedure of the caller failed since then, its changes are still open.
     ///
-    /// With autocommit, this takes one round trip for each worker and table. [`Database::is_ours`]
-    /// notices such a transaction afterwards.
+    /// With autocommit, this takes one round trip for each worker and table. If the caller has such
+    /// a transaction open, [`Database::is_ours`] finds it after the statement.
     pub fn refresh(&self) -> Result<(), Cause> {
         let is_known = self.in_transaction.get() || self.is_refreshed.get();
         if self.made.dialect != Dialect::MySql || is_known || self.has_autocommit()? {
@@ -225,12 +226,13 @@ impl Database<'_> {
         refreshed && !is_open
     }
 
-    /// Runs a statement as [`Database::aside`] does. Returns false if the statement fails.
+    /// Runs a statement in [`Database::aside`]. Returns false if the statement fails.
     fn quietly(&self, text: &str) -> bool {
         self.aside(|| self.exec(text)).is_ok()
     }
 
-    /// Keeps the kind of the last failure, and the exception that [`Database::caught`] returns.
+    /// Runs `run`, and then restores the kind of the last failure, and the exception that
+    /// [`Database::caught`] returns.
     fn aside<R>(&self, run: impl FnOnce() -> R) -> R {
         let caught = self.caught();
         let failure = self.failure.get();

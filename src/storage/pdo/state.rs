@@ -28,7 +28,8 @@ pub struct PdoStorage {
     pub lost: Cell<bool>,
     /// True if the column's collation may treat different names as equal. Empty until it is known.
     pub folds: OnceCell<bool>,
-    /// True if the connection had autocommit when the server was last asked, if the DSN is unknown.
+    /// True if the connection had autocommit when the server was last asked. Set only if the DSN
+    /// does not identify the database.
     pub autocommits: Cell<Option<bool>>,
     pub calls: Cell<u64>,
     /// The state after the last step on `MySQL`, and the time of its statement, in microseconds.
@@ -97,8 +98,8 @@ impl State for PdoStorage {
 }
 
 impl Made {
-    /// Reports whether the identity stands for one table, whatever the session's state. Otherwise
-    /// nothing that one connection has seen of a bucket holds for another call.
+    /// Reports whether objects with this identity use one table, in every state of their sessions.
+    /// Otherwise a bucket's state that one call has seen may not be valid for another call.
     pub fn is_one_table(&self) -> bool {
         self.is_known && self.table.is_same_in_all_sessions()
     }
