@@ -77,7 +77,7 @@ impl Lockout {
         let (until, failures) = self.read(outcome.empty_at, now);
         let is_free = outcome.granted() && until <= now;
         let remaining = self.attempts.saturating_sub(failures).max(1).cast_signed();
-        // A bucket that is empty until then, and full when the failures are forgotten.
+        // As a bucket: empty at the end of the block, and full when the failures are forgotten.
         let step = Step::new(0, self.max_block);
         let empty_at = until;
         let decision = Decision {

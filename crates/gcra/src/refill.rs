@@ -66,15 +66,15 @@ impl Windows {
         [before, self.start, next, next + ticks(self.lengths[2])]
     }
 
-    /// Returns `now`, or the last instant of the window if it has ended. A grant of the window that
-    /// is reported later describes that window, and not the next one.
+    /// Returns `now`, or the last instant of the window if it has ended. So a grant that is
+    /// reported after the end of its window still describes that window.
     #[must_use]
     pub fn within(&self, now: Timestamp) -> Timestamp {
         now.min(self.end().saturating_sub(1))
     }
 
-    /// Returns the windows of a call at `now` on another clock. That clock may differ by the length
-    /// of a window.
+    /// Returns the windows of a call at `now` on another clock. The two clocks may differ by up to
+    /// the length of a window.
     #[must_use]
     pub fn at(&self, now: Timestamp) -> Self {
         let [before, start, next, _] = self.starts();

@@ -18,7 +18,7 @@ const ESCAPED: &AsciiSet = &CONTROLS
 /// The requests that a limit counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Condition {
-    /// The methods, in order and each only once. None: every method.
+    /// The methods, sorted and each only once. If empty, the limit counts every method.
     pub methods: Vec<String>,
     pub path: Pattern,
 }

@@ -19,7 +19,7 @@ const UNITS: [(&str, Ticks); 4] = [
 
 /// The greatest count and the greatest burst.
 const GREATEST: i64 = 1_000_000_000;
-/// The greatest number of permits, as shared memory has it.
+/// The greatest number of permits, which is the same in shared memory.
 const MOST_PERMITS: i64 = 1024;
 
 const SPACE: &str = "a space and a whole number";

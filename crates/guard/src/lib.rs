@@ -1,8 +1,8 @@
 //! The guard's rules: the limits of php.ini that a request must pass before its script is compiled.
 //!
 //! This crate is pure. It parses the settings ([`Limit`], [`Networks`]), finds the client's address
-//! ([`Client`]), decides which limits count it ([`Target`]) and makes the identifiers of the
-//! buckets. The PHP extension reads the request, takes the tokens and sends the response.
+//! ([`Client`]), decides which limits count the request ([`Target`]) and makes the identifiers of
+//! the buckets. The PHP extension reads the request, takes the tokens and sends the response.
 //!
 //! Invariant: a client cannot choose which bucket counts it, except by the values that a limit
 //! names. So unusual spellings of an address or a path lead to the same bucket, and malformed
@@ -38,8 +38,8 @@ pub trait Request {
     fn script(&self) -> &[u8];
 }
 
-/// Reports whether a browser may have sent the request to ask for the permission of another
-/// request (CORS). Any client can send such a request.
+/// Reports whether the request may be a preflight request (CORS), by which a browser asks whether
+/// it may send another request. Any client can send such a request.
 pub fn is_preflight(request: &impl Request) -> bool {
     let has = |name| {
         request

@@ -8,7 +8,7 @@ use gcra::clock::Ticks;
 use gcra::quota::Quota;
 use std::ffi::{CStr, CString};
 
-/// One limit: a quota for each combination of values of its parts.
+/// One limit: a quota or a number of permits for each combination of values of its parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limit {
     /// The requests that the limit counts. `None`: all requests.

@@ -54,7 +54,7 @@ impl Limit {
         let client = ip.map(|index| Client::named(values[index]).ok_or(Unnamed::Address));
         let client = client.transpose()?;
         let parts = &self.parts;
-        // A limit without `ip` does not ask for the client.
+        // A limit without `ip` does not use the client.
         let asked = client.unwrap_or(Client::Local);
         Ok((self.identifier(&Values { parts, values }, asked), client))
     }

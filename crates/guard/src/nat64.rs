@@ -5,8 +5,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 /// The well-known prefix `64:ff9b::/96`.
 const PREFIX: u128 = 0x0064_ff9b << 96;
 
-/// Returns the IPv4 address in an address with the well-known prefix. Returns any other address as
-/// it is, and also an address with an IPv4 address that is not global, which no translator makes.
+/// Returns the IPv4 address in an address with the well-known prefix. Returns any other address
+/// unchanged, also one whose IPv4 address is not global, because no translator makes such an
+/// address.
 pub fn embedded(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V6(whole) => ipv4(whole).map_or(address, IpAddr::V4),

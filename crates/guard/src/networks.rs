@@ -76,7 +76,7 @@ impl Network {
     fn contains(&self, address: IpAddr) -> bool {
         let width = width(self.address);
         let differing = bits(self.address) ^ bits(address);
-        // A shift by all bits of a u128 would overflow, so that a prefix of 0 is a special case.
+        // A shift by all bits of a u128 would overflow, so a prefix of 0 is a special case.
         width == self::width(address)
             && differing.checked_shr(width - self.prefix).unwrap_or(0) == 0
     }

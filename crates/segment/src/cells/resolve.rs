@@ -52,7 +52,8 @@ pub(crate) struct Cell {
     version: AtomicU64,
     /// The id of the thread that looks the name up; 0 while no thread does.
     asker: AtomicU32,
-    /// The index of the address to connect to first, because an earlier one is dead.
+    /// The index of the address to connect to first. Not 0 if earlier addresses did not accept
+    /// connections.
     first: AtomicU32,
     addresses: [[AtomicU64; 3]; MOST],
 }
@@ -65,7 +66,8 @@ static OWN: [Cell; CELLS] = [const { Cell::new() }; CELLS];
 /// Uses `cells` from now on, or the cells of this process if `cells` is `None`. Processes that are
 /// forked later share `cells`.
 pub(crate) fn share(cells: Option<Region<Cell>>) {
-    // Does not wait, because another thread may have been reading when this process was forked.
+    // Does not wait: if another thread was reading when this process was forked, the lock is never
+    // released in this process.
     if let Ok(mut shared) = SHARED.try_write() {
         *shared = cells.map(Arc::new);
     }

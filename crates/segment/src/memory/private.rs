@@ -56,7 +56,7 @@ impl Segment {
     /// Adopts the memfd segment that the same master created before it re-executed itself.
     ///
     /// Closing the descriptor drops the record locks that the earlier image took. The new image
-    /// cannot have taken one yet, because it has no segment before.
+    /// cannot have taken one yet, because it had no segment before this call.
     ///
     /// # Errors
     /// Fails if the descriptor is not that segment. It is then left open and unchanged.

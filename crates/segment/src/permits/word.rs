@@ -48,7 +48,7 @@ impl Owner {
     }
 }
 
-/// The names of a cell: the tag of its words.
+/// The tag of the words of a cell, which identifies the cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tag(u64);
 

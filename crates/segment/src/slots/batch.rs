@@ -108,7 +108,8 @@ impl<'a, 'k, S: Slots> SlotChange<'a, 'k, S> {
 
     fn undo(&self) {
         let before = self.found.map(|(_, word)| word);
-        // The step's own window has the lifetime of the record as its length.
+        // The window in `self.step` has the lifetime of the record as its length. The ticket has
+        // the real lengths.
         let windows = match (self.step.refill, self.tickets[0].step.refill) {
             (Refill::Windows(Windows { start, .. }), Refill::Windows(windows)) => {
                 Some(Windows { start, ..windows })

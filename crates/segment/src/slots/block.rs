@@ -39,8 +39,8 @@ pub fn block<S: Slots>(slots: &S, step: &Step, pause: Ticks) -> Option<Outcome> 
     None
 }
 
-/// Returns a blocked record after a batch has given a step back, which it had taken before the
-/// block. The bucket was blocked for the lack of these tokens, so the block ends.
+/// Returns a blocked record after a batch has given back a step that it had taken before the block.
+/// The bucket was blocked for the lack of these tokens, so the block ends.
 ///
 /// The bucket then holds the tokens of one step. That is not too much: the block found less than
 /// one step, before the tokens were given back.

@@ -15,8 +15,8 @@ use gcra::store::{Put, empty_at};
 /// has windows.
 ///
 /// While no other process has changed the record, this restores the record as it was before. If
-/// that was no record, the slot is emptied. Otherwise this gives back the tokens as [`refund`]
-/// does, and ends a block that began since.
+/// there was no record before, the slot is emptied. Otherwise this gives back the tokens as
+/// [`refund`] does, and ends a block that began since.
 pub fn undo<S: Slots>(
     slots: &S,
     step: &Step,
@@ -48,8 +48,8 @@ pub fn undo<S: Slots>(
 }
 
 /// Gives back the part of a cost that the bucket still lacks because of the take that left the
-/// state `taken`. `costs` are the cost and its part in a debt, see [`Put::worth`]. A bucket without
-/// a record is already full, so nothing changes.
+/// state `taken`. `costs` are the cost, and the most that is given back while the bucket is in
+/// debt; see [`Put::worth`]. A bucket without a record is already full, so nothing changes.
 pub fn refund<S: Slots>(slots: &S, costs: (Ticks, Ticks), span: Ticks, taken: Timestamp) {
     // The clock is read after the slot. So every step that led to this state ran at or before it.
     change(slots, |word| {
@@ -124,9 +124,9 @@ pub fn raise<S: Slots>(
 /// Blocks the bucket for `pause`, also if it holds tokens. A block that ends later stays. Returns
 /// the state afterwards, or a denial if no slot is available.
 ///
-/// The mark of a block is written in a second swap, and only to the state of the first one. A
-/// caller that is denied between the two may block the bucket by its own rules, and a reset leaves
-/// no mark.
+/// The mark of a block is written in a second swap, and only if the record still has the state of
+/// the first swap. A caller that is denied between the two swaps may block the bucket by its own
+/// rules. After a reset between them, no mark is written.
 pub fn block_now<S: Slots>(slots: &S, step: &Step, pause: Ticks) -> Outcome {
     let end = |now: Timestamp| (now + pause).saturating_sub(step.cost);
     let outcome = raise(slots, Lifetime::covering(step.lifetime()), end);

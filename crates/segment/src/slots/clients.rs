@@ -161,7 +161,8 @@ mod tests {
             assert_eq!(clients.estimate(TODAY), 0);
             let mut last = 0;
             for number in [1, 2, 5, 10, 100, 1_000, 2_500, 10_000, 100_000, 1_000_000] {
-                // Each client comes again with each number.
+                // Some clients are added again with each number, which must not change the
+                // estimate.
                 add(&clients, TODAY, secret, 0..number.min(100));
                 add(&clients, TODAY, secret, last..number);
                 let estimate = clients.estimate(TODAY);

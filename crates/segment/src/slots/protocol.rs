@@ -379,8 +379,8 @@ impl Survey {
             self.free_count[line] += 1;
             self.free[line].get_or_insert(slot);
         } else if word.is_pending() {
-            // Reads the clock again. `now` may be earlier than the claim. A young claim would then
-            // look old, because the difference wraps around.
+            // Reads the clock again, because `now` may be earlier than the claim. A young claim
+            // would then look old, because the difference wraps around.
             if word.is_abandoned(slots.now()) {
                 self.abandoned.get_or_insert(slot);
             }

@@ -529,8 +529,9 @@ fn usage_of_a_part_of_the_table_is_scaled_to_the_whole() {
             line.0[2].store(full.into(), Relaxed);
         }
         lines[0].0[3].store(Word::pending(OTHER, 1, now).into(), Relaxed);
-        // Reading line 0 takes 5 of 304, the next two take 4 each, and 97 others take 3 each. The
-        // 100 lines have 100, 103 and 1 slots, and the table has 1,024 lines.
+        // A line counts as one, plus its used slots: 5 for line 0, 4 each for the next two, and 3
+        // each for 97 others. That is 304 in all. These 100 lines have 100 live, 103 reclaimable
+        // and 1 pending slots. The table has 1,024 lines.
         let expected = Usage {
             live: 1024,
             reclaimable: 1055,

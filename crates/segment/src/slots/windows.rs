@@ -6,9 +6,9 @@
 //! the segment was created. Every process computes the same states, because the constant never
 //! changes.
 //!
-//! If the wall clock is set later, the constant is wrong as a difference. The states are still
-//! right, because only states are compared. But the slot must be free when the window ends. So the
-//! lifetime of a record is computed from both clocks as they are now.
+//! If the wall clock is set afterwards, the constant is no longer the difference of the clocks. The
+//! states are still right, because only states are compared. But the slot must be free when the
+//! window ends. So the lifetime of a record is computed from both clocks as they are now.
 
 use super::changes;
 use super::protocol::Variant;
@@ -150,7 +150,7 @@ mod tests {
             let full_at = full_at(&host);
             let after = boot_clock();
             // A window can begin long after the clock of the segment. Then its slot is free only
-            // when that clock is there.
+            // when that clock has reached the window.
             assert!(full_at >= before + HOUR / 2 - TICKS_PER_SECOND, "{set}");
             // A lifetime is rounded up by a thousandth, and by a second.
             let rounding = (HOUR + set.unsigned_abs()) / 1000 + 2 * TICKS_PER_SECOND;

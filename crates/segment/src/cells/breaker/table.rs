@@ -34,7 +34,8 @@ impl<'a> Breakers<'a> {
         let first = (store % CELLS as u64) as usize;
         let claimed = claim(self.shared, store, first).or_else(|| claim(self.own, store, first));
         let (cell, is_new) = claimed.unwrap_or_else(|| {
-            // So many stores fail that one of them must start again with a closed breaker.
+            // All cells belong to stores that fail. So this store takes one of them over, and its
+            // breaker starts closed.
             let cell = &self.own[first];
             cell.store.store(store, Release);
             (cell, true)
