@@ -230,7 +230,7 @@ namespace {
          * Blocks the bucket. No call for a token or more is granted for $seconds. Then the bucket
          * holds one token, and refills.
          *
-         * If a bucket is blocked twice, the later end is valid. reset() ends the block. A refund
+         * If a bucket is blocked twice, the later end applies. reset() ends the block. A refund
          * gives back its tokens in a block, too, so that the block ends earlier. Reservations that
          * were made before the block keep their instants. Calls for less than a token, and calls
          * under another capacity or rate, may be granted before the end.
@@ -833,14 +833,14 @@ namespace TokenBucket {
      * failure makes the next block longer by $factor, up to $maxBlock. A denial changes nothing, so
      * it never extends a block. After $maxBlock without an attempt, the failures are forgotten.
      *
-     * Use an identifier that succeed() may forget: the account, or the account and the network. For
-     * a network alone use a bucket, and refund its token after a success, because many clients may
-     * share the network.
+     * Use an identifier whose failures succeed() may forget: the account, or the account and the
+     * network. For a network alone use a bucket, and refund its token after a success, because many
+     * clients may share the network.
      *
      * Lockouts work in shared memory, in TokenBucketStorageMemory, on Redis and on memcached. While
      * the server fails, OnFailure::Local uses a lockout in this host's shared memory, Allow allows
-     * each attempt, and Deny denies it. A lockout uses no denial cache. In shared memory, a wrong
-     * password occupies a slot for $maxBlock.
+     * each attempt, and Deny denies it. A lockout uses no denial cache. In shared memory, an
+     * identifier with a failure occupies a slot for $maxBlock.
      *
      * @implementation lockout::LockoutState
      * @strict-properties
@@ -911,13 +911,13 @@ namespace TokenBucket {
      * Shows, frees or blocks a client of a limit of tokenbucket.guard, for operators.
      *
      * Other PHP code cannot name the buckets of the guard, so that no application lifts a limit.
-     * The constructor succeeds only on the command line on a named segment
-     * (tokenbucket.shm_path), and elsewhere with the password of tokenbucket.guard_password_hash.
-     * Each client and its network has five wrong passwords. Then it is locked out for 15 minutes,
-     * and for longer after each further one.
+     * On the command line, the constructor succeeds only if the segment is named
+     * (tokenbucket.shm_path). Elsewhere it needs the password of tokenbucket.guard_password_hash.
+     * After five wrong passwords, a client (for IPv6, its /64 network) is locked out for 15
+     * minutes, and for longer after each further one.
      *
-     * It acts on the buckets of the mode "enforce". A request that is denied by another limit stays
-     * denied. Permits of limits with "concurrent" end with their requests.
+     * The class acts on the buckets of the mode "enforce". A request that is denied by another
+     * limit stays denied. Permits of limits with "concurrent" end with their requests.
      *
      * @implementation guard::guarded_client::GuardedClient
      * @strict-properties
@@ -945,7 +945,7 @@ namespace TokenBucket {
          *     for "ip", the path of the URL for "path", and none for "all"
          * @param ?string $password needed in a web server, and ignored on the command line
          * @throws \ValueError if the guard has not used such a limit, or if a value is missing or
-         *     no address
+         *     is not an address
          * @throws AccessDeniedException if this code may not act
          */
         public function __construct(string $limit, array $values, #[\SensitiveParameter] ?string $password = null) {}

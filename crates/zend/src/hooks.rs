@@ -33,7 +33,7 @@ pub const fn has_hook(_object: Obj<'_>, _property: &str) -> bool {
     false
 }
 
-/// Reads a property as code of `class` does. Runs the hook, if there is one.
+/// Reads a property in the scope of `class`. Runs the hook, if there is one.
 ///
 /// # Errors
 /// Fails with the exception of the hook.
@@ -50,7 +50,7 @@ pub fn read(object: Obj<'_>, property: &str, class: &Class) -> Result<Zval, Thro
     throw::unless_pending(value)
 }
 
-/// Writes a property as code of `class` does. Runs the hook, if there is one.
+/// Writes a property in the scope of `class`. Runs the hook, if there is one.
 ///
 /// # Errors
 /// Fails with the exception of the hook, or throws `Error` for a property without a `set` hook.

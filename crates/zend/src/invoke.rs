@@ -140,7 +140,7 @@ pub fn callable(callable: &Zval, arguments: &mut [Zval]) -> Result<Kept, Thrown>
 }
 
 /// Calls the engine's own function of this name (in lower case). Returns `None` if there is no such
-/// function: a function that `disable_functions` has removed may be one of PHP code.
+/// function, or if PHP code has declared it after `disable_functions` removed the engine's own.
 ///
 /// # Errors
 /// Fails with the exception of the function.

@@ -14,7 +14,8 @@ use std::ptr;
 /// The current request. Its variables do not change while no PHP code runs.
 #[derive(Debug)]
 pub struct Request {
-    /// The header fields of the client, once a field that is no variable was asked for.
+    /// The header fields of the client. Empty until a field is read that the server did not pass as
+    /// a variable.
     fields: OnceCell<Option<Kept>>,
 }
 
@@ -111,7 +112,7 @@ pub fn respond<'a>(
             } else {
                 sapi_header_op_enum_SAPI_HEADER_ADD
             };
-            // The releases of PHP have different fields besides these.
+            // Releases of PHP differ in the other fields of this structure.
             let mut line: sapi_header_line = std::mem::zeroed();
             line.line = field.as_ptr().cast();
             line.line_len = field.len();

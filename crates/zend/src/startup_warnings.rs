@@ -58,7 +58,8 @@ pub fn remove(_: &Ending) {
 
 /// Displays the warnings of this request.
 pub fn show() {
-    // A request that ended before the gate was asked has left its warnings.
+    // Without an error in this request, the warnings are from a request that ended before the gate
+    // decided.
     if HELD.with_borrow(Vec::is_empty) || is_first() {
         forget();
         return;

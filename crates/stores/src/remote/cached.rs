@@ -174,8 +174,8 @@ impl<'h, T: Transport> Remote<'h, T> {
                 break false;
             }
             if self.host.denial_cache().lease(key.hash, later, timeout / 2) {
-                // The bound is early. A request that is sent at once would often be denied, and
-                // another one would follow.
+                // The bound may be earlier than the bucket's state. A request that is sent at once
+                // would often be denied, and another one would follow.
                 let likely = step.retry_after(scarce.bound + scarce.error, later);
                 if likely < timeout / 16 {
                     sleep(Duration::from_nanos(likely));

@@ -1,4 +1,4 @@
-//! The failure policy: decides instead of a store that failed, and warns one of the callers.
+//! The failure policy: decides instead of a store that failed, and warns a caller of the failure.
 
 use super::call::Peer;
 use super::denial_cache::CacheEntry;

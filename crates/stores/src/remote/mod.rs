@@ -112,7 +112,7 @@ impl<'h, T: Transport> Remote<'h, T> {
         let now = boot_clock();
         if step.exceeds_capacity() {
             return match self.exceeding(key, step, now) {
-                // The caller's own connection failed, of which the caller must learn.
+                // The caller must learn that its own connection failed.
                 Err((denied, (peer, cause))) if cause.is_of_caller() => {
                     self.fall_back(&peer, cause, |_, _| denied)
                 }

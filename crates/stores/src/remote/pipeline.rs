@@ -337,7 +337,7 @@ impl<'h, T: Transport> Each<'_, 'h, T> {
         failures.extend(open.into_iter().map(|request| request.index).zip(causes));
     }
 
-    /// Removes and returns pipelines that can run at once: to different servers, and with one
+    /// Removes and returns pipelines that can run at once: to different servers, and with the same
     /// timeout.
     fn wave(&self, pipelines: &mut Vec<(Arc<Server>, Vec<PendingStep>)>) -> Vec<Vec<PendingStep>> {
         let timeout = |requests: &[PendingStep]| self.timeout(requests[0].index);

@@ -250,7 +250,7 @@ impl Read for Stream {
 
 impl Write for Stream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // The reply to a request that is sent too late is not read.
+        // Nothing is sent after the deadline, because the reply would not be read.
         self.left()?;
         loop {
             match send(

@@ -30,8 +30,8 @@ pub use identifier::{folded, stored};
 pub use table::{Table, TableError};
 pub use template::{Bind, Statement};
 
-/// The microseconds after which every window is over that began then: 366 days, and one day by
-/// which a time zone may change.
+/// The longest time from the start of a window to its end, in microseconds: 366 days, and one day
+/// by which a time zone may change.
 const YEAR: &str = "31708800000000";
 
 /// The most rows that a purge deletes at once.

@@ -264,7 +264,8 @@ impl Transport for Memcached {
             ItemChange::new(name, None, false, seen, decide)
         });
         let mut changes: Vec<_> = changes.collect();
-        // A lost race is repeated until the deadline, because a refund must not be denied.
+        // After a lost race, the change is tried again until the deadline, because a refund must
+        // not be denied.
         visit.route.with(visit.deadline, |connection| {
             update(connection, &mut changes, Timestamp::MAX)
         })?;

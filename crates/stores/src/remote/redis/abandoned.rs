@@ -11,7 +11,8 @@ use std::cell::RefCell;
 const MOST: usize = 64;
 
 thread_local! {
-    /// Each thread has its own, so that a fork cannot leave one locked.
+    /// Each thread has its own list, because a lock that another thread holds during a fork would
+    /// stay locked in the child.
     static ABANDONED: RefCell<Vec<Abandoned>> = const { RefCell::new(Vec::new()) };
 }
 

@@ -268,7 +268,7 @@ impl Transport for Redis {
     fn locate(&self, name: &[u8], deadline: Timestamp) -> Result<Option<Route>, Cause> {
         self.topology.ask(deadline)?;
         if boot_clock() >= deadline {
-            // The other servers were slow, and not the server of the record.
+            // The servers that were asked used up the time, and not the server of the record.
             return Err(Cause::Timeout);
         }
         // The answer to a question of this call is never too old, so any known node will do.

@@ -42,7 +42,8 @@ const FRESH: Ticks = TICKS_PER_SECOND / 10;
 const MOST_SEEDS: usize = 5;
 
 thread_local! {
-    /// Each thread has its own, so that a fork cannot leave one locked.
+    /// Each thread has its own list, because a lock that another thread holds during a fork would
+    /// stay locked in the child.
     static FLEETS: RefCell<Vec<Arc<Topology>>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -325,7 +326,8 @@ impl Topology {
     }
 }
 
-/// Ranks the answers of sentinels: by their configuration, then a primary that is not down.
+/// Ranks the answers of sentinels: by the configuration epoch, and then by whether the primary is
+/// up.
 fn rank((_, answer): &(&Arc<Node>, FleetAnswer)) -> (u64, bool) {
     match answer {
         FleetAnswer::Primary(report) => (report.epoch, !report.is_down),

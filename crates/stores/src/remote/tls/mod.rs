@@ -157,7 +157,8 @@ type Files = (Option<PathBuf>, Option<Identity>);
 
 thread_local! {
     /// The configurations by their files. Only files that could be used have an entry. Each thread
-    /// has its own, so that a fork cannot leave one locked.
+    /// has its own map, because a lock that another thread holds during a fork would stay locked in
+    /// the child.
     static CONFIGS: RefCell<BTreeMap<Files, Cached>> = const { RefCell::new(BTreeMap::new()) };
 }
 
