@@ -1,9 +1,9 @@
 //! The segment of this process. It is created or found when the module starts. Workers inherit it.
 //!
 //! On USR2 a php-fpm master executes itself and starts its modules again. The master passes the
-//! number and the nonce of its memfd in the environment. So the new program finds the old segment,
-//! and a reload resets no limit. A process ID could not replace the nonce, because the ID changes
-//! when the master becomes a daemon.
+//! descriptor of its memfd and the nonce of the segment in the environment. So the new program
+//! finds the old segment, and a reload resets no limit. A process ID could not replace the nonce,
+//! because the ID changes when the master becomes a daemon.
 
 use crate::ini::{self, SharedMemorySettings};
 use crate::log::startup_warning;

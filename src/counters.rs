@@ -19,7 +19,7 @@ pub struct Counter {
     /// The name of the metric without `tokenbucket_` and `_total`, and its label. Adjacent counters
     /// with the same name belong to one metric, and have the same meaning.
     pub metric: Metric,
-    /// The meaning.
+    /// The meaning, which `phpinfo()` and `metrics()` print.
     pub help: &'static str,
 }
 

@@ -14,11 +14,11 @@ use guard::{Limit, Measure};
 use segment::host::Host;
 use segment::slots::SharedMemory;
 
-/// The limit that denies a request.
+/// The limit that denies a request, with what the response states.
 pub enum Refusal<'a> {
-    /// Its bucket denies.
+    /// A rate: its bucket denies.
     Tokens(&'a Quota, Taken),
-    /// All of its permits are held.
+    /// A limit of concurrent requests, of which no permit could be taken.
     Permits(&'a Limit),
 }
 

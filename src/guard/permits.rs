@@ -14,8 +14,8 @@ thread_local! {
     static HELD: RefCell<Few<(Permit, Row)>> = RefCell::default();
 }
 
-/// Acquires a permit of `key` until the request ends. Returns `false` if live processes hold all of
-/// them, and counts the denial. If this process cannot hold permits, logs that and returns `true`.
+/// Acquires a permit of `key` until the request ends. Counts the denial and returns `false` if no
+/// permit can be taken. If this process cannot hold permits, logs that and returns `true`.
 pub fn acquire(host: &Host, key: Key<'_>, limit: u16) -> bool {
     match host.permits().acquire(key, limit) {
         Ok(Acquired::Granted { permit, .. }) => {

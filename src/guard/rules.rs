@@ -107,8 +107,8 @@ pub fn operators(store: &SharedMemory) -> Option<Rc<Vec<Rule>>> {
     ini::GUARD.text(|text| known(&RULES, text, || of(store, &ini::GUARD, &LIMITS)))
 }
 
-/// Returns the rules of preflight requests, or `None` if the other rules count these requests. No
-/// rule counts them if the setting is invalid, so the other rules count them then.
+/// Returns the rules of preflight requests, or `None` if the other rules count these requests. An
+/// invalid setting has no rules, so the other rules count them then, too.
 pub fn preflights(store: &SharedMemory) -> Option<Rc<Vec<Rule>>> {
     let setting = &ini::GUARD_PREFLIGHTS;
     let rules = setting.text(|text| {

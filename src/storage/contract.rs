@@ -57,10 +57,10 @@ pub trait Storage: Any + Debug {
         self.take_or_fall_back(key, &Step::new(span, span).dry(), None)
     }
 
-    /// Replaces the state of a record in memory by that of the outcome that `decide` returns for
-    /// the state and the instant. A missing record has the state [`Timestamp::ZERO`]. The record is
-    /// kept for `lifetime` ticks after the instant in the state. Returns the outcome, or `None` if
-    /// the storage cannot do this.
+    /// Passes the state of a record in memory and the instant to `decide`, and writes the state of
+    /// the outcome that `decide` returns. A missing record has the state [`Timestamp::ZERO`]. The
+    /// record is kept for `lifetime` ticks after the instant in the state. Returns the outcome, or
+    /// `None` if the storage cannot do this.
     fn update(
         &self,
         _key: Key<'_>,

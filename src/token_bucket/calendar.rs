@@ -126,8 +126,8 @@ impl Calendar {
         let local = utc(now + zone.offset_at(now)?)?;
         let today = numbers(value::object(&local).ok_or(Thrown)?, b"Y,n,j")?;
         let start = |number| zone.instant(self.start(today, number));
-        // The window 0 starts in today's day, week, month or year, but perhaps only later. If the
-        // clocks were set back over the start of the window 1, it has already begun.
+        // The window 0 starts in today's day, week, month or year, but perhaps after `now`. The
+        // window 1 has already begun if the clocks were set back over its start.
         let mut number = 0;
         while start(number)? > now {
             number -= 1;

@@ -6,13 +6,13 @@ use gcra::Ticket;
 use gcra::batch::{Few, Grouped};
 use std::any::Any;
 
-/// Operations that take their tokens at the same time. Each one is the tickets of which a storage
-/// takes all or none at once. A group of several operations is on remote storages of one class, and
-/// each operation is on one bucket.
+/// Operations that take their tokens at the same time. An operation is a list of tickets whose
+/// tokens a storage takes at once, all or none. A group of several operations is on remote storages
+/// of one class, and each operation is on one bucket.
 pub type Group<'a, 'k> = Few<Grouped<'a, 'k>, 1>;
 
-/// Combines the tickets whose storages take from them in one operation, and these operations into
-/// groups. Both are in order, but shared memory is the last group, see [`gcra::batch`].
+/// Combines the tickets that one operation can take, and combines these operations into groups.
+/// Both stay in order, except that shared memory is the last group; see [`gcra::batch`].
 /// `storages[ticket.index]` is the storage of a ticket.
 pub fn groups<'a, 'k>(
     mut tickets: &'a mut [Ticket<'k>],

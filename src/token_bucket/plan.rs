@@ -132,12 +132,13 @@ impl Memo {
     }
 
     /// Derives a plan from `source`, whose identifier as a string is `identifier`. `quota` returns
-    /// its quota for a storage of a grain. Puts the plan into `place`. Returns the values that the
-    /// old plan held, because their release may run PHP code. Runs no PHP code itself.
+    /// the quota for a storage that counts in the given grain. Puts the plan into `place`. Returns
+    /// the values that the old plan held, because their release may run PHP code. Runs no PHP code
+    /// itself.
     ///
     /// # Errors
-    /// Throws `ValueError` for an invalid capacity or rate, and `Error` for a missing storage.
-    /// Then the old plan stays.
+    /// Throws `ValueError` for an invalid capacity or rate, and `Error` for a missing storage. Then
+    /// the old plan stays.
     #[inline]
     pub fn derive(
         place: &RefCell<Self>,

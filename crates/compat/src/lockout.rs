@@ -10,8 +10,8 @@ use stores::remote::{Cause, Visit, record};
 /// The bits of a state that hold the number of failures; see [`gcra::lockout`].
 const FAILURES: u64 = (1 << 10) - 1;
 
-/// Replaces the state of the record `name` by that of the outcome that `decide` returns for the
-/// state and the instant. The record lives for `life` ticks after the instant in the state.
+/// Passes the state of the record `name` and the instant to `decide`, and writes the state of the
+/// outcome that `decide` returns. The record lives for `life` ticks after the instant in the state.
 ///
 /// # Errors
 /// Fails as [`records::take`] does.

@@ -132,7 +132,7 @@ impl Lockout {
         let block = match failures.checked_sub(self.attempts) {
             None => return 0,
             Some(0) => self.block,
-            // At most 1023.
+            // The exponent is at most 1023.
             Some(more) => (self.block as f64 * self.factor.powi(more as i32)) as Ticks,
         };
         block.min(self.max_block)

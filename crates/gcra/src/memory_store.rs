@@ -148,9 +148,9 @@ impl MemoryStore {
         }
     }
 
-    /// Replaces the state of the bucket by that of the outcome that `decide` returns for the state
-    /// and the instant. A bucket without a record has the state [`Timestamp::ZERO`]. The record
-    /// lives for `span` ticks after the instant in the state. Returns the outcome.
+    /// Passes the state of the bucket and the instant to `decide`, and writes the state of the
+    /// outcome that `decide` returns. A bucket without a record has the state [`Timestamp::ZERO`].
+    /// The record lives for `span` ticks after the instant in the state. Returns the outcome.
     pub fn update(
         &self,
         key: Key<'_>,

@@ -84,9 +84,9 @@ pub fn has_section_with(_: &Starting, prefix: &str) -> bool {
     sections.any(|section| section.iter().any(|(key, _)| begins(key)))
 }
 
-/// Takes the value of a setting out of php.ini, before the setting is registered, and leaves the
-/// text in its place that `shown` returns for it. So no report of PHP and no function shows the
-/// value. Returns no bytes if php.ini does not have the setting.
+/// Takes the value of a setting out of php.ini, before the setting is registered, and leaves in its
+/// place the text that `shown` returns for it. So no report of PHP and no function shows the value.
+/// Returns no bytes if php.ini does not have the setting.
 #[must_use]
 pub fn conceal(_: &Starting, name: &CStr, shown: fn(&[u8]) -> &'static CStr) -> Vec<u8> {
     let (start, length) = (name.as_ptr(), name.count_bytes());

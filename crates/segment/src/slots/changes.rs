@@ -139,10 +139,10 @@ pub fn block_now<S: Slots>(slots: &S, step: &Step, pause: Ticks) -> Outcome {
     outcome
 }
 
-/// Replaces the state of the key's record by that of the outcome that `decide` returns for the
-/// state and the current instant. A missing record has the state [`Timestamp::ZERO`]. Retries
-/// without limit, because a debt must not be forgotten. Denies and counts a refusal if no slot is
-/// available.
+/// Passes the state of the key's record and the current instant to `decide`, and writes the state
+/// of the outcome that `decide` returns. A missing record has the state [`Timestamp::ZERO`].
+/// Retries without limit, because a debt must not be forgotten. Denies and counts a refusal if no
+/// slot is available.
 pub fn update<S: Slots>(
     slots: &S,
     lifetime: Lifetime,

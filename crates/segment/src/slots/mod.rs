@@ -200,10 +200,10 @@ impl<V: Variant> SharedMemory<V> {
         changes::block_now(&self.slots(key.hash), step, pause)
     }
 
-    /// Replaces the state of the record by that of the outcome that `decide` returns for the state
-    /// and the instant. A missing record has the state [`Timestamp::ZERO`]. The slot is kept for
-    /// `lifetime` ticks after the instant in the state. Returns the outcome, or a denial if the
-    /// table has no slot.
+    /// Passes the state of the record and the instant to `decide`, and writes the state of the
+    /// outcome that `decide` returns. A missing record has the state [`Timestamp::ZERO`]. The slot
+    /// is kept for `lifetime` ticks after the instant in the state. Returns the outcome, or a
+    /// denial if the table has no slot.
     pub fn update(
         &self,
         key: Key<'_>,

@@ -375,7 +375,7 @@ fn a_raised_record_is_created_or_moves_forward() {
     assert_eq!(table.records(), [(3, NOW + 50)]);
     changes::raise(&table, Lifetime::UNKNOWN, |_| NOW + 40);
     assert_eq!(table.records(), [(3, NOW + 50)], "never back");
-    // A lost race is repeated.
+    // The change is tried again after each lost race.
     table.losses.set(2000);
     changes::raise(&table, Lifetime::UNKNOWN, |_| NOW + 60);
     assert_eq!(table.records(), [(3, NOW + 60)]);

@@ -47,7 +47,7 @@ struct Scripted<'t> {
     seen: Cell<Option<i64>>,
     /// The instants at which the names of records were known.
     named_at: RefCell<Vec<Timestamp>>,
-    /// How often the server of a record was looked up, which a waiting call does at each look at
+    /// The number of lookups of a record's server. A waiting call makes one each time that it reads
     /// the bucket's entry.
     looks: Cell<u64>,
     asked: RefCell<Box<Asked<'t>>>,

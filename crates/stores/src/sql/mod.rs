@@ -9,8 +9,8 @@
 //! ceiling would drift and lose tokens. If a row holds 0, its bucket is full and counts as a bucket
 //! without a record.
 //!
-//! The double of a quota is negative. The sign is no part of the second. It tells a purge that the
-//! tokens may be used until the end of a window, and not only until they would be refilled.
+//! The double of a quota is negative. The sign is no part of the second. It tells a purge to keep
+//! the row until the end of a window, and not only until the tokens would be refilled.
 //!
 //! One decision is one statement: a conditional upsert on the server's clock. It takes no read lock
 //! before it writes, so decisions do not deadlock with each other. A purge may deadlock with
