@@ -24,8 +24,8 @@ foreach (glob(__DIR__ . '/subjects/*.inc.php') as $file) {
 const ROUND = 30.0;
 /** The seconds for each control. */
 const CONTROL = 8.0;
-/** The seconds for controls that break a rule all the time, or at a known time. */
-const SHORT_CONTROL = 2.8;
+/** The seconds for controls that break a rule all the time. */
+const SHORT_CONTROL = 2.5;
 
 /**
  * Returns the factories of the subjects, by store and variant.
@@ -91,9 +91,9 @@ function controls(): array
         'ForgottenCharge' => [1, $caller],
         'LateGiveBack' => [1, $caller],
         'CheckedFloor' => [5, $caller, SHORT_CONTROL],
-        'FirstHitWindow' => ['quotas 2', $limit, SHORT_CONTROL],
-        'RenewedWindow' => ['quotas 2', $limit, SHORT_CONTROL],
-        'NextWindowGiveBack' => ['quotas 1', $caller, SHORT_CONTROL],
+        'FirstHitWindow' => ['quotas 2', $limit, 3.0],
+        'RenewedWindow' => ['quotas 2', $limit, 3.0],
+        'NextWindowGiveBack' => ['quotas 1', $caller, 4.0],
         'CheckThenCount' => ['lockouts 1', $limit, SHORT_CONTROL],
         'RenewedBlock' => ['lockouts 3', $limit, SHORT_CONTROL],
         'CountedPermits' => [3, $permits],
