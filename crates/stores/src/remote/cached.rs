@@ -46,6 +46,21 @@ impl<'h, T: Transport> Remote<'h, T> {
         step: &Step,
         now: Timestamp,
     ) -> Result<(Ask, Option<CacheEntry>), Outcome> {
+        if step.exceeds_capacity() {
+            return Err(self
+                .exceeding(key, step, now)
+                .unwrap_or_else(|(outcome, _)| outcome));
+        }
+        self.prepare_within(key, step, now)
+    }
+
+    /// Does the same as [`Remote::prepare`] for a step for no more than the capacity.
+    fn prepare_within(
+        &self,
+        key: Key<'_>,
+        step: &Step,
+        now: Timestamp,
+    ) -> Result<(Ask, Option<CacheEntry>), Outcome> {
         let entry = self.entry(key, step, now)?;
         let ask = Ask {
             name: self.transport.name(key.identifier),
@@ -65,18 +80,13 @@ impl<'h, T: Transport> Remote<'h, T> {
     /// Returns the bucket's entry in the denial cache, if the step may be decided from it.
     ///
     /// # Errors
-    /// Fails like [`Remote::prepare`].
+    /// Returns the cached denial, if there is one.
     fn entry(
         &self,
         key: Key<'_>,
         step: &Step,
         now: Timestamp,
     ) -> Result<Option<CacheEntry>, Outcome> {
-        if step.exceeds_capacity() {
-            return Err(self
-                .exceeding(key, step, now)
-                .unwrap_or_else(|(outcome, _)| outcome));
-        }
         // Only plain steps may be decided from the cache. Denials of other steps may take tokens,
         // or depend on drain ticks, which end at instants of the store's clock.
         let entry = self.find(key, now).filter(|_| step.is_plain());
@@ -140,23 +150,23 @@ impl<'h, T: Transport> Remote<'h, T> {
         })
     }
 
-    /// Does the same as [`Remote::prepare`] for one bucket. If the entry allows one such step at
-    /// most, waits until no other worker of this host asks the store about the bucket. If the store
-    /// may be asked, also returns the ticks that it has waited, and true if this worker now holds
-    /// the lease.
+    /// Does the same as [`Remote::prepare_within`] for one bucket. If the entry allows one such
+    /// step at most, waits until no other worker of this host asks the store about the bucket. If
+    /// the store may be asked, also returns the ticks that it has waited, and true if this worker
+    /// now holds the lease.
     ///
     /// The wait ends after an eighth of the timeout, because the other worker may have been killed,
     /// and this worker's own request needs time.
     ///
     /// # Errors
-    /// Fails like [`Remote::prepare`].
+    /// Returns the cached denial, if there is one. The store must not be contacted then.
     pub(super) fn prepare_alone(
         &self,
         key: Key<'_>,
         step: &Step,
         now: Timestamp,
     ) -> Result<(Ask, Option<CacheEntry>, Ticks, bool), Outcome> {
-        let (ask, mut entry) = self.prepare(key, step, now)?;
+        let (ask, mut entry) = self.prepare_within(key, step, now)?;
         if !entry.is_some_and(|entry| is_scarce(&entry, step, now)) {
             return Ok((ask, entry, 0, false));
         }
