@@ -94,7 +94,7 @@ clearstatcache();
 $ran = filesize($runs) - $before;
 $other = array_sum($responses) - ($responses[200] ?? 0) - ($responses[429] ?? 0);
 check($ran <= 500 && $ran + $other >= 500, 'reloads: ' . json_encode($responses) . ", $ran runs");
-echo "Done.\n";
+$flood('a client that was blocked before the reloads', 50, fn () => $login('203.0.113.1'));
 ?>
 --EXPECT--
 keep-alive: {"200":5,"429":195}, runs: 5
@@ -107,4 +107,4 @@ the spellings of an IPv4 address: {"200":5,"429":195}, runs: 5
 a NAT64 address of a proxy: {"200":5,"429":195}, runs: 5
 a NAT64 address that is allowed: {"429":200}, runs: 0
 control: other clients: {"200":200}, runs: 200
-Done.
+a client that was blocked before the reloads: {"429":200}, runs: 0
