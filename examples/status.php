@@ -781,8 +781,8 @@ details[open] summary { margin-bottom: .6rem; }
 <section class="card" aria-label="Warnings"><?= $section('warnings') ?></section>
 <section class="card" aria-label="Decisions"><?= $section('now') ?><svg id="chart" role="img" aria-label="" hidden></svg></section>
 <section class="card"><h2>Decisions by namespace</h2><?= $section('namespaces') ?></section>
-<section class="card"><h2>Limits of the guard</h2><?= $section('guard') ?><?= $is_allowed ? '<p><a href="?client">Free or block a client</a></p>' : '' ?></section>
 <section class="card"><h2>Remote stores</h2><?= $section('stores') ?></section>
+<section class="card"><h2>Limits of the guard</h2><?= $section('guard') ?><?= $is_allowed ? '<p><a href="?client">Free or block a client</a></p>' : '' ?></section>
 <section class="card"><h2>Notes</h2><?= $section('notes') ?></section>
 <div class="columns">
 <section class="card"><h2>Most denied</h2><?= $section('identifiers') ?></section>
