@@ -203,7 +203,7 @@ pub fn deny_permit(decision: &Zval, denial: Option<Denial>) {
 /// Returns the PHP object for a decision of a lockout after `attempts`. `next` are the ticks until
 /// its next attempt, or until its failures are forgotten.
 pub fn of_lockout(attempts: u64, decision: &Decision, next: Ticks) -> Zval {
-    // States keep instants in microseconds, so a part of a microsecond is rounding.
+    // States keep instants in units of about a microsecond, so a part of a microsecond is rounding.
     let seconds = |ticks: Ticks| seconds::from_ticks(ticks.next_multiple_of(TICKS_PER_MICROSECOND));
     let properties = Properties {
         allowed: decision.allowed(),
