@@ -23,5 +23,5 @@ unpack_redis() {
 # The packages have 35 MB, and 120 MB in the folder.
 unpack_crowdsec() {
     unpack_packages crowdsec bookworm crowdsec crowdsec-firewall-bouncer
-    echo "$PWD/target/crowdsec"
+    [[ ! -d target/crowdsec ]] || echo "$PWD/target/crowdsec"
 }
