@@ -53,7 +53,7 @@ $quota->charge(1000);
 $storage->advance(86_400);
 told($quota->peek(5));
 
-echo "-- a part of a token costs a token, and gives none back --\n";
+echo "-- a cost is rounded up to whole tokens, and a refund is rounded down --\n";
 $quota->reset();
 told($quota->attempt(0.5));
 $quota->refund(0.5);
@@ -134,7 +134,7 @@ false
 'granted' 2.0 0.0 82800.0
 'granted' 5.0 0.0 82800.0
 'granted' 5.0 0.0 82800.0
--- a part of a token costs a token, and gives none back --
+-- a cost is rounded up to whole tokens, and a refund is rounded down --
 'granted' 4.0 0.0 82800.0
 'granted' 2.0 0.0 82800.0
 -- a changed limit keeps what was used --

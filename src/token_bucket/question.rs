@@ -116,6 +116,19 @@ impl<'a> Question<'a> {
         step: &Step,
         first: Option<Timestamp>,
     ) -> Result<Sourced<Outcome>, Thrown> {
+        match step.refill {
+            Refill::Windows(_) => self.run_in_window(storage, step, first),
+            _ => storage.take_or_fall_back(self.plan.key(), step, first),
+        }
+    }
+
+    #[cold]
+    fn run_in_window(
+        &self,
+        storage: &dyn Storage,
+        step: &Step,
+        first: Option<Timestamp>,
+    ) -> Result<Sourced<Outcome>, Thrown> {
         let key = self.plan.key();
         let answer = storage.take_or_fall_back(key, step, first)?;
         if !self.is_late(&answer.value) {

@@ -178,7 +178,8 @@ final class Trial
     public function kill_worker(int $roll): void
     {
         $slot = $roll % $this->subject->workers;
-        // A worker that dies by itself may already be dead.
+        // A worker that kills itself may be dead already. Then it does not hold its permits until
+        // now.
         $this->subject::DIES || $this->events->doom($this->workers[$slot][1]);
         $this->end_worker($slot);
         $this->start($slot);

@@ -72,7 +72,7 @@ final class BucketLimiter implements LimiterInterface
         return $tokens;
     }
 
-    /** Describes a decision of cost(). */
+    /** Describes the decision on a call for cost() tokens. */
     public function describe(Decision $decision): RateLimit
     {
         return RateLimit::of($decision, $this->limit, $this->bucket instanceof Quota);

@@ -87,7 +87,8 @@ fn add_found<'r>(
     paths.push(of_file);
 }
 
-/// Returns a path without "..", and the path with "..", if it has one.
+/// Returns the path after each ".." was resolved. If this changed the path, also returns the path
+/// as it was.
 fn spellings(path: Path<'_>) -> impl Iterator<Item = Path<'_>> {
     let other = (!is_normal(&path)).then(|| with_parents(path.clone()));
     let short = resolved(path);

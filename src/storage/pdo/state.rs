@@ -32,7 +32,8 @@ pub struct PdoStorage {
     /// does not identify the database.
     pub autocommits: Cell<Option<bool>>,
     pub calls: Cell<u64>,
-    /// The state after the last step on `MySQL`, and the time of its statement, in microseconds.
+    /// After the last step on `MySQL`: the state, and how long the statement took. Both are in
+    /// microseconds.
     pub last_take: Cell<(i64, i64)>,
     /// The same for the last grants that left their buckets in debt, which are reservations.
     pub reservations: RefCell<VecDeque<(i64, i64)>>,
@@ -42,7 +43,8 @@ pub struct PdoStorage {
 const MOST_RESERVATIONS: usize = 1024;
 
 impl PdoStorage {
-    /// Notes the state after a step on `MySQL`, and the time of its statement, in microseconds.
+    /// Notes the state after a step on `MySQL`, and how long its statement took. Both are in
+    /// microseconds.
     pub fn note_take(&self, state: i64, took: i64, is_in_debt: bool) {
         self.last_take.set((state, took));
         if !is_in_debt {

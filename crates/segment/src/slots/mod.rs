@@ -68,7 +68,7 @@ impl<V: Variant> SharedMemory<V> {
         self.counters.count_decision(key.row, by, granted);
     }
 
-    /// Counts a decision in a row.
+    /// Adds a decision to the counters of `row`.
     pub fn count_in(&self, row: Row, by: By, granted: bool) {
         self.counters.count_decision(row, by, granted);
     }

@@ -188,8 +188,8 @@ pub trait Transport: Sized {
         None
     }
 
-    /// Asks which servers keep the records after a redirection, before `deadline`. A failure has no
-    /// effect.
+    /// After a redirection, asks which servers keep the records, until `deadline` at most. A
+    /// failure has no effect.
     fn refresh(&self, _deadline: Timestamp) {}
 
     /// Runs one step.
