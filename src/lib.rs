@@ -46,7 +46,13 @@ pub fn get_module(module: ModuleBuilder) -> ModuleBuilder {
 
 /// Implements MINIT. Runs once in the master, and again when a php-fpm master executes itself on
 /// USR2.
-extern "C" fn startup(_kind: i32, module: i32) -> i32 {
+extern "C" fn startup(kind: i32, module: i32) -> i32 {
+    if kind != system::PERSISTENT {
+        log::startup_warning(
+            "load the extension in php.ini, because dl() loads it for one request",
+        );
+        return FAILURE;
+    }
     let starting = Starting::in_startup();
     guard::password::conceal(&starting);
     ini::register(module);

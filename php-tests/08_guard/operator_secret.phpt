@@ -81,6 +81,15 @@ $fpm->script('page', SCRIPT);
 $fpm->request("$fpm->folder/page.php", ['REMOTE_ADDR' => '192.0.2.1']);
 $fpm->script('act', '<?php function password_verify($password, $hash) { return true; } ?>' . ACT);
 echo act($fpm, '198.51.100.1', 'mine'), "\n", act($fpm, '198.51.100.1', 'right'), "\n";
+$fpm->stop();
+
+echo "== sections of php.ini\n";
+$file = temporary_folder() . '/php.ini';
+file_put_contents($file, "[HOST=www.example]\n" . NAME . "='$hash'\n[PATH=/site]\n" . NAME . "='$hash'\n");
+$command = preg_replace('/ -n\b/', ' -c ' . escapeshellarg($file), php_command(), 1);
+$printed = shell_exec("$command -r " . escapeshellarg('echo json_encode(array_map(get_cfg_var(...), ["www.example", "/site", "tokenbucket.guard_password_hash"])), "\n"; phpinfo();'));
+check(!str_contains($printed, $hash), 'a section shows the hash');
+echo strtok($printed, "\n"), "\n";
 ?>
 --EXPECT--
 php-fpm: ini_get: hidden, get_cfg_var: 'hidden', ini_set: false
@@ -103,5 +112,7 @@ PHP_VALUE, right: done, 192.0.2.1 of on /page.php ip 2/day burst 2 block 1 day h
 .user.ini, right: done, 192.0.2.1 of on /page.php ip 2/day burst 2 block 1 day has 2
 .user.ini is read
 == password_verify() of a tenant
-TokenBucket\AccessDeniedException: No password can be verified, because disable_functions has password_verify
-TokenBucket\AccessDeniedException: No password can be verified, because disable_functions has password_verify
+TokenBucket\AccessDeniedException: The password is wrong
+done, 192.0.2.1 of on /page.php ip 2/day burst 2 block 1 day has 2
+== sections of php.ini
+[{"tokenbucket.guard_password_hash":"hidden"},{"tokenbucket.guard_password_hash":"hidden"},false]

@@ -22,9 +22,21 @@ $test = function (string $name, int $port): void {
         return preg_replace('/^.*Exception: |, .*/', '', $said);
     };
     echo "$name: ", $pages(3), ', ', $act('198.51.100.1', []), ', ', $act('198.51.100.1', ['password' => 'wrong']), ', ', $pages(1);
-    echo ', ', $act('198.51.100.1', ['password' => 'right']), ' ', $pages(3), "\n";
+    echo ', ', $act('198.51.100.1', ['password' => 'right']), ' ', $pages(3);
+    $guesses = array_map(fn (int $i) => reply($port, '198.51.100.2', "/forge.php?forged=203.0.113.$i&limit=x&values[]=&password=wrong")[1], range(1, 7));
+    echo ', guesses: ', count(preg_grep('/The password is wrong$/', $guesses)), "\n";
 };
-$scripts = ['page' => SCRIPT, 'act' => ACT, 'index' => SCRIPT];
+/** A tenant that changes the variables of the server before each guess. */
+const FORGE = <<<'PHP'
+    <?php
+    foreach (['REMOTE_ADDR', 'HTTP_X_FORWARDED_FOR'] as $name) {
+        $_SERVER[$name] = $_GET['forged'];
+        putenv("$name={$_GET['forged']}");
+        function_exists('apache_setenv') && apache_setenv($name, $_GET['forged']);
+    }
+    require 'act.php';
+    PHP;
+$scripts = ['page' => SCRIPT, 'act' => ACT, 'index' => SCRIPT, 'forge' => FORGE];
 echo "== without a password in php.ini\n";
 with_web_servers(INI, $scripts, $test);
 echo "== with a password\n";
@@ -48,17 +60,17 @@ foreach (['', '&password=right'] as $password) {
 ?>
 --EXPECT--
 == without a password in php.ini
-nginx and php-fpm: 200 200 429, tokenbucket.guard_password_hash is not set, tokenbucket.guard_password_hash is not set, 429, tokenbucket.guard_password_hash is not set 429 429 429
-Apache and php-fpm: 200 200 429, tokenbucket.guard_password_hash is not set, tokenbucket.guard_password_hash is not set, 429, tokenbucket.guard_password_hash is not set 429 429 429
-mod_php: 200 200 429, tokenbucket.guard_password_hash is not set, tokenbucket.guard_password_hash is not set, 429, tokenbucket.guard_password_hash is not set 429 429 429
-php-cgi: 200 200 429, tokenbucket.guard_password_hash is not set, tokenbucket.guard_password_hash is not set, 429, tokenbucket.guard_password_hash is not set 429 429 429
-PHP's own web server: 200 200 429, tokenbucket.guard_password_hash is not set, tokenbucket.guard_password_hash is not set, 429, tokenbucket.guard_password_hash is not set 429 429 429
+nginx and php-fpm: 200 200 429, tokenbucket.guard_password_hash is not set, tokenbucket.guard_password_hash is not set, 429, tokenbucket.guard_password_hash is not set 429 429 429, guesses: 0
+Apache and php-fpm: 200 200 429, tokenbucket.guard_password_hash is not set, tokenbucket.guard_password_hash is not set, 429, tokenbucket.guard_password_hash is not set 429 429 429, guesses: 0
+mod_php: 200 200 429, tokenbucket.guard_password_hash is not set, tokenbucket.guard_password_hash is not set, 429, tokenbucket.guard_password_hash is not set 429 429 429, guesses: 0
+php-cgi: 200 200 429, tokenbucket.guard_password_hash is not set, tokenbucket.guard_password_hash is not set, 429, tokenbucket.guard_password_hash is not set 429 429 429, guesses: 0
+PHP's own web server: 200 200 429, tokenbucket.guard_password_hash is not set, tokenbucket.guard_password_hash is not set, 429, tokenbucket.guard_password_hash is not set 429 429 429, guesses: 0
 == with a password
-nginx and php-fpm: 200 200 429, A password is required, The password is wrong, 429, done 200 200 429
-Apache and php-fpm: 200 200 429, A password is required, The password is wrong, 429, done 200 200 429
-mod_php: 200 200 429, A password is required, The password is wrong, 429, done 200 200 429
-php-cgi: 200 200 429, A password is required, The password is wrong, 429, done 200 200 429
-PHP's own web server: 200 200 429, A password is required, The password is wrong, 429, done 200 200 429
+nginx and php-fpm: 200 200 429, A password is required, The password is wrong, 429, done 200 200 429, guesses: 5
+Apache and php-fpm: 200 200 429, A password is required, The password is wrong, 429, done 200 200 429, guesses: 5
+mod_php: 200 200 429, A password is required, The password is wrong, 429, done 200 200 429, guesses: 5
+php-cgi: 200 200 429, A password is required, The password is wrong, 429, done 200 200 429, guesses: 5
+PHP's own web server: 200 200 429, A password is required, The password is wrong, 429, done 200 200 429, guesses: 5
 == after a reload
 php-fpm: TokenBucket\AccessDeniedException: A password is required
          done, 192.0.2.1 of on /page.php ip 2/day burst 2 block 1 day has 2

@@ -185,7 +185,7 @@ impl Named {
     /// client. A block of a proxy would deny all clients behind it, and no limit counts an allowed
     /// client.
     fn refuse_exempt(&self) -> Result<(), Thrown> {
-        let Some(Client::Known(address)) = self.known.client else {
+        let Some(client) = self.known.client else {
             return Ok(());
         };
         for (setting, name) in [
@@ -195,7 +195,8 @@ impl Named {
             ),
             (&ini::GUARD_ALLOW, "tokenbucket.guard_allow"),
         ] {
-            if rules::networks(self.store, setting).is_some_and(|it| it.contains(address)) {
+            let networks = rules::networks(self.store, setting);
+            if networks.is_some_and(|it| client.shares_an_address_with(&it)) {
                 let message = format!("{name} has this client, so it is not blocked");
                 return Err(exceptions::access_denied(&message));
             }

@@ -57,9 +57,13 @@ pub fn install(starting: &Starting) {
 pub fn request_begins() {
     // If another module failed while the last request ended, its permits are still held.
     request_ends();
+    let is_web = IS_WEB.with(|it| *it);
+    if let Some(store) = attached::store().filter(|_| is_web) {
+        operator::request_begins(store);
+    }
     let is_on = has_limits() || !ini::GUARD_MAX_AGE.text(<[u8]>::is_empty);
     let gate: Gate = refuses;
-    gate::set((is_on && IS_WEB.with(|it| *it)).then_some(gate));
+    gate::set((is_on && is_web).then_some(gate));
 }
 
 fn has_limits() -> bool {

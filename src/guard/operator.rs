@@ -15,6 +15,7 @@ use segment::memory::Backing;
 use segment::slots::SharedMemory;
 use segment::slots::clients::Day;
 use segment::slots::counters::By;
+use std::cell::Cell;
 use zend::{Call, Thrown, request, system};
 
 /// The limit of wrong passwords for each client: five attempts, and then one after each block.
@@ -24,6 +25,24 @@ const GUESSES: Lockout = Lockout {
     factor: 2.0,
     max_block: 86_400 * TICKS_PER_SECOND,
 };
+
+thread_local! {
+    /// The client of the current request.
+    static CLIENT: Cell<Client> = const { Cell::new(Client::Local) };
+}
+
+/// Notes the client of a request that begins, before PHP code runs. Functions such as
+/// `apache_setenv()` and `putenv()` change the variables that some servers pass.
+pub fn request_begins(store: &SharedMemory) {
+    if password::is_set() {
+        let trusted = rules::networks(store, &ini::GUARD_TRUSTED_PROXIES);
+        let none = Networks::default();
+        let trusted = trusted.as_deref().unwrap_or(&none);
+        CLIENT.set(request::read(|request| {
+            Client::of(&Variables(request), trusted)
+        }));
+    }
+}
 
 /// An operator who may act.
 #[derive(Clone, Copy, Debug)]
@@ -55,20 +74,24 @@ impl Operator {
         }
         let required = || exceptions::access_denied("A password is required");
         let password = password.ok_or_else(required)?;
-        let store = host.slots();
-        let trusted = rules::networks(store, &ini::GUARD_TRUSTED_PROXIES);
-        let none = Networks::default();
-        let trusted = trusted.as_deref().unwrap_or(&none);
-        let client = request::read(|request| Client::of(&Variables(request), trusted));
-        check(store, client, password)?;
+        let client = CLIENT.get();
+        check(host.slots(), client, password)?;
         Ok(Self::At(client))
     }
 
-    /// Writes a record of what this operator has done to the system's log. The command line writes
-    /// none, because the system has a log of its commands.
+    /// Writes a record of what this operator has done to the system's log.
     pub fn record(self, store: &SharedMemory, deed: &str) {
-        if let Self::At(client) = self {
-            record(store, &format!("guard: an operator at {client} has {deed}"));
+        match self {
+            // Without a log of the system, the command line writes nothing: PHP's log would be the
+            // terminal.
+            Self::CommandLine => {
+                let user = rustix::process::getuid().as_raw();
+                let record = format!("guard: the user {user} on the command line has {deed}");
+                syslog::write(&record).ok();
+            }
+            Self::At(client) => {
+                record(store, &format!("guard: an operator at {client} has {deed}"));
+            }
         }
     }
 }
@@ -99,7 +122,7 @@ fn check(store: &SharedMemory, client: Client, password: &[u8]) -> Result<(), Th
             return refused("Attempts cannot be counted, because the table is full");
         }
     }
-    if !password::is_right(password)? {
+    if !password::is_right(password) {
         record(store, &format!("guard: wrong password from {client}"));
         return refused("The password is wrong");
     }

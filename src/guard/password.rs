@@ -1,9 +1,9 @@
 //! The hash of the operator's password. PHP's settings only show whether there is one.
 
 use crate::ini::GUARD_PASSWORD_HASH;
-use crate::{exceptions, log};
+use crate::log;
+use zend::password;
 use zend::system::{self, Ending, Shared, Starting};
-use zend::{Thrown, invoke, value};
 
 static HASH: Shared<Vec<u8>> = Shared::new();
 
@@ -37,18 +37,8 @@ pub fn is_set() -> bool {
     HASH.get().is_some()
 }
 
-/// Compares a password with the hash by PHP's own function, in constant time.
-///
-/// # Errors
-/// Throws `TokenBucket\AccessDeniedException` if PHP lacks this function.
-pub fn is_right(password: &[u8]) -> Result<bool, Thrown> {
-    let Some(hash) = HASH.get() else {
-        return Ok(false);
-    };
-    let mut arguments = [password, hash].map(value::of_bytes);
-    let result = invoke::internal("password_verify", &mut arguments).unwrap_or_else(|| {
-        let message = "No password can be verified, because disable_functions has password_verify";
-        Err(exceptions::access_denied(message))
-    });
-    Ok(result?.bool() == Some(true))
+/// Compares a password with the hash.
+pub fn is_right(text: &[u8]) -> bool {
+    HASH.get()
+        .is_some_and(|hash| password::is_right(text, hash))
 }

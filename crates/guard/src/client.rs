@@ -6,6 +6,9 @@ use super::networks::Networks;
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
+/// The length of the prefix of an IPv6 network that is one client.
+const NETWORK: u32 = 64;
+
 /// The sender of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Client {
@@ -66,6 +69,18 @@ impl Client {
         address.map(Self::Known)
     }
 
+    /// Reports whether a limit counts an address of these networks as this client.
+    #[must_use]
+    pub fn shares_an_address_with(self, networks: &Networks) -> bool {
+        match self {
+            Self::Known(address) => match embedded(address) {
+                counted @ IpAddr::V4(_) => networks.contains(address) || networks.contains(counted),
+                counted @ IpAddr::V6(_) => networks.overlap(counted, NETWORK),
+            },
+            Self::Local | Self::Malformed => false,
+        }
+    }
+
     /// Appends the address that a limit counts. An IPv6 client usually owns all addresses with the
     /// same first 64 bits, so these addresses are one client. A client of NAT64 is its IPv4
     /// address. Call this last, because networks must be compared with the address as it arrived.
@@ -84,8 +99,9 @@ impl Client {
                 }
             }
             Self::Known(IpAddr::V6(address)) => {
-                let network = Ipv6Addr::from_bits(address.to_bits() >> 64 << 64);
-                text.extend_from_slice(format!("{network}/64").as_bytes());
+                let bits = address.to_bits() >> (128 - NETWORK) << (128 - NETWORK);
+                let network = Ipv6Addr::from_bits(bits);
+                text.extend_from_slice(format!("{network}/{NETWORK}").as_bytes());
             }
             Self::Local => text.extend_from_slice(b"local"),
             Self::Malformed => text.extend_from_slice(b"malformed"),
@@ -113,4 +129,31 @@ fn parse(text: &[u8]) -> Option<IpAddr> {
             .ok()?,
     };
     Some(address.to_canonical())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_shares_the_addresses_that_a_limit_counts_as_it() {
+        for (client, networks, shares) in [
+            ("192.0.2.1", "192.0.2.0/24", true),
+            ("192.0.2.1", "192.0.2.2", false),
+            ("2001:db8:1:2::6", "2001:db8:1:2::5", true),
+            ("2001:db8:1:2::/64", "2001:db8:1:2::5", true),
+            ("2001:db8:1:2::6", "2001:db8::/32", true),
+            ("2001:db8:1:3::6", "2001:db8:1:2::5", false),
+            ("64:ff9b::8.8.4.4", "8.8.4.4", true),
+            ("64:ff9b::8.8.4.4", "64:ff9b::/96", true),
+            ("64:ff9b::8.8.4.4", "8.8.8.8", false),
+        ] {
+            let is_shared = Client::named(client.as_bytes())
+                .unwrap()
+                .shares_an_address_with(&Networks::parse(networks).unwrap());
+            assert_eq!(is_shared, shares, "{client} {networks}");
+        }
+        assert!(!Client::Local.shares_an_address_with(&Networks::parse("::/0").unwrap()));
+    }
 }

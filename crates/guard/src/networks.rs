@@ -42,7 +42,13 @@ impl Networks {
     /// form, as [`IpAddr::to_canonical`] returns it.
     #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
-        self.0.iter().any(|network| network.contains(address))
+        self.overlap(address, width(address))
+    }
+
+    /// Reports whether the list has an address that begins with the same `prefix` bits.
+    pub(super) fn overlap(&self, address: IpAddr, prefix: u32) -> bool {
+        let other = Network { address, prefix };
+        self.0.iter().any(|network| network.overlaps(other))
     }
 }
 
@@ -73,12 +79,14 @@ impl Network {
         }
     }
 
-    fn contains(&self, address: IpAddr) -> bool {
+    /// Reports whether an address is in both networks.
+    fn overlaps(self, other: Self) -> bool {
         let width = width(self.address);
-        let differing = bits(self.address) ^ bits(address);
+        let differing = bits(self.address) ^ bits(other.address);
+        let prefix = self.prefix.min(other.prefix);
         // A shift by all bits of a u128 would overflow, so a prefix of 0 is a special case.
-        width == self::width(address)
-            && differing.checked_shr(width - self.prefix).unwrap_or(0) == 0
+        width == self::width(other.address)
+            && differing.checked_shr(width - prefix).unwrap_or(0) == 0
     }
 }
 

@@ -9,6 +9,7 @@
 #include "zend_exceptions.h"
 #include "zend_interfaces.h"
 #include "ext/date/php_date.h"
+#include "ext/standard/php_password.h"
 #include "ext/spl/spl_exceptions.h"
 
 /* The layout of the engine's globals depends on the processor. */

@@ -7,8 +7,8 @@ use super::obj::{Obj, find_method};
 use super::throw::{self, Thrown};
 use super::{Kept, bailout, symbols, value};
 use ext_php_rs::ffi::{
-    _call_user_function_impl, ZEND_INTERNAL_FUNCTION, ext_php_rs_executor_globals,
-    zend_call_known_function, zend_function, zend_hash_str_find_ptr_lc, zend_is_callable,
+    _call_user_function_impl, ext_php_rs_executor_globals, zend_call_known_function, zend_function,
+    zend_is_callable,
 };
 use ext_php_rs::types::{ZendStr, Zval};
 use std::ptr;
@@ -137,39 +137,6 @@ pub fn callable(callable: &Zval, arguments: &mut [Zval]) -> Result<Kept, Thrown>
         return Err(Thrown);
     }
     throw::unless_pending(value::behind(result).into())
-}
-
-/// Calls the engine's own function of this name (in lower case). Returns `None` if there is no such
-/// function, or if PHP code has declared it after `disable_functions` removed the engine's own.
-///
-/// # Errors
-/// Fails with the exception of the function.
-pub fn internal(name: &str, arguments: &mut [Zval]) -> Option<Result<Kept, Thrown>> {
-    // SAFETY: the globals live as long as the engine. The table holds live functions by their
-    // names.
-    let function = unsafe {
-        let functions = (*ext_php_rs_executor_globals()).function_table;
-        zend_hash_str_find_ptr_lc(functions, name.as_ptr().cast(), name.len())
-            .cast::<zend_function>()
-            .as_mut()?
-    };
-    // SAFETY: each kind of function begins with its kind.
-    if u32::from(unsafe { function.type_ }) != ZEND_INTERNAL_FUNCTION {
-        return None;
-    }
-    let mut result = Zval::new();
-    // The count fits because the extension passes only a handful of arguments.
-    #[allow(clippy::cast_possible_truncation)]
-    let count = arguments.len() as u32;
-    let (place, null) = (&raw mut result, ptr::null_mut());
-    let arguments = arguments.as_mut_ptr();
-    let function = ptr::from_mut(function);
-    // SAFETY: the function is live and belongs to no class. It copies the arguments that it keeps.
-    bailout::door(|| unsafe {
-        let (object, class) = (ptr::null_mut(), ptr::null_mut());
-        zend_call_known_function(function, object, class, place, count, arguments, null);
-    });
-    Some(throw::unless_pending(result.into()))
 }
 
 /// Runs the pending interrupt, such as a signal handler of PHP code. Returns false if the time

@@ -32,6 +32,7 @@ pub mod invoke;
 mod kept;
 mod obj;
 pub mod object;
+pub mod password;
 pub mod pdo;
 pub mod request;
 pub mod sleep;

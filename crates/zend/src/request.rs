@@ -82,8 +82,9 @@ impl Request {
     }
 }
 
-/// Passes the current request to `read`, which must run no PHP code. The variables are those of the
-/// server, also if PHP code has changed `$_SERVER`.
+/// Passes the current request to `read`, which must run no PHP code. A change of `$_SERVER` does
+/// not change the variables. But PHP code may have changed those of Apache by `apache_setenv()`,
+/// and those of CGI by `putenv()`.
 pub fn read<R>(read: impl FnOnce(&Request) -> R) -> R {
     read(&Request::current())
 }

@@ -10,11 +10,14 @@ use ext_php_rs::ffi::{
     zend_string,
 };
 use ext_php_rs::flags::IniEntryPermission;
-use ext_php_rs::types::{ArrayKey, ZendStr, Zval};
+use ext_php_rs::types::{ArrayKey, ZendHashTable, ZendStr, Zval};
 use ext_php_rs::zend::{IniEntryDef, ModuleEntry};
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
+
+/// The kind of a module that php.ini loads.
+pub const PERSISTENT: c_int = symbols::MODULE_PERSISTENT.cast_signed();
 
 /// Proof that the module is starting. Only one thread exists, and no PHP code runs.
 #[derive(Debug)]
@@ -85,17 +88,36 @@ pub fn has_section_with(_: &Starting, prefix: &str) -> bool {
 }
 
 /// Takes the value of a setting out of php.ini, before the setting is registered, and leaves in its
-/// place the text that `shown` returns for it. So no report of PHP and no function shows the value.
-/// Returns no bytes if php.ini does not have the setting.
+/// place the text that `shown` returns for it. Does the same in the sections of php.ini. So no
+/// report of PHP and no function shows the value. Returns the value outside of sections, or no
+/// bytes if php.ini does not have it.
 #[must_use]
 pub fn conceal(_: &Starting, name: &CStr, shown: fn(&[u8]) -> &'static CStr) -> Vec<u8> {
-    let (start, length) = (name.as_ptr(), name.count_bytes());
     // SAFETY: the engine has read its configuration, and nothing else uses it while modules start.
-    // A value is copied before it is released. The text that replaces it is interned, so that it
-    // lives as long as the engine.
+    // It holds a section as an array of settings by their names.
     unsafe {
         let all = symbols::php_ini_get_configuration_hash();
-        let Some(value) = zend_hash_str_find(all, start, length)
+        for (_, section) in all.as_ref().into_iter().flatten() {
+            if section.is_array() {
+                let _ = conceal_in(section.value.arr, name, shown);
+            }
+        }
+        conceal_in(all, name, shown)
+    }
+}
+
+/// # Safety
+/// The table is the engine's configuration or a section of it, and nothing else uses it.
+unsafe fn conceal_in(
+    table: *mut ZendHashTable,
+    name: &CStr,
+    shown: fn(&[u8]) -> &'static CStr,
+) -> Vec<u8> {
+    let (start, length) = (name.as_ptr(), name.count_bytes());
+    // SAFETY: by contract. A value is copied before it is released. The text that replaces it is
+    // interned, so it lives as long as the engine: modules that are loaded later do not start.
+    unsafe {
+        let Some(value) = zend_hash_str_find(table, start, length)
             .cast::<Zval>()
             .as_ref()
         else {
@@ -105,7 +127,7 @@ pub fn conceal(_: &Starting, name: &CStr, shown: fn(&[u8]) -> &'static CStr) -> 
         let mut other = Zval::new();
         other.value.str_ = super::class::interned(shown(&concealed));
         other.u1.type_info = IS_STRING;
-        zend_hash_str_update(all, start, length, (&raw mut other).cast());
+        zend_hash_str_update(table, start, length, (&raw mut other).cast());
         concealed
     }
 }
