@@ -3,8 +3,9 @@
 /**
  * Lists how the .phpt of the extension differ for this package.
  *
- * 'without' has tests that cannot run, with the reason. 'cut' has lines that are removed from a
- * test, and 'replace' has other lines for it, by reason.
+ * 'without' has tests that cannot run, with the reason. 'with' has the only tests of a folder that
+ * run, because the others read counters. 'cut' has lines that are removed from a test, and 'replace'
+ * has other lines for it, by reason.
  */
 
 return [
@@ -14,18 +15,15 @@ return [
         '10_concurrency/named_segment' => 'There is no segment.',
         '10_concurrency/wait_interrupted' => 'PHP code cannot tell that a handler has run between two sleeps, so acquire() may go on. The test of wait() has one sleep.',
         '10_concurrency/unavailable' => 'The test starts a PHP without this package, whose kernel refuses calls of the extension.',
-        '10_concurrency/killed' => 'The test starts a php-fpm without this package.',
-        '10_concurrency/killed_in_traffic' => 'The test starts a php-fpm without this package.',
         '10_concurrency/redis' => 'There are no storages of servers.',
         '10_concurrency/redis_cluster' => 'There are no storages of servers.',
         '10_concurrency/redis_killed' => 'There are no storages of servers.',
         '10_concurrency/redis_outage' => 'There are no storages of servers.',
         '10_concurrency/redis_requests' => 'There are no storages of servers.',
         '10_concurrency/storages_error' => 'There are no storages of servers.',
-        '10_concurrency/reload' => 'The test starts a php-fpm without this package.',
-        '10_concurrency/requests' => 'The test starts a php-fpm without this package.',
         '01_token_bucket/wait_system_calls' => 'The test counts the system calls of a PHP without this package, and PHP code makes others.',
     ],
+    'with' => ['03_php_fpm' => ['workers_killed']],
     'cut' => [
         'PHP functions accept more arguments than they declare.' => [
             'attempt_all_error' => ['    fn() => TokenBucket::attemptAll([$bucket], 1, 2),', 'ArgumentCountError: TokenBucket::attemptAll() expects at most 2 arguments, 3 given'],
@@ -86,6 +84,9 @@ return [
                 '--EXPECT--' => '--EXPECTF--',
                 "Failing->consume\nTokenBucket->consume" => "Failing->consume\nTokenBucket->{closure%S\nTokenBucket\Polyfill\Question->isGrantedInPhp\nTokenBucket\Polyfill\Question->isGranted\nTokenBucket->consume",
             ],
+        ],
+        'Permits that are taken back are not counted.' => [
+            'killed' => ['1, $kill - 1, 0]' => '1, 0, 0]', "'granted', 0, \$kill, 0]" => "'granted', 0, 0, 0]"],
         ],
         'PHP names types with null.' => [
             'quota_error' => ['must be of type DateTimeInterface, string given' => 'must be of type ?DateTimeInterface, string given'],

@@ -1,8 +1,8 @@
 <?php
 
 /**
- * Runs .phpt without the extension: those of the classes in shared memory and of permits, with the
- * changes that differences.php lists, and those of this package.
+ * Runs .phpt without the extension: those of the classes in shared memory and of permits, also
+ * under php-fpm, with the changes that differences.php lists, and those of this package.
  *
  *   php tests/phpt.php RUN-TESTS [NAME]    RUN-TESTS is PHP's run-tests.php. NAME selects one test
  *
@@ -39,15 +39,21 @@ function changed(string $name, string $text, array $differences): string
 $root = dirname(__DIR__, 3);
 $work = sys_get_temp_dir() . '/tokenbucket-phpt-' . bin2hex(random_bytes(8));
 $differences = require __DIR__ . '/differences.php';
-$folders = ['php-tests/01_token_bucket', 'php-tests/10_concurrency', 'bridges/polyfill/tests'];
+$folders = ['php-tests/01_token_bucket', 'php-tests/03_php_fpm', 'php-tests/10_concurrency', 'bridges/polyfill/tests'];
 foreach ($folders as $folder) {
     mkdir("$work/$folder", recursive: true);
     foreach (glob("$root/$folder/*.php{,t}", GLOB_BRACE) as $file) {
         $name = basename($file, '.phpt');
-        $isSelected = !str_ends_with($file, '.phpt') || !isset($differences['without'][basename($folder) . "/$name"]) && fnmatch($only, $name);
+        $isAble = in_array($name, $differences['with'][basename($folder)] ?? [$name], true) && !isset($differences['without'][basename($folder) . "/$name"]);
+        $isSelected = !str_ends_with($file, '.phpt') || $isAble && fnmatch($only, $name);
         $isSelected && file_put_contents("$work/$folder/" . basename($file), changed($name, file_get_contents($file), $differences));
     }
 }
+// The workers of php-fpm run as another user, who may not be allowed to read the package.
+exec('cp -r ' . escapeshellarg("$root/bridges/polyfill/src") . ' ' . escapeshellarg("$root/bridges/polyfill/classes") . ' ' . escapeshellarg("$work/bridges/polyfill"));
+exec('chmod -R a+rX ' . escapeshellarg($work));
+mkdir("$work/folders");
+chmod("$work/folders", 0777);
 foreach (['tools', 'docs', 'examples', 'stubs', 'bridges/*', 'bridges/polyfill/*'] as $pattern) {
     foreach (glob("$root/$pattern") as $original) {
         $link = $work . substr($original, strlen($root));

@@ -7,7 +7,10 @@
 require __DIR__ . '/../src/autoload.php';
 require __DIR__ . '/folders.php';
 
-TokenBucket\Polyfill\Settings::$folder = new_folder();
+// The workers of a php-fpm share a folder. The runner removes it.
+TokenBucket\Polyfill\Settings::$folder = PHP_SAPI === 'fpm-fcgi'
+    ? dirname(__DIR__, 3) . '/folders/' . basename(dirname($_SERVER['SCRIPT_FILENAME']))
+    : new_folder();
 
 // A buffer of one byte keeps nothing that a forked child could print again.
 ob_start(static function (string $text): string {
