@@ -67,18 +67,17 @@ final class Calendar
         return self::counting($this->period, $limit);
     }
 
-    /** Returns the windows $later ticks from now, as instants of the store's wall clock. */
+    /** Returns the windows $later ticks from now. */
     public function windows(int $later = 0): Windows
     {
-        $epoch = $this->store->epoch();
-        $starts = $this->starts(intdiv($this->store->wall() + $epoch + $later, Quota::SECOND));
-        return new Windows(array_map(static fn (int $start) => $start * Quota::SECOND - $epoch, $starts));
+        $starts = $this->starts(intdiv($this->store->unixTime() + $later, Quota::SECOND));
+        return new Windows(array_map(static fn (int $start) => $start * Quota::SECOND, $starts));
     }
 
     /** @return array{int, int} the start and the end of the window at an instant, or now */
     public function window(?int $at): array
     {
-        return array_slice($this->starts($at ?? intdiv($this->store->wall() + $this->store->epoch(), Quota::SECOND)), 1, 2);
+        return array_slice($this->starts($at ?? intdiv($this->store->unixTime(), Quota::SECOND)), 1, 2);
     }
 
     /** @return array{int, int, int, int} */

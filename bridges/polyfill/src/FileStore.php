@@ -77,9 +77,9 @@ final class FileStore implements Store
         return $this->together(fn () => $this->instant()[1]);
     }
 
-    public function wall(): int
+    public function unixTime(): int
     {
-        return 1000 * $this->clock->wall() - $this->epoch();
+        return 1000 * $this->clock->wall();
     }
 
     public function epoch(): int

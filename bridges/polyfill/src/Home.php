@@ -82,14 +82,27 @@ final class Home
             $step = $step->within(min($step->maxWait, $this->store->left()));
         }
         return $this->store->update($key, function (?Record $record, int $now) use ($step, $first): array {
-            $instant = $step->windows === null ? $now : $this->store->wall();
+            [$instant, $epoch] = $this->clock($step->windows, $now);
             $step = $step->at($instant);
-            $outcome = $record === null ? $step->decideFirst($first, $instant) : $step->decide($record->emptyAt, $instant);
-            if (!$step->isDry && $outcome->emptyAt !== ($record->emptyAt ?? 0)) {
-                $record = new Record($outcome->emptyAt, max($record->span ?? 0, $step->lifetime($now - $instant)));
+            $emptyAt = $record === null ? 0 : $record->emptyAt + $epoch;
+            $outcome = $record === null ? $step->decideFirst($first, $instant) : $step->decide($emptyAt, $instant);
+            if (!$step->isDry && $outcome->emptyAt !== $emptyAt) {
+                $drift = $now - ($instant - $epoch);
+                $record = new Record($outcome->emptyAt - $epoch, max($record->span ?? 0, $step->lifetime($drift)));
             }
             return [$record, $outcome];
         });
+    }
+
+    /**
+     * Returns the instant of a step or change, and the difference of its clock to that of the
+     * records. With windows, instants are Unix times.
+     *
+     * @return array{int, int}
+     */
+    private function clock(?Windows $windows, int $now): array
+    {
+        return $windows === null ? [$now, 0] : [$this->store->unixTime(), $this->store->epoch()];
     }
 
     public function giveBack(string $identifier, GiveBack $change): void
@@ -101,7 +114,8 @@ final class Home
     {
         $this->store->update($key, function (?Record $record, int $now) use ($change): array {
             if ($record !== null) {
-                $emptyAt = $change->apply($record->emptyAt, $change->windows === null ? $now : $this->store->wall());
+                [$instant, $epoch] = $this->clock($change->windows, $now);
+                $emptyAt = $change->apply($record->emptyAt + $epoch, $instant) - $epoch;
                 $record = $emptyAt === $record->emptyAt ? $record : new Record($emptyAt, $record->span);
             }
             return [$record, null];
@@ -123,11 +137,13 @@ final class Home
         });
     }
 
-    /** Moves the state of a window forward to the start of a later one, and never back. */
+    /** Moves the state of a window forward to a Unix time, the start of a later one. */
     public function advance(string $identifier, int $until): void
     {
         $this->store->update($this->key($identifier), function (?Record $record, int $now) use ($until): array {
-            return [new Record(max($record->emptyAt ?? 0, $until), max($record->span ?? 0, $now - $this->store->wall())), null];
+            $state = $until - $this->store->epoch();
+            $drift = $now - ($this->store->unixTime() - $this->store->epoch());
+            return [new Record(max($record->emptyAt ?? 0, $state), max($record->span ?? 0, $drift)), null];
         });
     }
 

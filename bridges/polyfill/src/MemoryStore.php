@@ -40,9 +40,9 @@ final class MemoryStore implements Store
         return $this->now;
     }
 
-    public function wall(): int
+    public function unixTime(): int
     {
-        return $this->now;
+        return $this->now + $this->epoch();
     }
 
     public function epoch(): int

@@ -151,8 +151,8 @@ final class Step
     }
 
     /**
-     * Returns the ticks after the state of a grant until the bucket is certainly full. The wall
-     * clock is $drift ticks behind the clock by which records end.
+     * Returns the ticks after the state of a grant until the bucket is certainly full, by a clock
+     * that has advanced $drift ticks more than the one that selects the window.
      */
     public function lifetime(int $drift): int
     {

@@ -30,13 +30,10 @@ interface Store
     /** Returns the current instant in ticks, at least Quota::MOST. */
     public function now(): int;
 
-    /**
-     * Returns the wall clock as an instant in ticks: the Unix time minus epoch(). If the clock is
-     * set, it differs from now().
-     */
-    public function wall(): int;
+    /** Returns the Unix time in ticks. */
+    public function unixTime(): int;
 
-    /** Returns the Unix time of the instant 0 in ticks. It never changes. */
+    /** Returns the Unix time at which the instant was 0, in ticks. It never changes. */
     public function epoch(): int;
 
     /** Returns the permits that are kept beside the records. */

@@ -5,9 +5,9 @@ declare(strict_types=1);
 namespace TokenBucket\Polyfill;
 
 /**
- * The window in which a call is made, and its neighbours, in ticks. A bucket of which $used ticks
- * were taken since the window started is in the state start + $used. crates/gcra/src/refill.rs
- * explains why.
+ * The window in which a call is made, and its neighbours. Instants are Unix times in ticks. A
+ * bucket of which $used ticks were taken since the window started is in the state start + $used.
+ * crates/gcra/src/refill.rs explains why.
  */
 final class Windows
 {

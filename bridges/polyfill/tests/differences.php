@@ -4,8 +4,8 @@
  * Lists how the .phpt of the extension differ for this package.
  *
  * 'without' has tests that cannot run, with the reason. 'with' has the only tests of a folder that
- * run, because the others read counters. 'cut' has lines that are removed from a test, and 'replace'
- * has other lines for it, by reason.
+ * run, because the others read counters. 'cut' has lines that are removed from a test, and
+ * 'replace' has other lines for it, by reason.
  */
 
 return [
