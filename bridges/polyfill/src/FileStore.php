@@ -41,14 +41,17 @@ final class FileStore implements Store
         return "$this->folder/$this->name";
     }
 
-    public function update(string $key, \Closure $change): mixed
+    public function update(string $key, \Closure $change, bool $evenEnded = false): mixed
     {
-        return $this->together(function () use ($key, $change): mixed {
+        return $this->together(function () use ($key, $change, $evenEnded): mixed {
             do {
+                // The other clock is read later. So a pause between them lengthens the life of the
+                // record of a window, and never ends it before the window.
+                $unixTime = $this->unixTime();
                 [$header, $now, $writes] = $this->instant();
                 $hash = substr(hash('sha256', $header->secret . $key, true), 0, 16);
-                $place = $this->table->find($header, $hash, $now);
-                [$after, $answer] = $change($place->record, $now);
+                $place = $this->table->find($header, $hash, $now, $evenEnded);
+                [$after, $answer] = $change($place->record, $now, $unixTime, $header->epoch);
             } while ($after !== $place->record && !$this->table->put($header, $place, $hash, $after, $writes, $now));
             return $answer;
         });
@@ -80,11 +83,6 @@ final class FileStore implements Store
     public function unixTime(): int
     {
         return 1000 * $this->clock->wall();
-    }
-
-    public function epoch(): int
-    {
-        return $this->together(fn () => $this->instant()[0]->epoch);
     }
 
     public function permits(): Permits

@@ -81,8 +81,8 @@ final class Home
             // Grants no tokens of a time that the clock does not reach.
             $step = $step->within(min($step->maxWait, $this->store->left()));
         }
-        return $this->store->update($key, function (?Record $record, int $now) use ($step, $first): array {
-            [$instant, $epoch] = $this->clock($step->windows, $now);
+        return $this->store->update($key, static function (?Record $record, int $now, int $unixTime, int $epoch) use ($step, $first): array {
+            [$instant, $epoch] = $step->windows === null ? [$now, 0] : [$unixTime, $epoch];
             $step = $step->at($instant);
             $emptyAt = $record === null ? 0 : $record->emptyAt + $epoch;
             $outcome = $record === null ? $step->decideFirst($first, $instant) : $step->decide($emptyAt, $instant);
@@ -91,18 +91,7 @@ final class Home
                 $record = new Record($outcome->emptyAt - $epoch, max($record->span ?? 0, $step->lifetime($drift)));
             }
             return [$record, $outcome];
-        });
-    }
-
-    /**
-     * Returns the instant of a step or change, and the difference of its clock to that of the
-     * records. With windows, instants are Unix times.
-     *
-     * @return array{int, int}
-     */
-    private function clock(?Windows $windows, int $now): array
-    {
-        return $windows === null ? [$now, 0] : [$this->store->unixTime(), $this->store->epoch()];
+        }, $step->windows !== null);
     }
 
     public function giveBack(string $identifier, GiveBack $change): void
@@ -112,14 +101,14 @@ final class Home
 
     public function giveBackByKey(string $key, GiveBack $change): void
     {
-        $this->store->update($key, function (?Record $record, int $now) use ($change): array {
+        $this->store->update($key, static function (?Record $record, int $now, int $unixTime, int $epoch) use ($change): array {
             if ($record !== null) {
-                [$instant, $epoch] = $this->clock($change->windows, $now);
+                [$instant, $epoch] = $change->windows === null ? [$now, 0] : [$unixTime, $epoch];
                 $emptyAt = $change->apply($record->emptyAt + $epoch, $instant) - $epoch;
                 $record = $emptyAt === $record->emptyAt ? $record : new Record($emptyAt, $record->span);
             }
             return [$record, null];
-        });
+        }, $change->windows !== null);
     }
 
     /**
@@ -140,11 +129,10 @@ final class Home
     /** Moves the state of a window forward to a Unix time, the start of a later one. */
     public function advance(string $identifier, int $until): void
     {
-        $this->store->update($this->key($identifier), function (?Record $record, int $now) use ($until): array {
-            $state = $until - $this->store->epoch();
-            $drift = $now - ($this->store->unixTime() - $this->store->epoch());
-            return [new Record(max($record->emptyAt ?? 0, $state), max($record->span ?? 0, $drift)), null];
-        });
+        $this->store->update($this->key($identifier), static function (?Record $record, int $now, int $unixTime, int $epoch) use ($until): array {
+            $drift = $now - ($unixTime - $epoch);
+            return [new Record(max($record->emptyAt ?? 0, $until - $epoch), max($record->span ?? 0, $drift)), null];
+        }, true);
     }
 
     public function reset(string $identifier): void

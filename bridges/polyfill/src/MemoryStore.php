@@ -7,8 +7,8 @@ namespace TokenBucket\Polyfill;
 /** Keeps records in this object, on a clock that only advance() moves. */
 final class MemoryStore implements Store
 {
-    /** The start of the clock, 2024-01-01T00:00:00Z, as a Unix time. It was a Monday. */
-    private const START = 1_704_067_200 * Quota::SECOND;
+    /** The clock starts at 2024-01-01T00:00:00Z, which was a Monday. */
+    private const EPOCH = 1_704_067_200 * Quota::SECOND - Quota::MOST;
     /** The latest instant of the clock: 109 years after its start. */
     private const LATEST = 1 << 62;
 
@@ -19,9 +19,9 @@ final class MemoryStore implements Store
 
     private ?Permits $permits = null;
 
-    public function update(string $key, \Closure $change): mixed
+    public function update(string $key, \Closure $change, bool $evenEnded = false): mixed
     {
-        [$after, $answer] = $change($this->records[$key] ?? null, $this->now);
+        [$after, $answer] = $change($this->records[$key] ?? null, $this->now, $this->unixTime(), self::EPOCH);
         if ($after === null) {
             unset($this->records[$key]);
         } else {
@@ -42,12 +42,7 @@ final class MemoryStore implements Store
 
     public function unixTime(): int
     {
-        return $this->now + $this->epoch();
-    }
-
-    public function epoch(): int
-    {
-        return self::START - Quota::MOST;
+        return $this->now + self::EPOCH;
     }
 
     public function permits(): Permits

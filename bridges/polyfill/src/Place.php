@@ -9,7 +9,7 @@ final class Place
 {
     /**
      * @param ?int $position the position in the file, or null if the key has no place
-     * @param ?Record $record the record, or null if the bucket is full
+     * @param ?Record $record the record, or null if there is none, or if it has ended
      */
     public function __construct(public readonly ?int $position, public readonly TwoSlots $slots, public readonly ?Record $record) {}
 }

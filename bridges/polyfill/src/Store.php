@@ -8,15 +8,17 @@ namespace TokenBucket\Polyfill;
 interface Store
 {
     /**
-     * Passes the record of a key, or null, and the instant to $change. Keeps the record that
-     * $change returns first, and returns the second value. $change may run several times.
+     * Passes to $change: the record of a key, or null, the instant in ticks, the Unix time in
+     * ticks, and the Unix time of the instant 0, which never changes. Keeps the record that $change
+     * returns first, and returns the second value. $change may run several times.
      *
      * @template T
      * @param string $key at least 16 bytes
-     * @param \Closure(?Record, int): array{?Record, T} $change
+     * @param \Closure(?Record, int, int, int): array{?Record, T} $change
+     * @param bool $evenEnded true to pass a record that has ended, if it is still there
      * @return T
      */
-    public function update(string $key, \Closure $change): mixed;
+    public function update(string $key, \Closure $change, bool $evenEnded = false): mixed;
 
     /**
      * Runs $calls while no other process can change a record.
@@ -32,9 +34,6 @@ interface Store
 
     /** Returns the Unix time in ticks. */
     public function unixTime(): int;
-
-    /** Returns the Unix time at which the instant was 0, in ticks. It never changes. */
-    public function epoch(): int;
 
     /** Returns the permits that are kept beside the records. */
     public function permits(): Permits;

@@ -58,8 +58,8 @@ final class Table
         return $isWritten;
     }
 
-    /** Finds the record of a key. */
-    public function find(Header $header, string $key, int $now): Place
+    /** Finds the record of a key, also one that has ended if $evenEnded is true. */
+    public function find(Header $header, string $key, int $now, bool $evenEnded): Place
     {
         $start = $this->pageOf($header, $key);
         $page = $this->read($start, self::PAGE);
@@ -68,7 +68,7 @@ final class Table
             $slots = TwoSlots::read(substr($page, $offset, self::RECORD));
             if (substr($slots->value ?? '', 0, 16) === $key) {
                 $record = self::record($slots);
-                return new Place($start + $offset, $slots, $record?->isEnded($now) ? null : $record);
+                return new Place($start + $offset, $slots, !$evenEnded && $record?->isEnded($now) ? null : $record);
             }
         }
         return new Place(null, TwoSlots::read(''), null);

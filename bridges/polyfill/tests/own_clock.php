@@ -12,6 +12,8 @@ final class OwnClock extends Clock
 {
     public int $monotonic = 5 * Quota::SECOND;
     public int $wall = 1_700_000_000_000_000;
+    /** The seconds for which another process runs before the wall clock is read. */
+    public int $pause = 0;
 
     public function monotonic(): int
     {
@@ -20,6 +22,7 @@ final class OwnClock extends Clock
 
     public function wall(): int
     {
+        $this->pass($this->pause);
         return $this->wall;
     }
 

@@ -55,6 +55,27 @@ $quota = quota($clock, 'blocked');
 print_values($quota->block(30 * 3600)->remaining, round($quota->attempt()->retryAfter / 3600, 2), live());
 $clock->pass(49 * 3600);
 print_values($quota->consume(), live());
+echo "-- the process pauses between its looks at the two clocks --\n";
+Settings::$folder = new_folder();
+$clock->wall = strtotime('2026-12-01 23:59:00 UTC') * 1_000_000;
+$quota = quota($clock, 'paused');
+$clock->pause = 3;
+print_values($quota->consume(3));
+$clock->pause = 0;
+$clock->pass(strtotime('2026-12-01 23:59:59 UTC') - intdiv($clock->wall, 1_000_000));
+print_values($quota->consume(), live());
+$clock->pass(2);
+print_values($quota->consume());
+echo "-- the clock is set back within a window --\n";
+Settings::$folder = new_folder();
+$clock->wall = strtotime('2026-12-02 12:00:00 UTC') * 1_000_000;
+$quota = quota($clock, 'set back');
+print_values($quota->consume(3));
+$clock->wall -= 6 * 3600 * 1_000_000;
+$clock->pass(17 * 3600);
+print_values($quota->consume(), $quota->attempt()->retryAfter);
+$clock->pass(3600);
+print_values($quota->consume());
 ?>
 --EXPECT--
 true 7500.0 1
@@ -72,3 +93,11 @@ true false 1
 -- a block ends with its window --
 0.0 49.0 2
 true 1
+-- the process pauses between its looks at the two clocks --
+true
+false 1
+true
+-- the clock is set back within a window --
+true
+false 3600.0
+true
