@@ -12,6 +12,7 @@ require __DIR__ . '/../../../tools/testkit/php/check.php';
 const PROCESSES = 8;
 const CALLS = 10_000;
 const CAPACITY = 30_000;
+define('START', time() - 60);
 
 /** Returns a bucket that gains a token in nine hours, so that none is refilled meanwhile. */
 function bucket(): TokenBucket
@@ -19,41 +20,47 @@ function bucket(): TokenBucket
     return new TokenBucket(new TokenBucketStorageSharedMemory, 'all', CAPACITY, CAPACITY / Quota::MOST * 1e9 * 1.1);
 }
 
+/** Returns a quota whose window has begun and ends in a year. */
+function quota(): TokenBucket
+{
+    return new TokenBucket\Quota(new TokenBucketStorageSharedMemory, 'all', CAPACITY, TokenBucket\Period::Year, new DateTime('@' . START));
+}
+
 /**
  * Makes calls until its log has CALLS of them. The log has a byte before each call and a byte with
  * the answer after it. A process that is killed between them leaves a call without an answer.
  */
-function call_and_log(string $log): void
+function call_and_log(string $log, callable $bucket): void
 {
     $handle = fopen($log, 'ab');
     stream_set_write_buffer($handle, 0);
     $made = substr_count(file_get_contents($log), '(');
-    $bucket = bucket();
+    $bucket = $bucket();
     for (; $made < CALLS; $made++) {
         fwrite($handle, '(');
         fwrite($handle, $bucket->consume() ? 'g' : 'd');
     }
 }
 
-function start(string $log): int
+function start(string $log, callable $bucket): int
 {
     $pid = pcntl_fork();
     if ($pid === 0) {
-        call_and_log($log);
+        call_and_log($log, $bucket);
         exit(0);
     }
     return $pid;
 }
 
 /** Runs all processes and kills one of them after each $interval bytes of the logs. */
-function run(?int $interval): array
+function run(?int $interval, callable $bucket): array
 {
     Settings::$folder = new_folder();
     $logs = [];
     for ($i = 0; $i < PROCESSES; $i++) {
         $log = Settings::$folder . "/log$i";
         touch($log);
-        $logs[start($log)] = $log;
+        $logs[start($log, $bucket)] = $log;
     }
     $all = array_values($logs);
     $kills = 0;
@@ -74,27 +81,31 @@ function run(?int $interval): array
             $kills += (int) pcntl_wifsignaled($status);
             $log = $logs[$victim];
             unset($logs[$victim]);
-            $logs[start($log)] = $log;
+            $logs[start($log, $bucket)] = $log;
         }
         usleep(1000);
     }
     $text = implode('', array_map(file_get_contents(...), $all));
-    $left = bucket()->peek()->remaining;
+    $left = $bucket()->peek()->remaining;
     return ['calls' => substr_count($text, '('), 'granted' => substr_count($text, 'g'), 'unanswered' => preg_match_all('/\((?![gd])/', $text), 'kills' => $kills, 'left' => $left];
 }
 
 echo "-- without kills --\n";
-['calls' => $calls, 'granted' => $granted, 'left' => $left] = run(null);
+['calls' => $calls, 'granted' => $granted, 'left' => $left] = run(null, bucket(...));
 print_values($calls, $granted, $left);
-echo "-- with kills --\n";
-$run = run(10_000);
-print_values($run['calls'], $run['left'], $run['kills'] >= 10);
-// A call without an answer may have taken its token, and no other token is missing.
-$missing = CAPACITY - $run['granted'];
-check($missing >= 0 && $missing <= $run['unanswered'] && $run['unanswered'] <= $run['kills'], json_encode($run));
+foreach (['a bucket' => bucket(...), 'a quota' => quota(...)] as $name => $make) {
+    echo "-- $name, with kills --\n";
+    $run = run(10_000, $make);
+    print_values($run['calls'], $run['left'], $run['kills'] >= 10);
+    // A call without an answer may have taken its token, and no other token is missing.
+    $missing = CAPACITY - $run['granted'];
+    check($missing >= 0 && $missing <= $run['unanswered'] && $run['unanswered'] <= $run['kills'], json_encode($run));
+}
 ?>
 --EXPECT--
 -- without kills --
 80000 30000 0.0
--- with kills --
+-- a bucket, with kills --
+80000 0.0 true
+-- a quota, with kills --
 80000 0.0 true
