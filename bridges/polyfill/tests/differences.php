@@ -4,8 +4,8 @@
  * Lists how the .phpt of the extension differ for this package.
  *
  * 'without' has tests that cannot run, with the reason. 'with' has the only tests of a folder that
- * run, because the others read counters. 'cut' has lines that are removed from a test, and
- * 'replace' has other lines for it, by reason.
+ * run, because the others read counters, need a segment or make more calls than this package can.
+ * 'cut' has lines that are removed from a test, and 'replace' has other lines for it, by reason.
  */
 
 return [
@@ -23,7 +23,10 @@ return [
         '10_concurrency/storages_error' => 'There are no storages of servers.',
         '01_token_bucket/wait_system_calls' => 'The test counts the system calls of a PHP without this package, and PHP code makes others.',
     ],
-    'with' => ['03_php_fpm' => ['workers_killed']],
+    'with' => [
+        '02_shared_memory' => ['attempt_all_race', 'kill_many_buckets', 'lockout_race', 'quota_race', 'wait_race'],
+        '03_php_fpm' => ['workers_killed'],
+    ],
     'cut' => [
         'PHP functions accept more arguments than they declare.' => [
             'attempt_all_error' => ['    fn() => TokenBucket::attemptAll([$bucket], 1, 2),', 'ArgumentCountError: TokenBucket::attemptAll() expects at most 2 arguments, 3 given'],

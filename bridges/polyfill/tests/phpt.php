@@ -1,8 +1,9 @@
 <?php
 
 /**
- * Runs .phpt without the extension: those of the classes in shared memory and of permits, also
- * under php-fpm, with the changes that differences.php lists, and those of this package.
+ * Runs .phpt without the extension: those of the classes in shared memory and of permits, races
+ * of processes, also under php-fpm, with the changes that differences.php lists, and those of this
+ * package.
  *
  *   php tests/phpt.php RUN-TESTS [NAME]    RUN-TESTS is PHP's run-tests.php. NAME selects one test
  *
@@ -39,7 +40,7 @@ function changed(string $name, string $text, array $differences): string
 $root = dirname(__DIR__, 3);
 $work = sys_get_temp_dir() . '/tokenbucket-phpt-' . bin2hex(random_bytes(8));
 $differences = require __DIR__ . '/differences.php';
-$folders = ['php-tests/01_token_bucket', 'php-tests/03_php_fpm', 'php-tests/10_concurrency', 'bridges/polyfill/tests'];
+$folders = ['php-tests/01_token_bucket', 'php-tests/02_shared_memory', 'php-tests/03_php_fpm', 'php-tests/10_concurrency', 'bridges/polyfill/tests'];
 foreach ($folders as $folder) {
     mkdir("$work/$folder", recursive: true);
     foreach (glob("$root/$folder/*.php{,t}", GLOB_BRACE) as $file) {
