@@ -12,6 +12,7 @@ use Illuminate\Contracts\Auth\Authenticatable;
 use Illuminate\Contracts\Auth\UserProvider;
 use Illuminate\Contracts\Console\Kernel;
 use Illuminate\Support\Facades\Route;
+use OutOfBoundsException;
 use RedisServer;
 use TokenBucketStorage;
 use TokenBucketStorageRedis;
@@ -97,6 +98,43 @@ final class ConsoleTest extends BridgeTestCase
         // Four logins have taken a token of the limit that all clients share.
         $this->assertSame(496, $this->limiter()->remaining(md5('login'), 500));
         $this->assertSame([2, 'tokenbucket: no limit of login depends on x'], $this->command('peek', 'login', 'x', ['--field' => 'name']));
+    }
+
+    public function testLimitsThatAllClientsMayShareStayAsTheyAre(): void
+    {
+        $team = fn ($request) => ['42' => 5, '43' => 5][$request->header('team')] ?? null;
+        $limits = fn ($request) => [Limit::perMinute(1000)->by('everybody'), Limit::perMinute($team($request))->by($request->header('team'))];
+        $this->limiter()->for('fails', fn ($request) => $team($request) === null ? throw new OutOfBoundsException() : $limits($request));
+        $this->limiter()->for('refuses', fn ($request) => $team($request) === null ? response('', 404) : $limits($request));
+        $this->limiter()->for('others', fn ($request) => $team($request) === null ? Limit::perMinute(1)->by($request->ip()) : $limits($request));
+        $this->limiter()->for('guests', fn ($request) => $team($request) === null ? [Limit::perMinute(100)->by('guests'), Limit::perMinute(1)->by($request->ip())] : $limits($request));
+        foreach (['fails', 'refuses', 'others', 'guests'] as $limiter) {
+            $this->route("throttle:$limiter", "/$limiter");
+            $client = fn (string $action, array $input = []) => $this->command($action, $limiter, '42', ['--field' => 'team'] + $input);
+            $get = fn (string $team) => $this->withHeader('team', $team)->get("/$limiter")->getStatusCode();
+            $refusal = [1, "tokenbucket: the limiter $limiter has no such limits for an unknown client, so some may be those of all clients; choose one with --capacity=1000 or --capacity=5"];
+            $this->assertSame([$refusal, 200, 200], [$client('block', ['seconds' => '90']), $get('42'), $get('43')]);
+            $this->assertSame([0, "42: 998 of 1000 tokens\n42: 4 of 5 tokens"], $client('peek'));
+            $this->assertSame([$refusal, [0, '42: 4 of 5 tokens']], [$client('reset'), $client('peek', ['--capacity' => '5'])]);
+            $this->assertSame([0, '42: 0 of 5 tokens, the next token in 90.0 s'], $client('block', ['seconds' => '90', '--capacity' => '5']));
+            $this->assertSame([429, 200], [$get('42'), $get('43')]);
+            $this->assertSame([0, '42: 5 of 5 tokens'], $client('reset', ['--capacity' => '5']));
+            $this->assertSame([2, "tokenbucket: no limit of $limiter has the capacity 6"], $client('peek', ['--capacity' => '6']));
+        }
+    }
+
+    public function testTheOnlyLimitOfALimiterThatFailsForOthersIsTheClients(): void
+    {
+        $this->limiter()->for('team', fn ($request) => Limit::perMinute(['42' => 5][$request->header('team')])->by($request->header('team')));
+        $this->assertSame([0, '42: 0 of 5 tokens, the next token in 90.0 s'], $this->command('block', 'team', '42', ['--field' => 'team', 'seconds' => '90']));
+    }
+
+    public function testACapacityChoosesOneOfTheClientsLimits(): void
+    {
+        $this->limiter()->for('two', fn ($request) => [Limit::perMinute(5), Limit::perMinute(3)->by($request->ip()), Limit::perHour(20)->by($request->ip())]);
+        $this->assertSame([0, "192.0.2.7: 3 of 3 tokens\n192.0.2.7: 20 of 20 tokens"], $this->command('peek', 'two', '192.0.2.7'));
+        $this->assertSame([0, '192.0.2.7: 20 of 20 tokens'], $this->command('peek', 'two', '192.0.2.7', ['--capacity' => '20']));
+        $this->assertSame([2, 'tokenbucket: no limit of two depends on 192.0.2.7'], $this->command('block', 'two', '192.0.2.7', ['--capacity' => '5', 'seconds' => '90']));
     }
 
     public function testFindsTheLimitsOfNumbersHeadersAndKeys(): void
