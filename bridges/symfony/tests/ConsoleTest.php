@@ -135,6 +135,24 @@ final class ConsoleTest extends TestCase
         self::assertStringStartsWith('tokenbucket: no limiter with buckets has the name mine; the names are daily, api, free, _login_', $this->command(['tokenbucket:peek', 'limiter' => 'mine', 'key' => 'x'])[1]);
     }
 
+    public function testALoginsKeyHasTheAddressAsTheRequestHasIt(): void
+    {
+        $limiters = ['api' => ['policy' => 'fixed_window', 'limit' => 3, 'interval' => '1 hour', 'lock_factory' => null]];
+        $this->kernel = new TestKernel($limiters, ['service' => TokenBucketStorageMemory::class]);
+        $limiter = $this->kernel->getContainer()->get('security.login_throttling.main.limiter');
+        foreach (['192.0.2.7' => 'Alice', '2001:DB8::1' => 'ALIÇE', '2001:db8::1' => 'Mary-Ann', '2001:dB8::2' => "ALI\xe7E", '2001:dB8::3' => ''] as $address => $name) {
+            $request = Request::create('/login', server: ['REMOTE_ADDR' => $address]);
+            $request->attributes->set('_security.last_username', $name);
+            $limiter->consume($request);
+            foreach (['local' => ["$name-$address", 3], 'global' => [$address, 15]] as $limit => [$key, $capacity]) {
+                $client = fn (string $action) => $this->command(["tokenbucket:$action", 'limiter' => "_login_{$limit}_main", 'key' => $key, '--json' => true])[1];
+                self::assertSame($capacity - 1, json_decode($client('peek'), true)['remaining'], $key);
+                self::assertSame($capacity, json_decode($client('reset'), true)['remaining'], $key);
+            }
+            self::assertSame(2, $limiter->consume($request)->getRemainingTokens(), $key);
+        }
+    }
+
     /** @return array{int, string} the exit status and the output of a command of the kernel */
     private function command(array $input): array
     {

@@ -69,7 +69,10 @@ final class BucketCommand extends OperatorCommand
     {
         $config = $this->limiters[$name] ?? throw new Failure("no limiter with buckets has the name $name; the names are " . implode(', ', array_keys($this->limiters)), 2);
         if (isset($this->secrets[$name])) {
-            $key = LoginRateLimiter::hash(LoginRateLimiter::lowercase($key), $this->secrets[$name]);
+            // As in a request, only the name is in lowercase. It ends at the last "-", because no
+            // address has one.
+            $user = substr($key, 0, (int) strrpos($key, '-'));
+            $key = LoginRateLimiter::hash(LoginRateLimiter::lowercase($user) . substr($key, strlen($user)), $this->secrets[$name]);
         }
         $limiter = (new RateLimiterFactory($config, $storage))->create($key);
         return $limiter instanceof BucketLimiter ? $limiter->bucket : throw new Failure("the limiter $name limits nothing", 2);
