@@ -63,7 +63,9 @@ final class LoginRateLimiter implements RequestRateLimiterInterface
         $taken = self::taken($request, self::window($global));
         if ($taken > 0) {
             $request->attributes->remove(self::TAKEN);
-            // As in Symfony, a negative number gives tokens back.
+            // As in Symfony, a negative number gives tokens back. It cannot name a window. If the
+            // window has ended since taken(), and other attempts have taken tokens from the next
+            // one, it gets back theirs.
             $global->consume(-$taken);
         }
     }
