@@ -17,8 +17,8 @@ const SCRIPTS = [
     'index' => '<?php echo "index";',
     'outer' => '<?php
         $context = stream_context_create(["http" => ["ignore_errors" => true, "timeout" => 60]]);
-        file_get_contents("http://127.0.0.1:$_GET[port]/index", false, $context);
-        echo $http_response_header[0];',
+        $response = fopen("http://127.0.0.1:$_GET[port]/index", "r", false, $context);
+        echo stream_get_meta_data($response)["wrapper_data"][0];',
 ];
 
 /** Starts both servers. Passes nginx's port, the permits in use and the worker's state to $test. */

@@ -8,7 +8,6 @@ require __DIR__ . '/site.inc.php';
 require __DIR__ . '/dom.inc.php';
 require __DIR__ . '/../../tools/testkit/php/chromium.php';
 
-$site = new Site(['tokenbucket.track_identifiers' => '1']);
 $texts = [
     '<script>alert(1)</script>' => '<script>alert(1)</script>',
     '<img src=x onerror=alert(2)>' => '<img src=x onerror=alert(2)>',
@@ -17,8 +16,13 @@ $texts = [
     "\0\x1b[31m\r\n\u{202e}<i>" => '\x00\x1b[31m\x0d\x0a\xe2\x80\xae<i>',
     '&lt;b&gt; ü' => '&lt;b&gt; ü',
 ];
-foreach (array_keys($texts) as $bytes) {
-    $site->take(50, $bytes, $bytes);
+// The random secret of a segment may put two identifiers into one entry, which keeps only one.
+for ($round = 0, $kept = []; $round < 20 && count($kept) < count($texts); $round++) {
+    $site = new Site(['tokenbucket.track_identifiers' => '1']);
+    foreach (array_keys($texts) as $bytes) {
+        $site->take(50, $bytes, $bytes);
+    }
+    $kept = $site->status()['most_denied'];
 }
 $browser = new Chromium();
 
