@@ -2,9 +2,9 @@
 //!
 //! The buckets of a batch form groups. The tokens of a group are taken at once: in shared memory
 //! and on one Redis server in one operation, and on several remote servers at the same time. First
-//! all buckets are checked, and no tokens are taken. The first group needs no check if one
-//! operation takes its tokens. Then the groups are charged in order. If a bucket denies now, all
-//! charges are given back.
+//! all buckets are checked without taking tokens. The first group needs no check if one operation
+//! takes its tokens. Then the groups are charged in order. If a bucket denies now, all charges are
+//! given back.
 //!
 //! Shared memory is the last group. So its tokens are never held during a round trip to another
 //! store, and other calls in shared memory are not denied meanwhile.
@@ -43,14 +43,14 @@ pub struct Ticket<'k> {
     pub step: Step,
 }
 
-/// Tickets on buckets of one store, by bucket. The tickets on a bucket are neighbours and in order.
-/// The buckets are in the order of their first tickets.
+/// Tickets on buckets of one store, sorted by bucket. The tickets on a bucket are neighbours and in
+/// order. The buckets are in the order of their first tickets.
 #[derive(Clone, Copy, Debug)]
 pub struct Grouped<'a, 'k>(&'a [Ticket<'k>]);
 
 impl<'a, 'k> Grouped<'a, 'k> {
-    /// The most tickets that are compared with each other. For more tickets, looking each bucket up
-    /// is faster.
+    /// The greatest number of tickets that are compared with each other. For more tickets, a hash
+    /// map is faster.
     const COMPARED: usize = 8;
 
     /// Sorts the tickets by bucket. Equal hashes are the same bucket.
@@ -98,8 +98,8 @@ impl<'k> Deref for Grouped<'_, 'k> {
 /// The take of all tokens that a batch requests from one bucket, and its outcome.
 #[derive(Clone, Copy, Debug)]
 pub struct Taken {
-    /// The index of a step of the batch on this bucket. If the bucket denied, the first step for
-    /// which it had too few tokens.
+    /// The index of the first step of the batch on this bucket. If the bucket had too few tokens,
+    /// the index of the first step that it denies.
     pub index: usize,
     /// The step that ran. Its cost is the sum of the costs of all steps of the batch on the bucket.
     pub step: Step,
@@ -189,7 +189,7 @@ pub fn take_all<B: Batch>(batch: &mut B) -> Result<Batched, B::Error> {
 }
 
 /// Returns the first ticket that is denied if the tickets run in order on a bucket that has denied
-/// their sum with this outcome. Each one must leave the greatest floor.
+/// their sum with this outcome. Each ticket must leave the greatest of their floors.
 fn denied<'a, 'k>(tickets: &'a [Ticket<'k>], mut outcome: Outcome) -> Option<&'a Ticket<'k>> {
     let max_wait = sum(tickets).max_wait;
     tickets.iter().find(|ticket| {
@@ -211,7 +211,7 @@ pub fn sum(tickets: &[Ticket<'_>]) -> Step {
         all.cost = all.cost.saturating_add(step.cost);
         all.max_wait = all.max_wait.min(step.max_wait);
     }
-    // A cost above the limit exceeds every capacity.
+    // A cost above `MAX_SPAN` exceeds every capacity.
     all.cost = all.cost.min(MAX_SPAN + 1);
     all
 }

@@ -68,14 +68,16 @@ impl Timestamp {
         Self(self.0.midpoint(other.0))
     }
 
-    /// Returns the last multiple of `period` that is not later. `period` must not be 0.
+    /// Returns the last multiple of `period` that is not after this instant. `period` must not be
+    /// 0.
     #[inline]
     #[must_use]
     pub const fn floor(self, period: Ticks) -> Self {
         Self(self.0 - self.0 % period)
     }
 
-    /// Returns the first multiple of `period` that is not earlier. `period` must not be 0.
+    /// Returns the first multiple of `period` that is not before this instant. `period` must not be
+    /// 0.
     #[inline]
     #[must_use]
     pub const fn ceil(self, period: Ticks) -> Self {

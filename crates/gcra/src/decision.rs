@@ -7,9 +7,9 @@ use crate::quota::Quota;
 use crate::refill::Refill;
 use crate::step::{Denial, Outcome, Step, Verdict};
 
-/// The wait after a denial because of contention or a full table: one millisecond in ticks. After
-/// this time, the competing calls have finished. A bucket in a full table may then be full, so that
-/// its slot is available.
+/// The wait after a denial because of contention or a full table: one millisecond in ticks. By
+/// then, the competing calls have finished. In a full table, some bucket may have become full, so
+/// that its slot is available.
 const CROWDED_RETRY: Ticks = 1_000_000;
 
 /// The wait after a denial by a store that failed: one second in ticks. A failed store is tried
@@ -76,8 +76,8 @@ pub fn retry_after(step: &Step, outcome: &Outcome) -> Option<Ticks> {
 }
 
 impl Decision {
-    /// Computes the decision of a store from the `outcome` of `step` under `quota`. A step with a
-    /// floor needs [`Step::reason`], too.
+    /// Computes the decision of a store from the `outcome` of `step` under `quota`. For a step with
+    /// a floor, the verdict must come from [`Step::reason`].
     #[must_use]
     pub fn new(quota: &Quota, step: &Step, outcome: &Outcome) -> Self {
         // The store may have decided in another window than that of this host's clock.
@@ -97,8 +97,8 @@ impl Decision {
         }
     }
 
-    /// Reports whether the call was denied for another reason than its tokens. Such a denial says
-    /// nothing about the bucket, and the next call may succeed soon.
+    /// Reports whether the call was denied because of contention, a full table or a failed store.
+    /// Such a denial says nothing about the bucket, and the next call may succeed soon.
     #[must_use]
     pub const fn is_beside_tokens(&self) -> bool {
         matches!(
@@ -107,7 +107,7 @@ impl Decision {
         )
     }
 
-    /// Reports whether the tokens were taken.
+    /// Reports whether the call was granted.
     #[must_use]
     pub const fn allowed(&self) -> bool {
         matches!(self.verdict, Verdict::Granted)

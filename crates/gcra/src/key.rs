@@ -14,14 +14,14 @@ pub struct Key<'a> {
     pub identifier: &'a [u8],
     /// The hash of the namespace and the identifier, keyed with the store's secret.
     pub hash: u128,
-    /// The row in which this host counts the decisions on the bucket.
+    /// The row of counters in which this host counts the decisions on the bucket.
     pub row: Row,
 }
 
-/// The number of the row in which this host counts the decisions of a namespace. The default is the
-/// row of all buckets in shared memory whose namespace has no row of its own.
+/// The number of a row of counters, in which this host counts the decisions of a namespace. The
+/// default is the row of all buckets in shared memory whose namespace has no row of its own.
 ///
-/// It has 32 bits, because a smaller field is slower to copy.
+/// The number has 32 bits, because a smaller field is slower to copy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Row(pub u32);
 
@@ -42,13 +42,13 @@ impl KeyHasher {
         }
     }
 
-    /// Returns the same hasher, whose keys are counted in `row`.
+    /// Returns the same hasher, for keys whose decisions are counted in `row`.
     #[must_use]
     pub const fn counted_in(self, row: Row) -> Self {
         Self { row, ..self }
     }
 
-    /// Returns the row in which the keys are counted.
+    /// Returns the row in which the decisions on the keys are counted.
     #[inline]
     #[must_use]
     pub const fn row(&self) -> Row {

@@ -41,7 +41,7 @@ impl Lockout {
     pub fn attempt(&self, state: Timestamp, now: Timestamp) -> Outcome {
         let (until, failures) = self.read(state, now);
         if now < until {
-            // This is the same state, unless the clock was set back.
+            // The outcome has the same state, unless the clock was set back.
             return Outcome::denied(Denial::LockedOut, Timestamp(until.0 | failures), now);
         }
         let failures = (failures + 1).min(MOST);
@@ -69,15 +69,16 @@ impl Lockout {
         granted(Timestamp::ZERO, now)
     }
 
-    /// Returns the decision for an outcome, and the ticks until the next attempt, or, if attempts
-    /// are left, until the failures are forgotten.
+    /// Returns the decision for an outcome, and a number of ticks. During a block, these are the
+    /// ticks until the block ends. Otherwise, they are the ticks until the failures are forgotten.
     #[must_use]
     pub fn decision(&self, outcome: &Outcome, fallback: bool) -> (Decision, Ticks) {
         let now = outcome.now;
         let (until, failures) = self.read(outcome.empty_at, now);
         let is_free = outcome.granted() && until <= now;
         let remaining = self.attempts.saturating_sub(failures).max(1).cast_signed();
-        // As a bucket: empty at the end of the block, and full when the failures are forgotten.
+        // Treats the lockout as a bucket that is empty at the end of the block, and full when the
+        // failures are forgotten.
         let step = Step::new(0, self.max_block);
         let empty_at = until;
         let decision = Decision {
@@ -106,7 +107,7 @@ impl Lockout {
     /// Returns the end of the block in a state, and the failures that are not forgotten at `now`.
     ///
     /// The end is at most a block after `now`. So a clock that was set back does not make the block
-    /// longer, and a change of the rules is valid at once.
+    /// longer, and a shorter block in changed rules takes effect at once.
     fn read(&self, state: Timestamp, now: Timestamp) -> (Timestamp, u64) {
         let failures = state.0 % UNIT;
         let until = Timestamp(state.0 - failures).min(self.latest(failures, now));

@@ -14,8 +14,8 @@ use std::collections::HashMap;
 /// The start of the clock: 2024-01-01T00:00:00Z, as a Unix time. It was a Monday.
 pub const START: Timestamp = Timestamp(1_704_067_200 * TICKS_PER_SECOND);
 
-/// The latest instant of the clock: 109 years after its start. An instant that is a wait later is
-/// below 2^63.
+/// The latest instant of the clock: 109 years after its start. An instant that is at most
+/// `MAX_WAIT` later is below 2^63.
 const LATEST: Timestamp = Timestamp(START.0 + (1 << 62) - (1 << 60));
 
 /// A store in the memory of one owner.

@@ -17,8 +17,8 @@ const MAX_RATE: i64 = 1_000_000_000_000_000;
 /// than 0.1 %.
 const LEAST_UNIT: u64 = 1_000;
 
-/// The least unit that a rate does not identify. Below it, different whole numbers of grains have
-/// rates that are different doubles, because a double has 53 bits.
+/// The number of grains from which two units may have the same rate. Below it, the rates of two
+/// different units are different doubles, because a double has 53 bits.
 const LEAST_UNNAMED: u64 = 1 << 51;
 
 /// The resolution of a store's times. Every instant and span in the store is a multiple of the
@@ -65,9 +65,10 @@ impl Grain {
 /// The rate is kept as `unit`: the ticks in which `group` tokens are added, rounded up. So the
 /// effective rate is never above the requested rate, and less than 0.1 % below it.
 ///
-/// A double is seldom exactly the rate that is meant. 10.0 / 60.0 is a little less than a sixth. So
-/// if the rate is the double nearest to `group` tokens in a whole number of grains, `unit` is that
-/// number of grains. It may be less than the exact quotient, but by less than a double's rounding.
+/// A double is seldom exactly the rate that is meant. For example, 10.0 / 60.0 is a little less
+/// than a sixth. So if the rate is the double nearest to `group` tokens in a whole number of
+/// grains, `unit` is that number of grains. Then `unit` may be less than the exact quotient, but by
+/// less than a double's rounding.
 ///
 /// `group` is the least power of ten for which `unit` is at least 1000 grains. Up to a million
 /// tokens a second, `group` is 1. Then every token costs exactly `unit`, and a full bucket of n
@@ -146,8 +147,8 @@ impl Quota {
     /// Returns the quota of at most `capacity` tokens, refilled in a `span` of ticks, for a store
     /// that counts in `grain`.
     ///
-    /// The rate in tokens a second is not computed and rounded first. For example, each of 7 tokens
-    /// a minute costs a seventh of a minute, rounded up.
+    /// The time per token is computed from the span directly, and not from a rounded rate. For
+    /// example, each of 7 tokens a minute costs a seventh of a minute, rounded up.
     ///
     /// # Errors
     /// Returns [`QuotaError`] if the capacity is zero or the span is too long. Returns
@@ -174,13 +175,13 @@ impl Quota {
             return Err(QuotaError::NoRate);
         }
         // Finds the least group of tokens whose refill takes at least LEAST_UNIT grains, and the
-        // time of that refill. At MAX_RATE tokens a second, a group is 10^9 tokens, or 10^12 if a
-        // grain is a microsecond.
+        // time that this refill takes. At MAX_RATE tokens a second, a group is 10^9 tokens, or
+        // 10^12 if a grain is a microsecond.
         let mut group = 1;
         while group <= 1_000_000_000_000 {
             let grains = grain.count(span).checked_mul(group);
             let unit = grains.and_then(|grains| unit(added, grains, grain));
-            // `None` means an overflow: the span is too long, or it adds so many tokens that no
+            // `None` means an overflow: the span is too long, or so many tokens are added that no
             // group is large enough.
             let (unit, is_rounded) = unit.ok_or(QuotaError::SpanTooLong)?;
             if unit >= LEAST_UNIT {
@@ -202,8 +203,8 @@ impl Quota {
     ///
     /// # Errors
     /// Returns [`QuotaError::NoCapacity`] if the limit is 0. Returns [`QuotaError::SpanTooLong`] if
-    /// it is more than the microseconds of `shortest`, the length of the shortest window in
-    /// seconds.
+    /// the limit exceeds the number of microseconds in the shortest window, which is `shortest`
+    /// seconds long.
     pub fn counting(limit: u64, shortest: u32) -> Result<Self, QuotaError> {
         let capacity = i64::try_from(limit).ok().map(Tokens::from_int);
         let capacity = capacity.and_then(Result::ok).filter(|it| !it.is_zero());
@@ -224,7 +225,7 @@ impl Quota {
         }
     }
 
-    /// Returns the length of the window in seconds, or `None` if the bucket is refilled with time.
+    /// Returns the length of the window in seconds, or `None` if the bucket has no windows.
     #[must_use]
     pub fn window(&self) -> Option<u32> {
         Some(self.window).filter(|&seconds| seconds > 0)
@@ -416,7 +417,7 @@ impl Quota {
 #[inline]
 fn grains(tokens: Tokens, unit: Ticks, group: u64, grain: Grain) -> Option<u64> {
     if grain == Grain::FakeNanosecond && group == 1 {
-        // No token is free. A cost of 1 is at most the span, which is at least 1.
+        // No token may cost 0 ticks. A cost of 1 is at most the span, which is at least 1.
         let least = u64::from(!tokens.is_zero());
         return tokens.scale_down(unit, 1).map(|ticks| ticks.max(least));
     }
@@ -442,7 +443,8 @@ fn unit(added: Tokens, grains: u64, grain: Grain) -> Option<(u64, bool)> {
         return Some((named as u64, false));
     }
     Some(match grain {
-        // From 2^51 ticks on, the rounding of the double may have made the unit longer, too.
+        // Undoes the rounding up. From 2^51 ticks on, also undoes the rounding of the rate to a
+        // double, which may have made the unit longer.
         Grain::FakeNanosecond => (up - 1 - up / LEAST_UNNAMED, false),
         Grain::Nanosecond | Grain::Microsecond => (up, true),
     })
@@ -518,7 +520,8 @@ mod tests {
         let sixth = quota(10.0, 10.0 / 60.0).unwrap();
         assert_eq!(sixth.cost_whole(1), Some(6_000_000_000));
         assert_eq!(sixth.rounding(sixth.span()), 0);
-        // Three tokens a second are exact, and cost no whole number of nanoseconds.
+        // The rate of three tokens a second is exact, but the cost of a token is not a whole number
+        // of nanoseconds.
         let third = quota(3.0, 3.0).unwrap();
         assert_eq!(third.cost_whole(1), Some(333_333_334));
         assert_eq!(third.rounding(third.span()), 4);

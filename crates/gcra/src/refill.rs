@@ -1,9 +1,9 @@
 //! The kinds of refill: all the time, at drain ticks, or at the start of each window.
 //!
-//! In a window, each token moves the state by a fixed time, and the state of a window begins at its
-//! start: a bucket of which `used` ticks were taken since the window started is in the state
-//! `start + used`. No window is shorter than the span of its bucket, so this state is at most the
-//! end of the window. The next window starts there, and its bucket is full again.
+//! In a window, each token moves the state by a fixed time. The state of an unused bucket is the
+//! start of the window. After `used` ticks were taken in the window, the state is `start + used`.
+//! No window is shorter than the span of its bucket, so this state is at most the end of the
+//! window. The next window starts there, and its bucket is full again.
 //!
 //! Windows may have different lengths, such as months, or days on which the clocks change. The
 //! caller knows their starts. So the arithmetic needs no calendar.
@@ -89,8 +89,8 @@ impl Windows {
         Self { start, lengths }
     }
 
-    /// Returns the first start from this window on that is not before `instant`. Returns `None` if
-    /// the starts that are known are all before it.
+    /// Returns the first start of this window or a later one that is not before `instant`. Returns
+    /// `None` if the starts that are known are all before it.
     #[must_use]
     pub fn first_from(&self, instant: Timestamp) -> Option<Timestamp> {
         let mut starts = self.starts().into_iter().skip(1);

@@ -44,7 +44,7 @@ fn rounded(seconds: f64, round: fn(Tokens, u64, u64) -> Option<u64>) -> Result<T
     Ok(ticks.map_or(MAX_SPAN, |ticks| ticks.min(MAX_SPAN)))
 }
 
-/// Returns `floor(amount * factor / divisor)`, but at least 1, so that no token is free.
+/// Returns `floor(amount * factor / divisor)`, but at least 1, so that no cost becomes 0.
 fn down(amount: Tokens, factor: u64, divisor: u64) -> Option<u64> {
     amount.scale_down(factor, divisor).map(|ticks| ticks.max(1))
 }
@@ -73,10 +73,10 @@ pub fn from_ticks(ticks: Ticks) -> f64 {
 /// Returns the step for the two times of the storage interface. `cost` is the cost of the call, and
 /// `full` is the span of the bucket. Both are in seconds.
 ///
-/// Rounding each time separately would lose a token, because 1/3 s rounds up to more than a tenth
-/// of 10/3 s. So if n rounded costs exceed the full span by at most n grains, the full span becomes
-/// n costs, as in a quota. On a fake clock times are rounded down, so the full span may become
-/// shorter.
+/// Rounding the two times separately would lose a token, because 1/3 s rounds up to more than a
+/// tenth of 10/3 s. So if n rounded costs exceed the full span by at most n grains, the full span
+/// becomes n costs, as in a quota. On a fake clock times are rounded down, so the full span may
+/// become shorter.
 ///
 /// # Errors
 /// Returns a [`SpanError`] that states whether the cost or the span is invalid.

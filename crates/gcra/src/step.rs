@@ -17,15 +17,15 @@
 //!
 //! A step with a `max_wait` may be granted tokens that are not there yet. Then `empty_at` is in the
 //! future, and the bucket is in debt until that instant. Later steps get the tokens that refill
-//! after these. Reservations use this to serve callers in order of arrival. Charges that must not
-//! be denied use it, too.
+//! after that instant. Reservations use this to serve callers in order of arrival. Charges that
+//! must not be denied also have a `max_wait`.
 //!
 //! A negative `max_wait` is a floor: a grant must leave the tokens of that many ticks in the
 //! bucket. Less important callers have a floor, so that they leave tokens to more important ones.
 //!
-//! A bucket may also be refilled at certain instants only ([`Refill`]). Then the last of these
-//! instants takes the place of `now`. In a window, the bucket is full at the start, so the instant
-//! is the start plus the span.
+//! A bucket may also be refilled at certain instants only ([`Refill`]). Then the formula uses the
+//! last of these instants before or at `now` instead of `now`. In a window, the bucket is full at
+//! the start, so the instant is the start plus the span.
 //!
 //! Worked example: capacity 10, one token a second, empty at second 100. At second 103.5 the bucket
 //! holds 3.5 tokens. Taking 3 moves `empty_at` to 103. Taking 4 is denied, and succeeds at 104.
@@ -147,7 +147,7 @@ pub enum Denial {
     /// The bucket holds that many tokens, but a grant would not leave the floor. A step never
     /// returns this. [`Step::reason`] tells it from [`Denial::Insufficient`].
     BelowFloor,
-    /// A lockout is in a block. A step never returns this.
+    /// A lockout blocks the attempt. A step never returns this.
     LockedOut,
 }
 
@@ -246,8 +246,8 @@ impl Step {
     /// from a caller that has already granted the tokens. Then the step is granted, unless it is
     /// dry or exceeds the capacity. If `first` is `None`, the step is decided as for a full bucket.
     ///
-    /// The tokens are charged at `now` as well. So a proposal that arrives late gives no tokens
-    /// away.
+    /// The new state is at least that of a full bucket after the step at `now`. So a proposal that
+    /// arrives late gives no tokens away.
     #[must_use]
     pub fn decide_first(&self, first: Option<Timestamp>, now: Timestamp) -> Outcome {
         match first {
@@ -307,8 +307,8 @@ impl Step {
         }
     }
 
-    /// Reports whether the state `empty_at` is of a later window than the step. Such a denial says
-    /// nothing about the tokens of the later window.
+    /// Reports whether the state `empty_at` is of a later window than the step. If so, a denial
+    /// says nothing about the tokens of the later window.
     #[must_use]
     pub fn is_overtaken(&self, empty_at: Timestamp) -> bool {
         matches!(self.refill, Refill::Windows(windows) if windows.are_before(empty_at))
@@ -391,7 +391,7 @@ impl Outcome {
         }
     }
 
-    /// Reports whether the tokens were taken.
+    /// Reports whether the step was granted.
     #[inline]
     #[must_use]
     pub const fn granted(&self) -> bool {

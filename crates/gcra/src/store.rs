@@ -51,9 +51,9 @@ pub enum Put {
         /// The ticks since the bucket was empty, between -2^60 and 2^60.
         age: i64,
     },
-    /// Moves the state forward to the instant `age` ticks ago. A state that is later already stays,
-    /// so two equal changes at one instant have the effect of one. A bucket without a record was
-    /// full.
+    /// Moves the state forward to the instant `age` ticks ago. A state that is already later does
+    /// not change, so two equal changes at one instant have the effect of one. A bucket without a
+    /// record counts as full.
     Raise {
         /// The ticks since the bucket was empty, between -2^60 and 2^60.
         age: i64,

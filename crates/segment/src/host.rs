@@ -234,7 +234,7 @@ impl<V: Variant> Host<V> {
     }
 
     /// Makes each thread of this process count for itself. Without this, all threads of a process
-    /// count as one, and lose counts if they call at the same time.
+    /// share a shard of the counters, and lose counts if they call at the same time.
     #[must_use]
     pub const fn counting_by_thread(mut self) -> Self {
         self.slots.counters.count_by_thread();

@@ -20,9 +20,10 @@
 //! of requests whose replies arrive later. Nothing is left to finish if a worker is killed. The
 //! stamp removes the entries of up to two other buckets, too.
 //!
-//! While an entry allows one token at most, one worker of the host contacts the store. It holds the
-//! set's lease, `asker`: 19 bits of the fingerprint, and the unit in which the lease ends. The
-//! others wait for its entry. A lease decides nothing, so any value is valid.
+//! If an entry shows at most one token left, only one worker of the host contacts the store at a
+//! time. This worker holds the set's lease, and the others wait for its entry. The lease is the
+//! word `asker`: 19 bits of the fingerprint, and the unit in which the lease ends. A lease decides
+//! nothing, so any value is valid.
 
 use gcra::clock::{EPOCH, Ticks, Timestamp};
 use portable_atomic::AtomicU128;
@@ -41,7 +42,8 @@ const BOUND_BITS: u32 = 30;
 const SEEN_UNIT: u32 = 14;
 /// The least exponent of the unit of a bound: 2^14 ns.
 const LEAST_EXPONENT: u32 = 14;
-/// The greatest exponent: 2^40 ns (18 minutes), which is longer than any call takes.
+/// The greatest exponent: 2^40 ns (18 minutes). The error of a bound is shorter, because no call
+/// takes that long.
 const GREATEST_EXPONENT: u32 = 40;
 /// The bits of a lease that hold the unit in which it ends.
 const LEASE_END: u64 = (1 << SEEN_BITS) - 1;
@@ -86,8 +88,8 @@ impl<'a> DenialCache<'a> {
     }
 
     /// Returns the entry of the bucket with this hash, with its age at `now`. Returns `None` if the
-    /// entry is missing, if the set was cleared since, or if the entry's request was sent after
-    /// `now`.
+    /// entry is missing, if the set was cleared after the entry's request was sent, or if the
+    /// request was sent after `now`.
     #[inline]
     #[must_use]
     pub fn find(&self, hash: u128, now: Timestamp) -> Option<CacheEntry> {
@@ -96,8 +98,8 @@ impl<'a> DenialCache<'a> {
         let mut words = set.entries.iter().map(|slot| slot.load(Relaxed));
         let word = words.find(|&word| fingerprint(word) == fingerprint(hash))?;
         let seen = seen(word);
-        // Both units are rounded down. So an entry whose request was sent in the unit of the stamp
-        // is not used, because it may be older than the stamp.
+        // Both instants are rounded down to units. So an entry whose request was sent in the unit
+        // of the stamp is not used, because it may be older than the stamp.
         let is_current = unit(Timestamp(set.cleared_at.load(Acquire))) < seen && seen <= unit(now);
         is_current.then(|| unpack(word, now))
     }

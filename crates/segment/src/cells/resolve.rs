@@ -8,11 +8,11 @@
 //! failed     no worker looks the name up for as long as the failed lookup took
 //! ```
 //!
-//! Invariant: at most one worker at a time looks up a name. Its lease lasts as long as the lookup,
-//! and ends if the worker is killed.
+//! Invariant: at most one worker at a time looks up a name. The worker has a lease until its lookup
+//! ends or the worker is killed.
 //!
 //! The cells are in memory of their own instead of the segment. Other users may write to a named
-//! segment, and could redirect a login, with its password, to another server.
+//! segment. There they could redirect a login, with its password, to another server.
 
 use crate::memory::Region;
 use crate::worker;
@@ -100,7 +100,8 @@ pub fn addresses(host: &str, port: u16, deadline: Timestamp) -> io::Result<Vec<S
         return look_up(host, port);
     };
     loop {
-        // The check comes first: the addresses of a name that is not due are not being written.
+        // Checks before reading. While a name is not due, no worker writes its addresses. So if
+        // none is read then, the lookup has failed.
         let is_due = cell.is_due(boot_clock());
         let known = cell.read();
         if is_due {
@@ -120,8 +121,8 @@ pub fn addresses(host: &str, port: u16, deadline: Timestamp) -> io::Result<Vec<S
     }
 }
 
-/// Makes the next call look the host up again, because its address may have changed. Until then the
-/// addresses stay known.
+/// Makes the next call look the host up again, because its address may have changed. Calls use the
+/// old addresses until that lookup ends.
 pub fn forget(host: &str, port: u16) {
     if host.parse::<IpAddr>().is_err()
         && let Some(cell) = Cell::of(host, port)
@@ -239,7 +240,7 @@ impl Cell {
     /// Replaces the addresses. Only the process with the lease may call this. If it is killed
     /// meanwhile, the version stays odd until the next lookup.
     fn write(&self, addresses: &[SocketAddr], found_at: Timestamp) {
-        // If an address had to be preferred, it stays the preferred one.
+        // If [`prefer`] has moved an address to the front, that address stays there.
         let preferred = self
             .read()
             .first()

@@ -55,8 +55,9 @@ impl Segment {
 
     /// Adopts the memfd segment that the same master created before it re-executed itself.
     ///
-    /// Closing the descriptor drops the record locks that the earlier image took. The new image
-    /// cannot have taken one yet, because it had no segment before this call.
+    /// Duplicates `fd` and closes it, which drops all record locks of this process on the memfd.
+    /// The only such locks are those of the earlier image, because the new image had no segment
+    /// before this call.
     ///
     /// # Errors
     /// Fails if the descriptor is not that segment. It is then left open and unchanged.

@@ -1,4 +1,4 @@
-//! The memory on which the protocol of permits runs.
+//! The memory on which the protocol of permits runs. [`super::protocol`] explains cells and groups.
 
 use super::points::Variant;
 use super::word::Owner;
@@ -59,7 +59,7 @@ pub(super) enum Try {
     Taken(Permit),
     /// Another process won a race.
     Lost,
-    /// A cell is free, but no slot for it.
+    /// A cell is free, but no slot is available for it.
     NoSlot,
     /// Live owners hold all cells.
     AllHeld,
@@ -81,7 +81,8 @@ impl<'c, C: Cells> Owners<'c, C> {
 
     /// Reports whether a process is dead. Asks the kernel once for each process.
     pub fn is_dead(&mut self, owner: Owner) -> bool {
-        // The kernel does not report the locks of the process that asks.
+        // The kernel does not report the locks of the process that asks, so this process would look
+        // dead.
         owner != self.cells.owner()
             && *self
                 .dead
@@ -96,7 +97,8 @@ pub(super) fn load(slot: impl AtomicWord) -> Word {
 }
 
 pub(super) fn swap(slot: impl AtomicWord, old: Word, new: Word) -> bool {
-    // AcqRel: a hold is visible after all that the process did before, above all its lock. What it
-    // does with the permit comes after the swap, and before the swap that releases it.
+    // AcqRel: a process that sees a hold also sees all that the holder did before it, above all its
+    // lock. The holder's work comes after the swap that takes the permit, and before the swap that
+    // releases it.
     slot.swap(old, new, AcqRel, Acquire)
 }

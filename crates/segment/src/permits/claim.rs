@@ -55,7 +55,8 @@ pub(super) fn claim<C: Cells>(cells: &C, cell: u16, owners: Option<&mut Owners<'
 }
 
 /// Makes sure that the cell is in no other slot. If another slot holds the cell, or a lower slot is
-/// claimed for it, empties the claim and returns `false`. Empties a claim in a higher slot.
+/// claimed for it, empties its own claim and returns `false`. Empties claims for the cell in higher
+/// slots.
 fn validate(group: &impl Group, tag: Tag, (mine, claim): (usize, Word)) -> bool {
     for index in (0..group.len()).filter(|&index| index != mine) {
         let word = load(group.slot(index));
@@ -122,7 +123,7 @@ fn survey(group: &impl Group, tag: Tag) -> Option<Survey> {
         }
     }
     // Spreads each group over both lines. Otherwise the groups of a key could fill their lines
-    // before each of its cells has a slot. The line with more free slots decides a tie.
+    // before each of its cells has a slot. In a tie, the line with more free slots is used.
     let lines = lines.into_iter().filter(|line| line.count > 0);
     let line = lines.min_by_key(|line| (line.own, u32::MAX - line.count));
     let free = line.and_then(|line| line.empty.or(line.free));

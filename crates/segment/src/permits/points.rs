@@ -48,7 +48,7 @@ pub enum Point {
     SlotValidated,
     /// A cell of a dead process was found, but not taken over.
     DeadFound,
-    /// A permit is taken, but not returned.
+    /// A permit is taken, but the call has not returned it to its caller yet.
     Taken,
     /// All cells were held by live owners, and were not read again yet.
     AllAsked,

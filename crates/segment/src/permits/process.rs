@@ -56,8 +56,8 @@ impl Process {
     /// Returns the number of this process, if it has drawn one.
     #[inline]
     pub(super) fn owner(&self) -> Option<Owner> {
-        // Acquire: another thread may have drawn the number. Its lock comes before any word of this
-        // thread.
+        // Acquire: another thread may have drawn the number. It locked the number before this
+        // thread writes any word.
         let drawn = self.drawn.load(Acquire);
         let is_current = drawn >> Owner::BITS == current_generation();
         Owner::new(drawn & ((1 << Owner::BITS) - 1)).filter(|_| is_current)
@@ -93,8 +93,8 @@ impl Process {
             }
             V::reached(Point::Locked);
             let drawn = current_generation() << Owner::BITS | number;
-            // Two threads may draw at the same time. Then both use the first number. The other
-            // number stays locked, and no process uses it.
+            // Two threads may draw at the same time. Then both use the number that was stored
+            // first. The other number stays locked, and no process uses it.
             let stored = self.drawn.compare_exchange(before, drawn, Release, Acquire);
             return Ok(stored.map_or_else(|_| self.owner().unwrap_or(owner), |_| owner));
         }

@@ -63,14 +63,15 @@ pub enum Acquired {
     TableFull,
 }
 
-/// Takes a permit out of `limit`, which is at least 1. Takes cells of dead processes if necessary.
+/// Takes one of `limit` permits. `limit` must be at least 1. Takes cells of dead processes if
+/// necessary.
 #[inline]
 pub fn acquire<C: Cells>(cells: &C, limit: u16) -> Acquired {
     // Nearly every call that finds a free cell succeeds at the first try.
     try_words(cells, limit).unwrap_or_else(|| acquire_again(cells, limit))
 }
 
-/// Takes a permit if one pass sees a free cell. Only reads words, and does not ask the kernel.
+/// Takes a permit if one pass sees a free cell. Looks only at words, and does not ask the kernel.
 /// Returns `None` if it takes no permit.
 #[inline]
 pub fn try_words<C: Cells>(cells: &C, limit: u16) -> Option<Acquired> {

@@ -17,9 +17,9 @@ use std::sync::atomic::Ordering::{self, Relaxed};
 
 /// The greatest limit of a key.
 pub const MAX_LIMIT: u16 = 1024;
-/// The least number of lines, for 4,096 permits. If every held permit belongs to a key with four or
-/// more of them, the first call without a slot comes when a tenth of the region is held. If each
-/// belongs to a key of its own, it comes at half of the region.
+/// The least number of lines, for 4,096 permits. If each key has four or more held permits, the
+/// first call finds no slot when a tenth of all slots hold a permit. If each key has one, this
+/// happens when half of all slots hold a permit.
 const LEAST_LINES: usize = 1024;
 
 /// Returns the number of lines for permits in a segment with this many lines of buckets.
@@ -32,7 +32,7 @@ pub(crate) const fn lines(of_buckets: usize) -> usize {
     }
 }
 
-/// The number of a row in the lowest bits of any byte.
+/// The row of counters of a permit's key, in the lowest bits of a byte. Any byte is valid.
 #[derive(Debug)]
 pub struct RowOfPermit(AtomicU8);
 
@@ -55,8 +55,8 @@ pub struct Permits<'h, V = Production> {
 }
 
 impl<V: Variant> Permits<'_, V> {
-    /// Takes a permit of `key` out of `limit`, which is cut to 1 to [`MAX_LIMIT`]. The first call
-    /// of a process draws and locks its number.
+    /// Takes one of the `limit` permits of `key`. Clamps `limit` to the range from 1 to
+    /// [`MAX_LIMIT`]. The first call of a process draws and locks its number.
     ///
     /// # Errors
     /// Returns the reason if this process cannot hold permits.
@@ -77,7 +77,7 @@ impl<V: Variant> Permits<'_, V> {
     }
 
     /// Writes down the row of a permit that was acquired. Until then, a report counts the permit in
-    /// the row of the one before it in this slot.
+    /// the row of the previous permit in this slot.
     #[inline]
     // There are fewer than 256 rows.
     #[allow(clippy::cast_possible_truncation)]
@@ -182,8 +182,8 @@ impl<V: Variant> Permits<'_, V> {
         self.process.owner().unwrap_or(Owner::NONE)
     }
 
-    /// Returns the slot of a permit that this process has taken, and not a process that it was
-    /// forked from.
+    /// Returns the slot of a permit that this process itself has taken. Returns `None` if a process
+    /// took it from which this one was forked.
     #[inline]
     fn own(&self, permit: Permit) -> Option<&AtomicU128> {
         let is_own = self.process.owner() == Some(word::owner(permit.word));
@@ -242,8 +242,8 @@ struct OfKey<'p, V> {
     permits: &'p Permits<'p, V>,
     fingerprint: Fingerprint,
     /// The lines of the first group. The next groups use the next lines. So a line belongs to at
-    /// most two groups of a key, and each group finds two free slots in each of its lines. A key
-    /// alone can use every limit.
+    /// most two groups of a key, and each group has room for two of its cells in each of its lines.
+    /// So a key that has the region to itself can use any limit up to [`MAX_LIMIT`].
     first: [usize; 2],
     owner: Owner,
 }

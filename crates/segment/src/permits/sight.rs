@@ -38,8 +38,8 @@ pub(super) struct Glance {
     pub held: u16,
 }
 
-/// Reads each slot of the key once. This is faster than [`look`], because it does not assign the
-/// slots to all cells. The first slot depends on the process, so that processes do not compete for
+/// Reads each slot of the key once. This is faster than [`look`], because it does not look for the
+/// slot of each cell. The first slot depends on the process, so that processes do not compete for
 /// one cell.
 #[inline]
 // The remainder is below `groups`.

@@ -29,7 +29,7 @@ pub struct Owner(u64);
 impl Owner {
     /// The number of a process that has not drawn one.
     pub const NONE: Self = Self(0);
-    /// The number of bits of a number.
+    /// The number of bits of an owner's number.
     pub const BITS: u32 = OWNER_BITS;
 
     /// Returns the owner with this number, or `None` if the number is 0 or too great.

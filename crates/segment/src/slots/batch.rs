@@ -6,7 +6,7 @@
 //! 3. Swap each word with itself. If another process has changed a slot since step 1, this fails,
 //!    and the batch starts again, but at most a few times.
 //! 4. Swap the new words in, one right after the other. The bucket that can grant the fewest
-//!    further calls comes first, because another process most likely empties this bucket.
+//!    further calls comes first, because other processes are most likely to empty this one.
 //! 5. If another process has changed a slot since step 3, load and decide this slot again. If it
 //!    now denies, undo the earlier swaps.
 //!

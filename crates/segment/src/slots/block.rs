@@ -1,12 +1,12 @@
 //! Blocks a bucket: after a denial, no step is granted for a time.
 //!
-//! A block is the state that the bucket would have if its next token came at the end of the block,
-//! and a mark. The mark distinguishes this state from that of a bucket whose last token was just
-//! taken, so that denials do not extend a block. Each change of the state removes the mark: the
-//! first grant after the block, and a reset.
+//! A block consists of a mark and a state. The state is the one that the bucket would have if its
+//! next token came at the end of the block. The mark distinguishes this state from the same state
+//! of a bucket whose last token was just taken, so that denials do not extend a block. Each change
+//! of the state removes the mark: the first grant after the block, and a reset.
 //!
-//! The step is decided again in the swap that blocks. So no bucket is blocked that has been filled
-//! since the denial.
+//! The step is decided again before the swap that blocks. So a bucket that has been filled since
+//! the denial is not blocked.
 
 use super::counters::Event;
 use super::protocol::{Point, Slots, Variant, count, find, replace};
@@ -26,7 +26,7 @@ pub fn block<S: Slots>(slots: &S, step: &Step, pause: Ticks) -> Option<Outcome> 
         if word.is_blocked() || verdict != Verdict::Denied(Denial::Insufficient) {
             return None;
         }
-        // If the next token comes after the end of the block already, the state stays.
+        // A bucket whose next token comes later than the end of the block keeps its state.
         let end = (now + pause).saturating_sub(step.cost);
         let empty_at = word.empty_at().max(end);
         let blocked = word.moved(empty_at, Lifetime::covering(step.lifetime()));

@@ -51,7 +51,8 @@ pub fn undo<S: Slots>(
 /// state `taken`. `costs` are the cost, and the most that is given back while the bucket is in
 /// debt; see [`Put::worth`]. A bucket without a record is already full, so nothing changes.
 pub fn refund<S: Slots>(slots: &S, costs: (Ticks, Ticks), span: Ticks, taken: Timestamp) {
-    // The clock is read after the slot. So every step that led to this state ran at or before it.
+    // The clock is read after the slot. So no step that led to this state is later than this
+    // reading.
     change(slots, |word| {
         refunded(word, costs, span, taken, slots.now())
     });

@@ -1,4 +1,5 @@
-//! Estimates how many different clients a row has denied on a day, without keeping any of them.
+//! Estimates how many different clients were denied on a day, for each row of counters. Keeps
+//! nothing that names a client.
 //!
 //! This is a `HyperLogLog` with 1,024 registers. The hash of a client selects a register, and other
 //! bits of the hash have a rank: the number of their leading zeros plus one. A register keeps the
@@ -6,8 +7,8 @@
 //! and the registers identify no client.
 //!
 //! A register has the day in its high bits and the rank in its low bits. So one `fetch_max` adds a
-//! client, and replaces the register of an earlier day. Nothing has to be cleared. Today and
-//! yesterday have different arrays, by the parity of the day.
+//! client, and replaces the register of an earlier day. Nothing has to be cleared. There is one
+//! array for even days and one for odd days, so that today and yesterday use different ones.
 //!
 //! Invariant: a process that is killed leaves each register as before its change or as after it.
 
@@ -22,7 +23,7 @@ const MOST: usize = u64::BITS as usize - INDEX_BITS as usize + 1;
 const RANK_BITS: u32 = 8;
 const RANK_MASK: u32 = (1 << RANK_BITS) - 1;
 
-/// The clients that a row has denied today and yesterday.
+/// The clients that were denied today and yesterday, for one row of counters.
 #[repr(C, align(64))]
 #[derive(Debug)]
 pub struct Clients([[AtomicU32; REGISTERS]; 2]);

@@ -5,11 +5,11 @@
 //! inherited one shard, they would contend for its cache line. The worker owns the shard until it
 //! dies, so it may count decisions without an atomic addition.
 //!
-//! If all of these shards have owners, a further worker uses one of the last shards. These have no
-//! owner, and every count there is an atomic addition. So sums are exact for any number of workers.
-//! Workers in different PID namespaces, such as containers that share a named segment, may
-//! overwrite each other's counts, because their ids may be equal. A worker that is killed between
-//! a grant and its count leaves that one grant uncounted.
+//! If all shards but the last few have owners, a further worker uses one of these last shards. They
+//! never have an owner, and every count there is an atomic addition. So sums are exact for any
+//! number of workers. Workers in different PID namespaces, such as containers that share a named
+//! segment, may overwrite each other's counts, because their ids may be equal. A worker that is
+//! killed between a grant and its count leaves that one grant uncounted.
 
 use crate::memory::Region;
 use crate::memory::fork::generation;
@@ -141,7 +141,7 @@ impl<T> Rows<T> {
 #[derive(Debug, Default)]
 pub struct Shard {
     decisions: Rows<DecisionCounters>,
-    /// The buckets that were blocked for a time.
+    /// How often buckets of each row were blocked for a time.
     blocks: Rows<AtomicU64>,
     events: [AtomicU64; EVENTS],
     evicted_ticks: AtomicU64,
@@ -214,7 +214,7 @@ impl Shard {
 pub struct Totals {
     events: [u64; EVENTS],
     decisions: Rows<Decisions<u64>>,
-    /// The buckets of each row that were blocked for a time.
+    /// How often buckets of each row were blocked for a time.
     pub blocks: Rows<u64>,
     /// The ticks that all evicted buckets lacked together.
     pub evicted_ticks: u64,
@@ -257,7 +257,7 @@ impl Totals {
         self.events[event as usize]
     }
 
-    /// Returns how many buckets were blocked, over all rows.
+    /// Returns how often buckets were blocked, over all rows.
     #[must_use]
     pub fn all_blocks(&self) -> u64 {
         self.blocks

@@ -41,8 +41,8 @@ fn maybe_die(point: &dyn Debug, is_common: bool) {
         one_in.div_ceil(CLAIMS_ARE_RARER)
     };
     if roll().is_multiple_of(one_in) {
-        // The trial counts these lines. Each line is written in one piece, because other processes
-        // may be dying too.
+        // `scripts/prove` counts these lines. Each line is written in one piece, because other
+        // processes may be dying too.
         let last_words = format!("died at: {point:?}\n");
         std::io::stderr().write_all(last_words.as_bytes()).ok();
         // A process may signal itself, so this does not fail.

@@ -82,8 +82,8 @@ impl<V: Variant> SharedMemory<V> {
         }
     }
 
-    /// Adds a client to those that a row of the extension itself has denied on a day. Keeps nothing
-    /// that names the client.
+    /// Records that a client was denied on a day, in a row that the extension keeps for itself.
+    /// Keeps nothing that names the client.
     #[cold]
     pub fn add_denied_client(&self, row: Row, day: Day, client: &[u8]) {
         let clients = namespaces::cell_of_row(row).and_then(|cell| self.clients.get(cell));
@@ -93,8 +93,8 @@ impl<V: Variant> SharedMemory<V> {
         }
     }
 
-    /// Estimates the number of different clients that a row of the extension itself has denied on a
-    /// day. Returns 0 for other rows.
+    /// Estimates the number of different clients that [`SharedMemory::add_denied_client`] has
+    /// recorded for a row and a day. Returns 0 for other rows.
     #[must_use]
     pub fn denied_clients(&self, row: Row, day: Day) -> u64 {
         let clients = namespaces::cell_of_row(row).and_then(|cell| self.clients.get(cell));
@@ -110,9 +110,9 @@ impl<V: Variant> SharedMemory<V> {
         hasher.counted_in(self.namespaces.row_of(hasher, self.hasher, names))
     }
 
-    /// Returns the hasher of a namespace that [`SharedMemory::hasher_of`] never returns, if `names`
-    /// has at least three parts. Its decisions are counted in the row with the name `row`, which
-    /// begins with `guard`.
+    /// Returns the hasher of a namespace of the extension itself. `names` must have at least three
+    /// parts, so that [`SharedMemory::hasher_of`] never returns the same hasher. The decisions are
+    /// counted in the row with the name `row`, which must begin with `guard`.
     #[must_use]
     pub fn reserved_hasher(&self, names: &[&[u8]], row: &[u8]) -> KeyHasher {
         let row = self.namespaces.reserved(self.hasher, row);

@@ -1,12 +1,12 @@
 //! The namespaces whose decisions are counted separately.
 //!
-//! A namespace gets a row of counters when the first storage uses it. It keeps the row as long as
-//! the segment exists. The number of rows is bounded. So the namespaces without a row share one row
-//! for each kind of store.
+//! A namespace gets a row of counters when a storage first uses it, and keeps the row until the
+//! segment is removed. The number of rows is limited. For each kind of store, the namespaces
+//! without a row of their own share one row.
 //!
-//! A cell of the segment holds the name of a namespace. The number of its row is the number of the
-//! cell, so no row is read from the segment. A cell is found by a hash of the kind and the name,
-//! which is keyed with the segment's secret.
+//! A cell of the segment holds the name of a namespace. The number of its row follows from the
+//! number of the cell, so no row is read from the segment. A cell is found by a hash of the kind
+//! and the name, which is keyed with the segment's secret.
 
 use super::counters::ROWS;
 use crate::memory::Region;
@@ -48,7 +48,7 @@ impl StoreKind {
 pub(crate) const CELLS: usize = ROWS - StoreKind::ALL.len();
 /// The number of bytes of a name that are kept. A cell is three cache lines.
 const NAME: usize = 176;
-/// The beginning of names that belong to the extension, in shared memory.
+/// The prefix of the names of the extension's own rows in shared memory.
 const RESERVED: &[u8] = b"guard";
 
 /// The name of one namespace.
@@ -220,7 +220,8 @@ pub(super) const fn cell_of_row(row: Row) -> Option<usize> {
 }
 
 impl Cell {
-    /// Writes the name. Another process may have been killed before it had written the name.
+    /// Writes the name, also if another process claimed the cell. That process may have been killed
+    /// before it wrote the name.
     fn set_name(&self, kind: StoreKind, name: &[u8]) {
         let mut bytes = [0; NAME];
         bytes[..name.len()].copy_from_slice(name);

@@ -1,6 +1,7 @@
 //! The protocol that changes slots. It runs on any memory that implements [`Slots`].
 //!
-//! A key may live in any of a few slots (two lines of four). Each slot is one word:
+//! The record of a key may be in any of a few slots (two lines of four). Each slot is one word.
+//! LIVE(K) is a record of the key K, and PENDING(K) is a claim on the slot for such a record:
 //!
 //! ```text
 //! from             to               by                                          function
@@ -124,7 +125,7 @@ pub enum Point {
     Loaded,
     /// A grant is decided, but not written.
     Decided,
-    /// A grant is written, but not returned.
+    /// A grant is written, but the call has not returned it yet.
     Granted,
     /// A slot is chosen, but not claimed.
     Chosen,
@@ -134,7 +135,7 @@ pub enum Point {
     Validated,
     /// The first state is decided, but not written.
     Born,
-    /// The first state is written, but not returned.
+    /// The first state is written, but the call has not returned yet.
     Living,
 }
 

@@ -135,7 +135,7 @@ impl Table {
             .collect()
     }
 
-    /// Returns how often each event was counted, without those that were not.
+    /// Returns the events that were counted, and how often each one was.
     fn events(&self) -> Vec<(Event, u64)> {
         let totals = Totals::of(std::slice::from_ref(&self.shard));
         let events = [

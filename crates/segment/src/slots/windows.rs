@@ -1,14 +1,15 @@
 //! Windows in shared memory.
 //!
 //! A window starts at an instant of the wall clock, and callers pass such instants as times since
-//! the Unix epoch. The instants in slots are on the boot clock, by which a slot becomes free. So a
-//! slot keeps a state of a window minus a constant, which is the difference of the two clocks when
-//! the segment was created. Every process computes the same states, because the constant never
-//! changes.
+//! the Unix epoch. The instants in slots are on the boot clock, which decides when a slot becomes
+//! free. So a slot keeps a state of a window minus a constant, which is the difference of the two
+//! clocks when the segment was created. Every process computes the same states, because the
+//! constant never changes.
 //!
 //! If the wall clock is set afterwards, the constant is no longer the difference of the clocks. The
-//! states are still right, because only states are compared. But the slot must be free when the
-//! window ends. So the lifetime of a record is computed from both clocks as they are now.
+//! states are still right, because they are compared only with each other. But the slot must be
+//! free when the window ends. So the lifetime of a record is computed from both clocks as they are
+//! now.
 
 use super::changes;
 use super::protocol::Variant;

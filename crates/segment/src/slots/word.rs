@@ -195,7 +195,7 @@ impl Lifetime {
     /// The lifetime of a record that was created without taking tokens. The lifetime of this record
     /// never becomes less, because the quota for which the record was created is unknown.
     pub const UNKNOWN: Self = Self::covering(UNKNOWN_SPAN);
-    /// The least lifetime. It does not change the lifetime of a record.
+    /// The least lifetime. As the argument of [`Word::moved`], it keeps the lifetime of the record.
     pub const LEAST: Self = Self(0);
 
     /// Returns the least lifetime that is not below `ticks`. It is at most 0.1 % longer.

@@ -13,8 +13,8 @@
 //! breaker.
 //!
 //! Invariant: at most one worker probes at a time. Each probe has a lease. After the lease, another
-//! worker may probe even if the first worker was killed. Each field is an atomic in which any value
-//! is valid. A lost race causes at most one more call to a store that is down.
+//! worker may probe. So a killed worker does not keep the breaker open. Each field is an atomic in
+//! which any value is valid. A lost race causes at most one more call to a store that is down.
 
 mod table;
 #[cfg(test)]
@@ -35,8 +35,8 @@ pub(crate) use table::CELLS;
 const PATIENCE: u32 = 3;
 const LEAST_PAUSE: Ticks = TICKS_PER_SECOND / 10;
 const LONGEST_PAUSE: Ticks = 4 * TICKS_PER_SECOND;
-/// The time after which a failed store counts as unused. A store in use is probed after its pause
-/// and after its lease, so it fails more often.
+/// The time after which a failed store counts as unused. A failed store that is still in use is
+/// probed more often than this, and each failed probe counts as use.
 const ABANDONED: Ticks = 600 * TICKS_PER_SECOND;
 /// The longest text that is kept, in bytes.
 const TEXT: usize = 64;
@@ -101,7 +101,7 @@ pub enum CauseKind {
     Lost,
     /// The caller's code interfered.
     Caller,
-    /// The breaker is open. These calls are not counted.
+    /// The breaker is open. Calls that it stops are not counted.
     Waiting,
 }
 
@@ -156,7 +156,8 @@ pub struct BreakerState {
 }
 
 impl Breaker {
-    /// Returns true if this is still the breaker of a store; see [`Breakers::of`].
+    /// Returns true if this is still the breaker of the store, because another store may take over
+    /// its cell. For the arguments, see [`Breakers::of`].
     #[inline]
     #[must_use]
     pub fn is_of(&self, login: u64, timeout: Ticks) -> bool {
@@ -346,5 +347,5 @@ const fn class(timeout: Ticks) -> Ticks {
     timeout >> low << low
 }
 
-// A breaker fills pairs of cache lines, because its alignment is a pair.
+// A breaker fills whole pairs of cache lines, because it is aligned to such a pair.
 const _: () = assert!(size_of::<Breaker>() == 512);

@@ -5,8 +5,8 @@ use gcra::clock::{Ticks, boot_clock};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 /// The number of cells. If there are more stores than cells, a new store takes over the cell of a
-/// store that works, or that failed and is not used any more. Otherwise the process keeps the
-/// breaker of the new store for itself.
+/// store that works, or that failed and is not used any more. If there is no such cell, the process
+/// keeps the breaker of the new store in memory of its own.
 pub(crate) const CELLS: usize = 64;
 /// The breakers of a host.
 #[derive(Clone, Copy, Debug)]
@@ -34,8 +34,8 @@ impl<'a> Breakers<'a> {
         let first = (store % CELLS as u64) as usize;
         let claimed = claim(self.shared, store, first).or_else(|| claim(self.own, store, first));
         let (cell, is_new) = claimed.unwrap_or_else(|| {
-            // All cells belong to stores that fail. So this store takes one of them over, and its
-            // breaker starts closed.
+            // All shared cells and all cells of this process belong to stores that fail. So the
+            // store takes over a cell of this process, and its breaker starts closed.
             let cell = &self.own[first];
             cell.store.store(store, Release);
             (cell, true)
