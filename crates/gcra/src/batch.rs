@@ -3,8 +3,8 @@
 //! The buckets of a batch form groups. The tokens of a group are taken at once: in shared memory
 //! and on one Redis server in one operation, and on several remote servers at the same time. First
 //! all buckets are checked without taking tokens. The first group needs no check if one operation
-//! takes its tokens. Then the groups are charged in order. If a bucket denies now, all charges are
-//! given back.
+//! takes its tokens. Then the groups are charged in order. If a bucket then denies, all earlier
+//! charges are given back.
 //!
 //! Shared memory is the last group. So its tokens are never held during a round trip to another
 //! store, and other calls in shared memory are not denied meanwhile.

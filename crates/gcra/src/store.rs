@@ -29,8 +29,8 @@ pub enum Put {
         cost: Ticks,
         /// The window, and its neighbours.
         windows: Windows,
-        /// True if the change undoes a take in this window. Otherwise a store that has a clock
-        /// chooses the window by its clock.
+        /// True if the change undoes a take in this window. Otherwise a store with a clock of its
+        /// own chooses the window by that clock.
         is_undo: bool,
     },
     /// Moves the state of a window forward to the start of a later window. So no window before that
@@ -159,10 +159,10 @@ impl Put {
     /// `taken`. `now` must not be before any step that ran on the bucket since the take. So the
     /// store reads the clock when it runs the give-back.
     ///
-    /// While the bucket is in debt, later calls were granted tokens of the future. These calls keep
-    /// the instants that they were given. So the tokens that were taken after `taken` are not given
-    /// back, because two calls could otherwise get their tokens at one instant. `in_debt` limits
-    /// the rest.
+    /// If the bucket is in debt, later calls have been granted tokens that refill in the future,
+    /// each at an instant of its own. Two calls must not get their tokens at one instant. So the
+    /// cost of the calls after `taken` is subtracted from the part that is given back, and the
+    /// remaining part is at most `in_debt`.
     ///
     /// If other calls took tokens after a reservation, its cancel gives back nothing while the
     /// bucket is in debt. The state does not show the cancels of other reservations, and each of

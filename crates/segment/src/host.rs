@@ -307,8 +307,8 @@ impl<V: Variant> Host<V> {
         self.estimated_usage(usize::MAX)
     }
 
-    /// Returns the same as [`Host::usage`], estimated from `most` lines and used slots; see
-    /// [`SharedMemory::usage`]. The result is exact if there are no more.
+    /// Returns the same as [`Host::usage`], but estimates it from at most `most` lines and used
+    /// slots; see [`SharedMemory::usage`]. The result is exact if there are no more.
     #[must_use]
     pub fn estimated_usage(&self, most: usize) -> Usage {
         self.slots.usage(&self.segment, most)

@@ -21,7 +21,7 @@ pub fn claim(owner: &AtomicU32, worker: Pid, order: Ordering) -> bool {
     is_free && owner.compare_exchange(found, mine, order, order).is_ok()
 }
 
-/// Waits until a thread has ended for the kernel, which is shortly after it was joined.
+/// Waits until the kernel reports that a thread has ended. This is shortly after it was joined.
 #[cfg(test)]
 pub fn wait_for_end(thread: Pid) {
     while test_kill_process(thread) != Err(Errno::SRCH) {

@@ -42,8 +42,8 @@ const BOUND_BITS: u32 = 30;
 const SEEN_UNIT: u32 = 14;
 /// The least exponent of the unit of a bound: 2^14 ns.
 const LEAST_EXPONENT: u32 = 14;
-/// The greatest exponent: 2^40 ns (18 minutes). The error of a bound is shorter, because no call
-/// takes that long.
+/// The greatest exponent: 2^40 ns (18 minutes). The error with which a bound is recorded is
+/// shorter, because no call takes that long.
 const GREATEST_EXPONENT: u32 = 40;
 /// The bits of a lease that hold the unit in which it ends.
 const LEASE_END: u64 = (1 << SEEN_BITS) - 1;

@@ -8,6 +8,8 @@
 //! failed     no worker looks the name up for as long as the failed lookup took
 //! ```
 //!
+//! The pause after a failed lookup is at least a second and at most a minute.
+//!
 //! Invariant: at most one worker at a time looks up a name. The worker has a lease until its lookup
 //! ends or the worker is killed.
 //!
@@ -27,7 +29,7 @@ use std::sync::{Arc, RwLock};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// The age at which cached addresses expire, in ticks.
+/// The age at which cached addresses are due for another lookup, in ticks.
 const BELIEVED: Ticks = 60 * TICKS_PER_SECOND;
 /// The least time between two lookups of a name.
 const LEAST_PAUSE: Ticks = TICKS_PER_SECOND;
@@ -121,8 +123,9 @@ pub fn addresses(host: &str, port: u16, deadline: Timestamp) -> io::Result<Vec<S
     }
 }
 
-/// Makes the next call look the host up again, because its address may have changed. Calls use the
-/// old addresses until that lookup ends.
+/// Makes the next call look the host up again, because its address may have changed. Other calls
+/// use the old addresses until that lookup ends. Does nothing if the addresses were found less than
+/// a second ago.
 pub fn forget(host: &str, port: u16) {
     if host.parse::<IpAddr>().is_err()
         && let Some(cell) = Cell::of(host, port)

@@ -2,7 +2,8 @@
 //!
 //! The permits of a key K with the limit n are the cells (K, 0) to (K, n - 1). Four consecutive
 //! cells are a group, and share the few slots in which each of them may be. A cell that is in no
-//! slot is free. Each slot is one word:
+//! slot is free. Each slot is one word: it is EMPTY, has a cell that is FREE or HELD, or is CLAIMED
+//! for a cell.
 //!
 //! ```text
 //! from                to              by                                              where
@@ -26,10 +27,10 @@
 //! [`crate::slots::protocol`]: a claim is visible before its claimant reads the other slots. So
 //! holders never exceed the greatest limit in use.
 //!
-//! Invariant: a denial is true. All cells were held when they were read first, and hold the same
-//! words when they are read again. The tickets make sure that these are the same holds. In between,
-//! the kernel was asked about each owner, and all of them were alive. So all permits were held by
-//! live owners at the instant of the first question.
+//! Invariant: a denial is true. The first read found all cells held, and the second read found the
+//! same words. The tickets make sure that these are the same holds. In between, the kernel was
+//! asked about each owner, and all of them were alive. So all permits were held by live owners at
+//! the instant of the first question.
 //!
 //! A process that is killed at any point leaves each word as before its change or as after it. Its
 //! holds and claims then belong to a dead owner. A live process leaves no claim behind.

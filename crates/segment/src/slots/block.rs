@@ -3,7 +3,7 @@
 //! A block consists of a mark and a state. The state is the one that the bucket would have if its
 //! next token came at the end of the block. The mark distinguishes this state from the same state
 //! of a bucket whose last token was just taken, so that denials do not extend a block. Each change
-//! of the state removes the mark: the first grant after the block, and a reset.
+//! of the state removes the mark, such as the first grant after the block, or a reset.
 //!
 //! The step is decided again before the swap that blocks. So a bucket that has been filled since
 //! the denial is not blocked.
@@ -39,8 +39,8 @@ pub fn block<S: Slots>(slots: &S, step: &Step, pause: Ticks) -> Option<Outcome> 
     None
 }
 
-/// Returns a blocked record after a batch has given back a step that it had taken before the block.
-/// The bucket was blocked for the lack of these tokens, so the block ends.
+/// Returns the new content of a blocked record when a batch gives back the tokens that it took
+/// before the block. The bucket was blocked for the lack of these tokens, so the block ends.
 ///
 /// The bucket then holds the tokens of one step. That is not too much: the block found less than
 /// one step, before the tokens were given back.

@@ -15,8 +15,8 @@ use gcra::store::{Put, empty_at};
 /// has windows.
 ///
 /// While no other process has changed the record, this restores the record as it was before. If
-/// there was no record before, the slot is emptied. Otherwise this gives back the tokens as
-/// [`refund`] does, and ends a block that began since.
+/// there was no record before, the slot is emptied. If another process has changed the record, this
+/// gives back the tokens as [`refund`] does, and ends a block that began after the step.
 pub fn undo<S: Slots>(
     slots: &S,
     step: &Step,

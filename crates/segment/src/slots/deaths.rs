@@ -17,7 +17,7 @@ static ONE_IN: LazyLock<Option<u64>> = LazyLock::new(|| {
     one_in.parse().ok().filter(|&one_in| one_in > 0)
 });
 
-/// The approximate number of marked points on a live record for each marked point of a claim.
+/// Processes reach about this many marked points on live records for each marked point of a claim.
 const CLAIMS_ARE_RARER: u64 = 16;
 
 /// Kills the process with SIGKILL, with a probability that depends on `point`.

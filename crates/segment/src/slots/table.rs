@@ -149,9 +149,10 @@ impl<V: Variant> SharedMemory<V> {
         self.evict
     }
 
-    /// Returns the number of slots in each state. Reads lines that were ever written, until it has
-    /// read `most` lines and used slots together. If there are more, estimates the numbers of the
-    /// whole table. Hashes choose the lines of a key, so the first lines are a random sample.
+    /// Returns the number of slots in each state. Reads the lines that were ever written, until
+    /// these lines and the used slots in them add up to `most`. If there are more, estimates the
+    /// numbers of the whole table. Hashes choose the lines of a key, so the first lines are a
+    /// random sample.
     #[must_use]
     pub fn usage(&self, segment: &Segment, most: usize) -> Usage {
         let now = boot_clock();

@@ -33,8 +33,8 @@ impl<V: Variant> SharedMemory<V> {
         outcome
     }
 
-    /// Returns the step with its window as slots keep it. Its length is the lifetime of the record:
-    /// the ticks from the state until the window ends, in whole seconds.
+    /// Returns the step with its window as slots keep it. The length of this window is the lifetime
+    /// of the record: the ticks from the state until the window ends, in whole seconds.
     pub(super) fn in_slots(&self, step: Step) -> Step {
         let Refill::Windows(windows) = step.refill else {
             return step;

@@ -10,7 +10,8 @@
 //! of the quotas under which callers took from the bucket. Every process uses the lifetime to
 //! determine whether the bucket is full. The lifetime is rounded **up**. Otherwise a bucket could
 //! count as full too early. The lifetime of a record that was created without taking tokens is at
-//! least one day. Stamp, shard and count make every claim a different word.
+//! least one day. Stamp, shard and count make every claim a different word. The shard and the count
+//! together are the ticket of the claim.
 
 use gcra::clock::{Ticks, Timestamp};
 use gcra::store::UNKNOWN_SPAN;

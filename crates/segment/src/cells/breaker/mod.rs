@@ -99,7 +99,8 @@ pub enum CauseKind {
     Statement,
     /// The caller's connection was lost.
     Lost,
-    /// The caller's code interfered.
+    /// The caller's code threw an exception or returned something invalid, or the kernel returned
+    /// no random number.
     Caller,
     /// The breaker is open. Calls that it stops are not counted.
     Waiting,
