@@ -21,9 +21,9 @@
 //! stamp removes the entries of up to two other buckets, too.
 //!
 //! If an entry shows at most one token left, only one worker of the host contacts the store at a
-//! time. This worker holds the set's lease, and the others wait for its entry. The lease is the
-//! word `asker`: 19 bits of the fingerprint, and the unit in which the lease ends. A lease decides
-//! nothing, so any value is valid.
+//! time. This worker holds the set's lease, and the others wait for its entry for a short time. The
+//! lease is the word `asker`: 19 bits of the fingerprint, and the unit in which the lease ends. A
+//! lease decides nothing, so any value is valid.
 
 use gcra::clock::{EPOCH, Ticks, Timestamp};
 use portable_atomic::AtomicU128;

@@ -101,7 +101,7 @@ impl Process {
         Err(Unavailable::Occupied)
     }
 
-    /// Returns a number that this process has not returned before. It wraps around.
+    /// Returns the next number of a counter of this process, which wraps around.
     #[inline]
     pub(super) fn ticket(&self) -> u64 {
         // Relaxed, because the number must only be unique.
