@@ -84,7 +84,7 @@ local bucket = '{"num":' .. shortest((now - state) * capacity / span) .. ',"time
 -- The key lives one second longer than the bucket needs to become full, because other programs read
 -- whole seconds. A longer remaining life is kept. A key without an expiry gets an expiry.
 local life = math.ceil((state + span - now) / 1000) + 1000
--- As text, because Redis 7.2.0 to 7.2.4 writes the number 10^8 as 1e+8.
+-- Pass the life as text, because Redis 7.2.0 to 7.2.4 writes the number 10^8 as 1e+8.
 life = string.format('%.0f', math.max(life, call('PTTL', KEYS[1])))
 call('SET', KEYS[1], bucket, 'PX', life)
 return 0

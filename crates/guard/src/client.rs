@@ -27,7 +27,7 @@ impl Client {
     /// the addresses in `X-Forwarded-For` are read from right to left, because each proxy appends
     /// the address of its own peer. The first address that is not trusted is the client. Text that
     /// is no address ends the search, because only the part to its right is from trusted proxies.
-    /// Then the last trusted address is the client.
+    /// Then the client is the trusted address that was read last, which may be the peer.
     ///
     /// Worked example: the peer 10.0.0.1 and 10.0.0.2 are trusted. With `X-Forwarded-For:
     /// 198.51.100.7, 203.0.113.9, 10.0.0.2` the client is 203.0.113.9, because that address was
@@ -59,7 +59,8 @@ impl Client {
     }
 
     /// Returns the client that an operator names: an address, or the network of an IPv6 client as
-    /// records write it, such as `2001:db8:1:2::/64`. Returns `None` for any other text.
+    /// [`Client::append_to`] writes it, such as `2001:db8:1:2::/64`. Returns `None` for any other
+    /// text.
     #[must_use]
     pub fn named(text: &[u8]) -> Option<Self> {
         let address = match text.strip_suffix(b"/64") {
@@ -83,7 +84,8 @@ impl Client {
 
     /// Appends the address that a limit counts. An IPv6 client usually owns all addresses with the
     /// same first 64 bits, so these addresses are one client. A client of NAT64 is its IPv4
-    /// address. Call this last, because networks must be compared with the address as it arrived.
+    /// address. Compare networks with the client itself and not with this text, because they apply
+    /// to the address as it arrived.
     pub fn append_to(self, text: &mut Vec<u8>) {
         let counted = match self {
             Self::Known(address) => Self::Known(embedded(address)),

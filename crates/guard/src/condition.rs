@@ -5,7 +5,7 @@ use super::target::Target;
 use super::{Request, SyntaxError};
 use percent_encoding::{AsciiSet, CONTROLS, percent_encode};
 
-/// The bytes that a path in a setting has only as escapes.
+/// The bytes that are written as escapes in the path of a setting.
 const ESCAPED: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')

@@ -142,7 +142,7 @@ fn rate(scanner: &mut Scanner<'_>, is_of_client: bool) -> Result<(Measure, Strin
     ))
 }
 
-/// Reads the time after `block`. Returns its canonical form, too.
+/// Reads the count and the unit after `block`. Returns the ticks and the canonical form.
 fn pause(scanner: &mut Scanner<'_>) -> Result<(Ticks, String), SyntaxError> {
     scanner.blanks(SPACE)?;
     let begin = scanner.at;

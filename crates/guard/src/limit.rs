@@ -23,15 +23,15 @@ pub struct Limit {
 /// The number that a limit allows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Measure {
-    /// Requests in a time, as tokens of a bucket.
+    /// A number of requests per time, counted as tokens of a bucket.
     Rate {
         /// The quota of the bucket.
         quota: Quota,
-        /// The ticks for which a client is blocked when it lacks tokens. The address of the client
-        /// is a part of the limit.
+        /// The ticks for which a client is blocked when it lacks tokens. Only a limit with the part
+        /// [`Part::Ip`] can have this.
         block: Option<Ticks>,
     },
-    /// Requests that run at once, as permits. At least 1.
+    /// The number of requests that may run at once, counted as permits. At least 1.
     Concurrent(u16),
 }
 
@@ -40,7 +40,8 @@ pub enum Measure {
 pub enum Part {
     /// The address of the client.
     Ip,
-    /// The name of the server, in lower case. Some servers take it from the request.
+    /// The name of the server, in lower case. Some servers take it from the request, so that the
+    /// client can choose it.
     Host,
     /// The path of the request without its query.
     Path,
@@ -76,8 +77,8 @@ impl Limit {
     }
 
     /// Returns the identifier of the bucket that counts a request of `client`: the value of the
-    /// part. The values of several parts are joined by spaces. Their lengths follow, so that no two
-    /// combinations of values have the same identifier.
+    /// only part, or the values of several parts, joined by spaces and followed by their lengths.
+    /// Because of the lengths, no two combinations of values have the same identifier.
     pub fn identifier(&self, request: &impl Request, client: Client) -> Vec<u8> {
         let variable = |name: &CStr| request.variable(name).unwrap_or_default();
         let mut identifier = Vec::with_capacity(64);
@@ -108,7 +109,7 @@ impl Limit {
     }
 }
 
-/// Returns the name of a host in lower case, without the dot at the end of a complete name.
+/// Returns the name of a host in lower case, without the dot at the end of a fully qualified name.
 fn host(name: &[u8]) -> impl Iterator<Item = u8> {
     let name = name.strip_suffix(b".").unwrap_or(name);
     name.iter().map(u8::to_ascii_lowercase)

@@ -41,7 +41,8 @@ impl Limit {
     /// each key in the order of the limit. The key `all` has no value. Also returns the client, if
     /// `ip` is a key.
     ///
-    /// A path is that of a URL, without the part that follows a script.
+    /// The value of the key `path` is the path of a URL, without the part that follows the script's
+    /// name.
     ///
     /// # Errors
     /// Fails if there are more or fewer values, or if a client is no address.

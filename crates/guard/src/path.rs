@@ -10,11 +10,11 @@ pub type Path<'r> = Cow<'r, [u8]>;
 /// Returns the path that a limit counts.
 ///
 /// `uri` is the request's target as the client sent it. The query is cut off, escapes are decoded
-/// once, and empty and dot segments are removed, as web servers do. If the rest is below or above
-/// the script that runs, the path is that of the script: a script runs for any path below it
-/// (`/login.php/anything`), and the index of a folder runs for the folder. Some servers, such as
-/// Apache with `MultiViews`, also find the script for its name without suffixes (`/news` for
-/// `/news.en.php`). `info` is the part of the path after the script (`PATH_INFO`).
+/// once, and empty and dot segments are removed, as web servers do. If the result is a path below
+/// the script that runs, or the script's folder, the path is that of the script: a script runs for
+/// any path below it (`/login.php/anything`), and the index of a folder runs for the folder. Some
+/// servers, such as Apache with `MultiViews`, also find the script for its name without suffixes
+/// (`/news` for `/news.en.php`). `info` is the part of the path after the script (`PATH_INFO`).
 ///
 /// `script` is the script's path by `SCRIPT_NAME`, which may be wrong: nginx passes
 /// `/login.php/1.php` if its configuration does not split the path. Then PHP looks for a file at
@@ -48,14 +48,14 @@ pub fn decoded_text(path: &str) -> Path<'_> {
     percent_decode(path.as_bytes()).into()
 }
 
-/// Returns the length of a path up to the first segment that is the name of `file`. If there is no
-/// such segment, this is the whole length. A decoded question mark ends the name, because php-fpm
-/// ignores the part that follows it in the name of a file from Apache.
+/// Returns the length of a path up to the end of the first segment that is the name of `file`. If
+/// there is no such segment, returns the whole length. A decoded question mark ends the name,
+/// because php-fpm ignores the part that follows it in the name of a file from Apache.
 pub fn until(file: &[u8], path: &[u8]) -> usize {
     let name = file.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
     let is_end = |rest: &[u8]| matches!(rest, [] | [b'?', ..]);
     let mut end = 0;
-    // A path begins with a slash.
+    // Skip the empty text before the slash with which a path begins.
     for segment in path.split(|&byte| byte == b'/').skip(1) {
         if !name.is_empty() && segment.strip_prefix(name).is_some_and(is_end) {
             return end + 1 + name.len();

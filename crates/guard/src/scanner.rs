@@ -26,7 +26,8 @@ impl<'a> Scanner<'a> {
         self.take_while(|byte| !byte.is_ascii_whitespace())
     }
 
-    // The predicate stops only at bytes of ASCII, or at the first byte of a character.
+    // The text is never split inside a character, because `is_part` first returns false for a byte
+    // of ASCII or for the first byte of a character.
     fn take_while(&mut self, is_part: impl Fn(u8) -> bool) -> &'a str {
         let length = self.text.bytes().take_while(|&byte| is_part(byte)).count();
         let (word, rest) = self.text.split_at(length);

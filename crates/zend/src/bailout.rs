@@ -36,7 +36,7 @@ pub(super) fn release(release: impl FnOnce()) {
 }
 
 /// Runs `first`, which may end in a fatal error, and then `last` in any case. Resumes the bailout
-/// afterwards. Unlike [`door`], works outside of methods.
+/// afterwards, if there was one. Unlike [`door`], works outside of methods.
 pub(super) fn finally(first: impl FnOnce(), last: impl FnOnce()) {
     let stopped = stopped(first);
     last();

@@ -58,7 +58,7 @@ pub fn run<'a>(
 #[cold]
 fn report(extension: &str, panic: Box<dyn Any + Send>) {
     let panic = bailout::resume(panic);
-    // The memory may not suffice for the exception.
+    // The exception may exceed the memory limit, so reporting the panic may unwind, too.
     let report = AssertUnwindSafe(|| throw::panicked(extension, panic.as_ref()));
     if let Err(end) = catch_unwind(report) {
         drop(panic);

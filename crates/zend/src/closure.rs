@@ -80,7 +80,7 @@ impl super::Call<'_> {
             return Zval::null();
         };
         // SAFETY: the closure keeps the object alive, even if reading the property runs PHP code. A
-        // closure can be bound to an object of any class.
+        // closure can be bound to another object. Reading is valid for an object of any class.
         unsafe {
             let (class, this) = (this.class(), this.as_ptr());
             let (start, length) = (name.as_ptr().cast(), name.len());

@@ -17,8 +17,8 @@ end
 -- `period` is in seconds. Returns the number of periods by which the set was drained ahead of the
 -- clock. The set does not leak at the end of these periods.
 local function drain(set, control, period)
-    -- The name has no dash, so it differs from every client's member. Each period has a name of its
-    -- own, because callers may use different periods.
+    -- The name has no dash, so it differs from every client's member. Each length of a period has a
+    -- name of its own, because callers may use different lengths.
     local drains = ':drains:' .. period
     local level = 2 ^ 50 - math.floor(seconds / period)
     local score = call('ZSCORE', set, drains)

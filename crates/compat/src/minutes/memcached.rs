@@ -7,7 +7,8 @@ use stores::remote::{Cause, Visit};
 
 /// The client flags of ext-memcache for an integer.
 const INTEGER: u32 = 768;
-/// The most counters in one write. The replies to a larger write could fill both sides' buffers.
+/// The most counters in one write. The replies to a larger write could fill the buffers of both
+/// sides, and then both would wait.
 const AT_ONCE: usize = 512;
 
 impl Counters for Memcached {

@@ -50,7 +50,7 @@ pub struct Life {
     /// The seconds from its creation; at most 30 days.
     pub whole: u32,
     /// The seconds from now for which windows read the counter, plus one. A counter with less time
-    /// left is prolonged to this time.
+    /// left is prolonged to at least this time.
     pub rest: u32,
 }
 

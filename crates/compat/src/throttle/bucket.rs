@@ -1,11 +1,11 @@
 //! A bucket as `serialize()` writes `['tokens' => …, 'filled' => …]`. `tokens` is in thousandths of
-//! tokens. `filled` is the millisecond of the wall clock at which the bucket was last filled up.
+//! tokens. `filled` is the millisecond of the wall clock at which tokens were last added.
 //!
 //! This module does not unserialise anything. Only bytes of exactly this shape are a bucket.
 //!
-//! The limit and the window come with each call. A bucket that was last filled longer than a window
-//! ago is full. A denied call takes tokens, too, but the debt stays below one window. A client that
-//! keeps calling stays denied. A client that stops for a window is granted a call.
+//! The limit and the window come with each call. A bucket is full if tokens were last added to it
+//! more than a window ago. A denied call takes tokens, too, but the debt stays below one window. A
+//! client that keeps calling stays denied. A client that stops for a window is granted a call.
 //!
 //! Worked example: 5 calls in 300 s. A new bucket holds 5,000 thousandths. Five calls leave 0. The
 //! sixth is denied and leaves -1,000. Denied calls leave at least -4,000. 300 s later the bucket
@@ -25,7 +25,7 @@ const MOST_CALLS: f64 = 1e9;
 pub struct SerializedBucket {
     /// The tokens, in parts; negative in debt.
     tokens: i128,
-    /// The last fill, in milliseconds since the epoch.
+    /// The instant at which tokens were last added, in milliseconds since the epoch.
     filled: i64,
 }
 
@@ -53,8 +53,9 @@ impl Throttle {
         Some(Self { limit, window })
     }
 
-    /// Takes a token from a bucket at the millisecond `now`. `None` means a full bucket. Returns
-    /// true if the bucket held the token, and the bucket after the call.
+    /// Takes a token from the bucket `found` at the millisecond `now`. If `found` is `None`, the
+    /// bucket is full. Returns the verdict (true if the bucket held the token) and the bucket after
+    /// the call.
     #[must_use]
     pub fn take(&self, found: Option<SerializedBucket>, now: i64) -> (bool, SerializedBucket) {
         let full = SerializedBucket {
@@ -89,7 +90,7 @@ impl Throttle {
         let lacks = (TOKEN - after.tokens).max(0).unsigned_abs();
         let refill =
             (lacks * u128::from(self.window.unsigned_abs())).div_ceil(self.limit.unsigned_abs());
-        // The bucket was filled later than now if the clock went back.
+        // If the clock went back, `filled` is later than `now`.
         let ahead = after.filled.saturating_sub(now).max(0).unsigned_abs();
         Some(
             u64::try_from(refill)
@@ -119,7 +120,7 @@ impl SerializedBucket {
         #[allow(clippy::cast_possible_truncation)]
         Some(Self {
             tokens: parts(tokens)?,
-            // Round up, because a bucket that was filled later holds less.
+            // Round up, because the later tokens were last added, the less the bucket holds now.
             filled: filled.ceil() as i64,
         })
     }

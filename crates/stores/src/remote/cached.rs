@@ -152,8 +152,8 @@ impl<'h, T: Transport> Remote<'h, T> {
 
     /// Does the same as [`Remote::prepare_within`] for one bucket. If the entry allows one such
     /// step at most, waits until no other worker of this host asks the store about the bucket. If
-    /// the store may be asked, also returns the ticks that it has waited, and true if this worker
-    /// now holds the lease.
+    /// the store may be asked, also returns the ticks that this call has waited, and true if this
+    /// worker now holds the lease.
     ///
     /// The wait ends after an eighth of the timeout, because the other worker may have been killed,
     /// and this worker's own request needs time.
@@ -279,8 +279,8 @@ mod tests {
             let entry = CacheEntry { bound, error, age };
             is_scarce(&entry, &Step::new(cost, 10_000), now)
         };
-        // Ten ticks before a second token arrives. The server's clock may be ahead of this host's
-        // by a 1024th of the entry's age.
+        // The bucket gets its second token in ten ticks. The server's clock may be ahead of this
+        // host's by a 1024th of the entry's age.
         assert!(is_scarce(now - 1990, 9 * 1024, 1000));
         assert!(!is_scarce(now - 1990, 10 * 1024, 1000));
         assert!(!is_scarce(now + 5, 0, 0), "it takes nothing");

@@ -44,8 +44,8 @@ impl<'h, T: Transport> Remote<'h, T> {
         breakers.of(server.login, self.settings.timeout, &server.name)
     }
 
-    /// Returns the breaker of a server after a call. Another store may have taken over its cell
-    /// during the call.
+    /// Returns the breaker of a server after a call. Looks it up again if another store has taken
+    /// over the breaker's cell during the call.
     pub(super) fn breaker(&self, peer: &Peer<'h>) -> &'h Breaker {
         let (Peer { server, breaker }, timeout) = (peer, self.settings.timeout);
         if breaker.is_of(server.login, timeout) {
@@ -92,8 +92,8 @@ impl<'h, T: Transport> Remote<'h, T> {
         Ok((route, peer))
     }
 
-    /// Returns the servers to ask at `now` before a call to a server that was found, if another one
-    /// may keep the record.
+    /// Returns the servers that must first be asked which server keeps the record now. Returns
+    /// `None` if the server that was found, `peer`, may be called at once.
     pub(super) fn fleet(
         &self,
         route: &T::Route,
@@ -104,8 +104,8 @@ impl<'h, T: Transport> Remote<'h, T> {
     }
 
     /// Returns the route to the record `name` and its server from the result of
-    /// [`Remote::find_server`]. Asks the transport's other servers if they are not known, or if
-    /// they may have changed.
+    /// [`Remote::find_server`]. Asks other servers first if the record's server is not known, or if
+    /// it may have changed.
     pub(super) fn locate(
         &self,
         name: &[u8],

@@ -251,7 +251,8 @@ impl From<io::Error> for Cause {
         if error.kind() == io::ErrorKind::TimedOut {
             Self::Timeout
         } else if error.kind() == io::ErrorKind::UnexpectedEof {
-            // TLS has a text of its own for a connection that ends without a message of TLS.
+            // Replace the error, because rustls has a text of its own for a connection that ends
+            // without TLS's closing message.
             Self::Broken(closed())
         } else if error
             .get_ref()

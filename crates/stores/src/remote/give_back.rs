@@ -22,9 +22,9 @@ struct PendingChange<'a, 'h, T> {
 
 impl<T: Transport> Remote<'_, T> {
     /// Undoes takes that these stores granted, each with its [`gcra::batch::Taken::give_back`]. All
-    /// of them together have one timeout, which starts now. For each server that failed, passes the
-    /// result to `failed` with the index of one of its changes. The tokens are then refilled with
-    /// time; see [`Remote::put`].
+    /// of them together have one timeout, which starts now. If a server fails, passes the result of
+    /// the failure policy to `failed` with the index of one of that server's changes. The tokens
+    /// are then refilled with time; see [`Remote::put`].
     ///
     /// # Errors
     /// Fails if a store fails and its policy is [`super::OnFailure::Throw`]. The give-backs of

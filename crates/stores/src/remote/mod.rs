@@ -201,7 +201,8 @@ impl<'h, T: Transport> Remote<'h, T> {
         };
         let moves_back = !matches!(put, Put::Bootstrap { .. });
         if moves_back {
-            // This worker may be killed after the store has executed the change.
+            // Clear the entry now, too, because this worker may be killed after the store has
+            // executed the change.
             self.host.denial_cache().clear(key.hash, now);
         }
         let asked = |visit: &Visit<'_, T>| T::put(visit, &name, put, seen);

@@ -400,8 +400,9 @@ impl<'h, T: Transport> Each<'_, 'h, T> {
     }
 }
 
-/// Groups buckets by their servers, in order. Each has its store and the name of its record. A
-/// group can be one pipeline, because its stores have the same timeout.
+/// Groups `buckets` by their servers, in order. Each of `buckets` consists of the bucket, its store
+/// and the name of its record. A group can be one pipeline, because its stores have the same
+/// timeout.
 pub(super) fn by_server<'a, 'h: 'a, T: Transport + 'a, I>(
     buckets: impl Iterator<Item = (I, &'a Remote<'h, T>, impl AsRef<[u8]>)>,
 ) -> Vec<(Arc<Server>, Vec<I>)> {
@@ -410,7 +411,8 @@ pub(super) fn by_server<'a, 'h: 'a, T: Transport + 'a, I>(
     for (bucket, store, name) in buckets {
         let server = match store.transport.route(name.as_ref()) {
             Ok(route) => Arc::clone(T::server(&route)),
-            // A server that is not known yet keeps all records of its pipeline.
+            // While the servers of a fleet are not known, its buckets share pipelines. Then a reply
+            // may name another server, and the step is repeated there.
             Err(fleet) => fleet,
         };
         let joins = |(first, (other, mine)): &&mut Group<'a, 'h, T, I>| {
@@ -427,7 +429,7 @@ pub(super) fn by_server<'a, 'h: 'a, T: Transport + 'a, I>(
     groups.into_iter().map(|(_, group)| group).collect()
 }
 
-/// The result of a transport that runs steps at once and waits for the replies.
+/// The result of a transport without [`Transport::launch`], which waits for all replies.
 struct Landed(Option<Flown>);
 
 impl Landed {

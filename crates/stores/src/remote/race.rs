@@ -11,7 +11,8 @@ use rustix::io::Errno;
 use std::io;
 use std::time::Duration;
 
-/// All head starts together take this part of the time until the deadline.
+/// The time until the deadline is divided into this number of parts. All head starts together take
+/// one part.
 const PARTS: Ticks = 4;
 
 /// A task that waits for a socket and never for anything else.

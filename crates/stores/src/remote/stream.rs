@@ -40,7 +40,7 @@ pub struct Stream {
 
 impl Stream {
     /// Connects before `deadline`, to the address of the name that accepts the connection first.
-    /// Each address has a head start before the next one is tried, too.
+    /// Each address has a head start, after which the next address is tried as well.
     ///
     /// The deadline does not cover a DNS lookup of this call, but addresses are cached.
     ///

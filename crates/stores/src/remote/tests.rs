@@ -406,7 +406,8 @@ fn a_restored_record_does_not_wear_off() {
 
 /// Returns true if the bucket has an entry that readers use.
 fn is_cached(host: &Host) -> bool {
-    // An entry is used from the unit after the stamp of its set.
+    // An entry is used only if its request was sent in a later time unit than the last clearing of
+    // its set.
     sleep(Duration::from_millis(1));
     host.denial_cache().find(key().hash, boot_clock()).is_some()
 }
@@ -580,7 +581,7 @@ fn forgets_a_debt(
     let settings = Settings {
         timeout: TICKS_PER_SECOND,
         on_failure: OnFailure::Local,
-        // An older entry denies no call by itself.
+        // Only an entry of age 0 may be returned as a cached denial, and this one is older.
         denial_cache_max_age: Some(0),
     };
     let step = Step::new(TICKS_PER_SECOND, 10 * TICKS_PER_SECOND);

@@ -24,7 +24,7 @@ impl TimeLeft {
         parts: 1,
     };
 
-    /// Returns the rest of the time after a call that has waited for `spent` ticks.
+    /// Returns the time that is left after the call has waited for `spent` ticks.
     #[must_use]
     pub const fn after(spent: Ticks) -> Self {
         Self { spent, parts: 1 }

@@ -173,11 +173,11 @@ pub trait Transport: Sized {
         None
     }
 
-    /// Asks which servers keep the records, before `deadline`. Returns the route to the record
-    /// `name`, or `None` if no server keeps it.
+    /// Asks which servers keep the records, and waits for the answer until `deadline` at most.
+    /// Returns the route to the record `name`, or `None` if no server keeps it.
     ///
     /// # Errors
-    /// Fails if none of them gives an answer in time.
+    /// Fails if no server answers in time.
     fn locate(&self, name: &[u8], deadline: Timestamp) -> Result<Option<Self::Route>, Cause> {
         let _ = deadline;
         Ok(self.route(name).ok())
@@ -188,8 +188,8 @@ pub trait Transport: Sized {
         None
     }
 
-    /// After a redirection, asks which servers keep the records, until `deadline` at most. A
-    /// failure has no effect.
+    /// After a redirection, asks which servers keep the records, and waits for the answer until
+    /// `deadline` at most. A failure has no effect.
     fn refresh(&self, _deadline: Timestamp) {}
 
     /// Runs one step.
@@ -226,7 +226,8 @@ pub trait Transport: Sized {
         Ok(())
     }
 
-    /// Reports whether one pipeline can run steps on buckets of both stores that are on one server.
+    /// Reports whether one pipeline can run steps on buckets of both stores, if these buckets are
+    /// on one server.
     fn pipelines(&self, _other: &Self) -> bool {
         false
     }

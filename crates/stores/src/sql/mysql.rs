@@ -23,8 +23,8 @@ pub fn word(word: &str, _full: bool) -> Option<&'static str> {
 
 /// Runs a plain step. The text is short, because the server parses it for each call if prepared
 /// statements are emulated. The reply contains no verdict, because its reader can compare the age
-/// with the cost. Only this assignment may use the row's old value, because later assignments would
-/// read the new value.
+/// with the cost. There is only one assignment, because a later one would read the row's new value
+/// instead of its old value.
 pub const TAKE: &str = "INSERT INTO :table (identifier, microtime) VALUES (:name, \
      IF(LAST_INSERT_ID(:absent), :now - :slack, 0) / 1e6) \
      ON DUPLICATE KEY UPDATE microtime = IF(LAST_INSERT_ID(:tag + 4 * (:now - :state)) >= :least, \
@@ -37,8 +37,8 @@ pub const STEP: &str = "INSERT INTO :table (identifier, microtime) VALUES (:name
      GREATEST(:drained - :slack, IF(:state = 0, :now - :age, :state + :cost)) / 1e6, \
      IF(:debt = 0, microtime, GREATEST(:state, LEAST(:state + :cost, :now + :debt)) / 1e6))";
 
-/// Runs a step on a bucket that becomes full at the start of each window. The reply has the form of
-/// that of [`STEP`].
+/// Runs a step on a bucket that becomes full at the start of each window. The reply has the same
+/// form as the reply to [`STEP`].
 pub const COUNT: &str = "INSERT INTO :table (identifier, microtime) VALUES (:name, \
      IF(LAST_INSERT_ID(:absent), :start + :cost, 0) / :divisor) \
      ON DUPLICATE KEY UPDATE microtime = IF(LAST_INSERT_ID(\

@@ -16,7 +16,7 @@ pub enum Bind {
     /// The span: the time in which an empty bucket becomes full. In a purge, a row is stale if its
     /// bucket was empty longer ago than this. The row of a quota stays for a year at least.
     Span,
-    /// The span minus the cost. It is longer than any span if the cost is 0.
+    /// The span minus the cost. If the cost is 0, a time that is longer than any span.
     Slack,
     /// The time since a bucket without a record was empty.
     Age,

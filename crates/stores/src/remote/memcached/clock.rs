@@ -8,8 +8,9 @@
 //! instants at which records were written. The lead shrinks with time unless it is learned again.
 //!
 //! Invariant: the result is at most the greatest reading of any host's wall clock at this moment,
-//! if no clock is set. A lead is at most that great when it is learned, and then it only shrinks.
-//! So following another clock does not widen the bound.
+//! if no clock is set. When a lead is learned, it is at most that of another host's clock, and then
+//! it only shrinks. So following another clock does not raise the number of additional tokens that
+//! [`super`] states.
 
 use super::wall_ticks;
 use gcra::clock::{TICKS_PER_MICROSECOND, Ticks, Timestamp, boot_clock};
@@ -38,7 +39,7 @@ pub fn now(written: Timestamp) -> Timestamp {
     }
     let followed = slow.saturating_add_signed(FOLLOWED.load(Relaxed));
     if followed > latest {
-        // This host's wall clock was set back since.
+        // This host's wall clock was set back since the lead was learned.
         FOLLOWED.store(i64::MIN, Relaxed);
         return wall;
     }

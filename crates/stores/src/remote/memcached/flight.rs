@@ -37,7 +37,8 @@ enum State {
 
 impl<'a> Flight<'a> {
     /// Begins to send steps to a server. If it has several addresses and there is no idle
-    /// connection, waits up to half of the time until one accepts the connection.
+    /// connection, first waits until one of them accepts the connection, for at most half of the
+    /// time until `deadline`.
     ///
     /// # Errors
     /// Returns an error of connecting.
@@ -97,7 +98,7 @@ impl<'a> Flight<'a> {
         Ok(())
     }
 
-    /// Reads the replies. The first part of them has arrived.
+    /// Reads the replies, of which at least a part has arrived.
     fn finish(&mut self, mut connection: Connection) -> Flown {
         let result = finish(&mut connection, &mut self.changes, self.patience);
         if result.is_ok() {
@@ -141,7 +142,7 @@ impl Task for Flight<'_> {
 }
 
 impl Drop for Flight<'_> {
-    /// Notes that the server has not accepted the connection until the deadline.
+    /// Calls [`Flight::forget`] if the server did not accept the connection by the deadline.
     fn drop(&mut self) {
         if let State::Connecting(_) = self.state {
             self.forget();

@@ -312,7 +312,8 @@ fn gives_up(lost: u32, patience: Timestamp) -> bool {
 fn decide_one(record: ItemState, ask: &Ask, now: Timestamp, gives_up: bool) -> Reply {
     let mut outcome = record.decide(ask, now);
     if let Refill::Windows(windows) = ask.step.refill {
-        // The caller has chosen the window by this clock, which may be behind the followed one.
+        // Reply with this clock, which may be behind the followed one, because the caller has
+        // chosen the windows by this clock.
         let now = wall_ticks();
         outcome.now = if outcome.granted() {
             windows.within(now)
@@ -362,8 +363,9 @@ fn change(put: &Put, record: ItemState, now: Timestamp) -> ItemUpdate<()> {
             taken,
             in_debt,
         } => {
-            // The instant `now` is late enough for this, because the clock was read after the item.
-            // The write succeeds only if the item is unchanged.
+            // `Put::worth` needs an instant that is not before any step on the item. `now` is such
+            // an instant, because the clock was read after the item, and the write succeeds only if
+            // the item is unchanged.
             let cost = Put::worth((cost, in_debt), span, taken, record.empty_at, now);
             let state = Put::refunded(record.empty_at, now, cost, span);
             (state.floor(TICKS_PER_MICROSECOND), state + span)

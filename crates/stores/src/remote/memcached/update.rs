@@ -225,7 +225,7 @@ pub(super) fn send<R, F: Fn(ItemState, Timestamp, u32) -> ItemUpdate<R>>(
     Ok(is_done)
 }
 
-/// Does the same as [`update`] after [`send`].
+/// Completes an [`update`] that [`send`] has begun.
 ///
 /// # Errors
 /// Fails like [`update`].

@@ -24,7 +24,7 @@ const LIKELY_LENGTH: usize = 256;
 /// The longest line that is accepted, in bytes. The lines of our commands' replies are far shorter.
 const LONGEST_LINE: u64 = 64 << 10;
 /// The bytes of a value that are kept. The values that we write are far shorter, so a longer value
-/// is no valid record, even without its end.
+/// is invalid, and its first bytes suffice to see this.
 const LONGEST_VALUE: usize = (64 << 10) - 2;
 
 /// A connection, with the items that were last read or written on it.

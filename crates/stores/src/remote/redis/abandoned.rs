@@ -25,12 +25,13 @@ pub struct Abandoned {
     pub name: Vec<u8>,
     /// The member of the set.
     pub member: Vec<u8>,
-    /// The instant at which the lease has ended in most cases, so that no removal is necessary.
+    /// Unless the request was delayed, the lease has ended at this instant, so that no removal is
+    /// necessary afterwards.
     until: Timestamp,
 }
 
 impl Abandoned {
-    /// Describes a permit of a lease that begins at most now.
+    /// Describes a permit whose lease of `lease` ticks has begun, unless the request was delayed.
     pub fn new(login: u64, name: &[u8], member: &[u8], lease: Ticks) -> Self {
         Self {
             login,

@@ -82,8 +82,9 @@ impl Remote<'_, Redis> {
         }
     }
 
-    /// Gives a permit back. Counts a lease that has ended before. Does nothing in a forked child of
-    /// the holder. If the server fails, the permit is removed with a later call of this thread.
+    /// Gives a permit back. Counts the release if the lease had already ended. Does nothing in a
+    /// forked child of the holder. If the server fails, the permit is removed with a later call of
+    /// this thread.
     ///
     /// # Errors
     /// Fails like [`Remote::acquire`].

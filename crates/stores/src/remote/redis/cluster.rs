@@ -74,7 +74,7 @@ impl Map {
         let list = reply.as_sequence();
         let list = list.ok_or(Cause::Answer("a list of slots is expected"))?;
         let (mut endpoints, mut slots) = (Vec::new(), vec![NO_SERVER; SLOTS]);
-        // A reply may name a server in thousands of ranges.
+        // Find indexes by a hash table, because a reply may name a server in thousands of ranges.
         let mut indexes = HashMap::new();
         for (range, address) in list.iter().filter_map(range) {
             let index = address.map_or(NO_ADDRESS, |address| {

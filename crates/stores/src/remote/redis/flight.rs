@@ -13,7 +13,7 @@ use rustix::event::PollFd;
 use std::slice;
 use std::sync::Arc;
 
-/// The steps, and the question that contains them.
+/// The steps, and the [`Question`] whose commands run them.
 pub struct Flight<'a> {
     topology: Arc<Topology>,
     node: Arc<Node>,
@@ -52,7 +52,7 @@ impl<'a> Flight<'a> {
         read(&self.node, &TAKE, value).and_then(|value| taken(&value))
     }
 
-    /// Sends the steps again whose script the server did not have.
+    /// Sends again the steps that the server did not run because it did not have the script.
     fn repeat(&self, unknown: &[usize], flown: &mut Flown) {
         let runs = unknown.iter().map(|&index| {
             let ask = self.asks[index];
@@ -102,7 +102,7 @@ impl Task for Flight<'_> {
 }
 
 impl Drop for Flight<'_> {
-    /// Notes that the server failed, if it has sent no replies until the deadline.
+    /// Notes that the server failed if it did not send any reply by the deadline.
     fn drop(&mut self) {
         if !self.has_replies {
             self.node.suspect();

@@ -19,7 +19,7 @@ pub struct Known {
     pub seeds: Vec<Arc<Node>>,
     /// The instant at which the fleet was last asked.
     pub asked_at: Option<Timestamp>,
-    /// The instant at which the question was sent whose answer is known.
+    /// The instant at which the last question that got an answer was sent.
     pub answer_of: Option<Timestamp>,
     /// The configuration epoch of a sentinel's answer; 0 without sentinels.
     pub epoch: u64,
@@ -41,7 +41,7 @@ impl Known {
             self.nodes.push(Arc::new(Node::new(dsn)));
             self.nodes.len() - 1
         });
-        // A cluster has at most 16,384 servers that keep slots.
+        // The index fits, because a cluster has at most 16,384 servers that keep slots.
         u16::try_from(index).unwrap_or_default()
     }
 

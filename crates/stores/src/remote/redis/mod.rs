@@ -202,7 +202,8 @@ fn changing(put: &Put, seen: Option<i64>) -> Vec<Argument<'static>> {
             windows,
             is_undo,
         } => {
-            // With two starts, the script has one window to choose.
+            // An undo passes only the start and the end of the window of its take, so that the
+            // script cannot choose another window.
             let starts = windows.starts();
             let starts = if is_undo { &starts[1..3] } else { &starts[..] };
             let words = [Argument::Word(b"uncount"), Argument::micros(cost)];
@@ -229,7 +230,7 @@ impl Transport for Redis {
     type Route = Route;
 
     fn identity(&self) -> Vec<u8> {
-        // Hash tags change the names of records.
+        // With hash tags, the records have other names, so the store has another identity.
         let tags = u64::from(self.topology.dsn.has_hash_tags());
         let id = self.topology.whole.id ^ tags;
         [&id.to_ne_bytes(), self.prefix.as_slice()].concat()

@@ -1,8 +1,8 @@
 //! The protocol of Redis Sentinel: the question for the primary, and the reply.
 //!
 //! Each sentinel has its own view. A sentinel that lost contact with the others may still name a
-//! primary that they have replaced. Its flags may show this, and so does its configuration epoch,
-//! which grows with each failover.
+//! primary that they have replaced. The flags in its reply may show this. The configuration epoch
+//! in its reply shows it, because the epoch grows with each failover.
 
 use super::cluster::{endpoint, text};
 use crate::remote::Cause;
@@ -14,7 +14,7 @@ use redis::{Cmd, Value, cmd};
 pub struct Report {
     /// The address of the primary.
     pub endpoint: Endpoint,
-    /// The number of the configuration; 0 if the sentinel does not tell.
+    /// The configuration epoch; 0 if the reply does not contain it.
     pub epoch: u64,
     /// True if the sentinel cannot reach the primary.
     pub is_down: bool,

@@ -68,8 +68,8 @@ pub fn questions<'a>(
 }
 
 /// Begins a question to a server in the way that waits least. If the server has several addresses
-/// and there is no idle connection, waits up to half of the time until one of them accepts the
-/// connection.
+/// and there is no idle connection, first waits until one of them accepts the connection, for at
+/// most half of the time until `deadline`.
 ///
 /// # Errors
 /// Returns an error of connecting.
@@ -184,7 +184,7 @@ impl Question {
         line.set_deadline(boot_clock().midpoint(self.deadline));
     }
 
-    /// Reads the replies. The first part of them has arrived.
+    /// Reads the replies, of which at least a part has arrived.
     fn replies(&self, mut line: Line, greeted: usize) -> (Vec<Value>, Result<(), Cause>) {
         self.hurry(&mut line);
         let mut replies = Vec::with_capacity(self.commands.len());

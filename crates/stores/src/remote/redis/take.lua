@@ -1,8 +1,8 @@
 -- In a script, this text comes before record.lua, bucket.lua and step.lua.
 -- Takes tokens from a bucket, for a step without drain ticks and debts on a record of a past state.
--- This is the usual case. The functions of the other heads are not created for it, because that
--- takes a fifth of the time. In any other case, the script continues in `step.lua`, which describes
--- the arguments and the reply.
+-- This is the usual case. It does not create the functions of the other heads, because creating
+-- them takes a fifth of the time. In any other case, the script continues in `step.lua`, which
+-- describes the arguments and the reply.
 
 local call, key = redis.call, KEYS[1]
 local record = redis.pcall('GET', key)

@@ -221,7 +221,7 @@ impl Topology {
     }
 
     /// Asks the server that sent the last redirection, at most once a second, because it knows the
-    /// slots better. A failure has no effect.
+    /// slots better than this process. A failure has no effect.
     pub fn refresh(&self, deadline: Timestamp) {
         let now = boot_clock();
         if now >= deadline {
