@@ -37,7 +37,8 @@ impl Deref for Kept {
 impl Drop for Kept {
     #[inline]
     fn drop(&mut self) {
-        // Other values have no destructor, and constant arrays no reference count.
+        // Other values have no destructor, and constant arrays have no reference count. Dropping
+        // the value itself suffices for these.
         if !matches!(value::kind(&self.0), IS_OBJECT | IS_ARRAY) || !value::is_counted(&self.0) {
             return;
         }

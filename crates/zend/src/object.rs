@@ -252,7 +252,7 @@ impl Class {
             }
             (*handlers).free_obj = Some(free::<T>);
             (*handlers).get_gc = Some(references::<T>);
-            // A state type that cannot be cloned now can never be cloned.
+            // If a new state cannot be cloned, no state of its type can.
             let can_be_cloned = T::born().cloned().is_some();
             (*handlers).clone_obj = can_be_cloned.then_some(clone::<T>);
         }

@@ -115,7 +115,8 @@ unsafe fn conceal_in(
 ) -> Vec<u8> {
     let (start, length) = (name.as_ptr(), name.count_bytes());
     // SAFETY: by contract. A value is copied before it is released. The text that replaces it is
-    // interned, so it lives as long as the engine: modules that are loaded later do not start.
+    // interned. It lives as long as the engine, because it is made while PHP starts: a module that
+    // `dl()` loads later does not start.
     unsafe {
         let Some(value) = zend_hash_str_find(table, start, length)
             .cast::<Zval>()

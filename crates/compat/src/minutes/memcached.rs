@@ -72,8 +72,9 @@ fn count_up(key: &[u8], life: Life) -> [MetaCommand; 2] {
 }
 
 /// Prolongs a counter with `left` seconds to live if it would expire too soon. Such a counter was
-/// created for a window of fewer minutes, or in the first second of its minute. The server's clock
-/// may be two seconds behind.
+/// created for a window of fewer minutes, or in the first second of its minute. In the second case,
+/// it may expire too soon because the server's clock was up to two seconds behind when the counter
+/// was created.
 fn prolong(connection: &mut Connection, key: &[u8], left: i64, life: Life) -> Result<(), Cause> {
     // `rest` already includes a spare second.
     if left >= 0 && left <= i64::from(life.rest) {

@@ -92,7 +92,7 @@ pub fn take<S: Records>(
             break;
         }
         found = if pause(lost) && !is_over(patience) {
-            // The winner's record has probably changed again.
+            // The winner's record has probably changed again during the pause.
             S::read(visit, key)?
         } else {
             winner

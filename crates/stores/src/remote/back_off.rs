@@ -4,8 +4,8 @@ use gcra::clock::{Timestamp, boot_clock};
 use std::time::Duration;
 
 /// Sleeps after a lost race, so that other writers can finish. `lost` is the number of races lost
-/// so far. The time is random, and its limit doubles with each race up to about a millisecond.
-/// After the first race, returns false without sleeping.
+/// so far. The length of the sleep is random. Its limit doubles with each race, up to about a
+/// millisecond. After the first race, returns false without sleeping.
 #[allow(clippy::must_use_candidate)] // Some callers need only the sleep.
 pub fn pause(lost: u32) -> bool {
     let waits = lost > 1;

@@ -142,7 +142,8 @@ fn refusal(mine: &[Ticket<'_>], seen: Outcome) -> Option<Taken> {
     if !outcome.granted() {
         return Some(Taken::of(mine, outcome));
     }
-    // Under several prefixes, the steps may have different quotas. The store runs them in order.
+    // Stores with different prefixes may share the record, and their steps may have different
+    // quotas. The store runs the steps in order.
     let max_wait = sum(mine).max_wait;
     let mut empty_at = seen.empty_at;
     mine.iter().find_map(|ticket| {

@@ -22,7 +22,8 @@ use std::cell::RefCell;
 const MOST: usize = 64;
 
 /// The longest time for which a connection is kept. Firewalls, NATs and load balancers drop idle
-/// connections silently, after a minute or more. The next call would wait for its timeout.
+/// connections silently, after a minute or more. The next call on such a connection would get no
+/// reply until its timeout.
 pub(super) const LONGEST_IDLE: Ticks = 30 * TICKS_PER_SECOND;
 
 /// Idle connections `C` to servers that are identified by `K`.

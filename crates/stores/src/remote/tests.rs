@@ -387,7 +387,7 @@ fn an_entry_is_a_lower_bound_on_this_hosts_clock() {
 fn a_restored_record_does_not_wear_off() {
     let insufficient = Verdict::Denied(Denial::Insufficient);
     let step = Step::new(1, TICKS_PER_SECOND);
-    // The age is 0 if the reply says that the record was restored.
+    // If the age is 0, `learned` makes a reply that says that the record was restored.
     for (age, stays) in [(0, true), (1, false)] {
         let known = CacheEntry {
             bound: boot_clock(),

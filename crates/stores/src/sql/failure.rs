@@ -7,8 +7,8 @@ use super::Dialect;
 pub enum Failure {
     /// The connection, or the server behind it, can no longer be used.
     Lost,
-    /// The statement was rolled back as a whole because of another statement. Outside of a
-    /// transaction it may be sent again, because its outcome is known.
+    /// The statement changed nothing, for example because a conflict with another statement rolled
+    /// it back. Outside of a transaction it may be sent again, because its outcome is known.
     Undone,
     /// The server no longer has the prepared statement, so it executed nothing. The statement may
     /// be prepared and sent again, also in a transaction.
@@ -30,7 +30,8 @@ pub fn sort(dialect: Dialect, state: &[u8], code: i64) -> Failure {
         (MySql, _, 1213 | 1020) => Failure::Undone,
         // The statement was prepared on another connection behind a proxy, or its table changed.
         (MySql, _, 1243 | 1615) => Failure::Unprepared,
-        // As above. On `PostgreSQL`, this error also aborts a transaction.
+        // The server does not have the prepared statement. On `PostgreSQL`, this error also aborts
+        // a transaction.
         (PgSql, b"26000", _) => Failure::Undone,
         // The server has too many connections, is shutting down, is read-only or cannot be reached,
         // or the connection was killed or lost.

@@ -195,7 +195,7 @@ impl Query {
                 "keys" => [":key"; BATCH].join(", "),
                 "batch" => BATCH.to_string(),
                 "divisor" if self.marks_quota() => "-:million".to_owned(),
-                // The state is given, and not measured from now.
+                // The new state is given as an instant, and not as an age before now.
                 "now" if self == Self::Advance => ":taken".to_owned(),
                 _ => {
                     let window = || window(word).filter(|_| self == Self::Count);

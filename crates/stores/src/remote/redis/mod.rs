@@ -192,8 +192,8 @@ fn changing(put: &Put, seen: Option<i64>) -> Vec<Argument<'static>> {
             Argument::micros(cost),
             Argument::micros(span),
             lost_ago(seen),
-            // The greatest record is later than any state, so a refund with this value returns the
-            // whole cost.
+            // A refund that undoes no particular take sends the greatest record. This is later than
+            // any state, so that the refund returns the whole cost.
             Argument::micros(taken.0.min(record::GREATEST * TICKS_PER_MICROSECOND)),
             Argument::micros(in_debt),
         ],

@@ -35,8 +35,8 @@ local ended = redis.pcall('ZRANGEBYSCORE', key, '-inf', text(now))
 if ended.err then
     return ended
 end
--- No lease ends later than it would if it began now, unless the clock was set back. Leases of the
--- same length, which are usual, are not read here.
+-- No lease ends later than it would if it began now, unless the clock was set back. So the leases
+-- with the same length as this permit's, which are usual, are not read here.
 local late = {}
 if verb == 'acquire' then
     late = call('ZRANGEBYSCORE', key, '(' .. text(now + lease(permit)), '+inf', 'WITHSCORES')

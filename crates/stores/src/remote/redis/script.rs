@@ -14,8 +14,8 @@ use std::time::Duration;
 
 /// The most times that a refused command is repeated.
 const MOST_REPEATS: u32 = 2;
-/// The round that sends the text of the script with each command. A server that still does not know
-/// the script refuses it.
+/// The round that sends the text of the script with each command. If a server replies even then
+/// that it does not know the script, the command is not repeated.
 const LAST_ROUND: u32 = 2;
 /// The longest pause before a command is repeated on the same server.
 const LONGEST_PAUSE: Ticks = TICKS_PER_SECOND / 50;

@@ -42,7 +42,8 @@ for i, key in ipairs(KEYS) do
     if cost > 0 then
         states[key] = math.max(states[key], drained[key] - span) + cost
     end
-    -- Under several prefixes, the steps on a bucket may have different spans.
+    -- Storages with different prefixes may share a bucket, and their steps may have different
+    -- spans.
     if states[key] > drained[key] then
         granted = 0
     end
