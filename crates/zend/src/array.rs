@@ -22,7 +22,8 @@ impl Array {
         Self(bailout::door(ZendHashTable::new))
     }
 
-    /// Sets the element `name`. The value must own no memory of the process.
+    /// Sets the element `name`. The value must own no memory of the process, which only Rust code
+    /// could release.
     ///
     /// # Errors
     /// Fails if the engine cannot create the value.

@@ -45,7 +45,8 @@ pub(super) fn finally(first: impl FnOnce(), last: impl FnOnce()) {
     }
 }
 
-/// Runs `call`. Returns a payload of a panic if `call` ends in a fatal error.
+/// Runs `call` and returns its result. If `call` ends in a fatal error, returns the payload of a
+/// panic instead.
 fn stopped<R>(call: impl FnOnce() -> R) -> Result<R, Box<dyn Any + Send>> {
     try_catch(AssertUnwindSafe(call)).map_err(|error| match error {
         CatchError::Bailout => Box::new(Bailout) as Box<dyn Any + Send>,

@@ -47,7 +47,7 @@ impl Counters for Memcached {
                 let read = keys[counted..].iter();
                 let read = read.map(|key| MetaCommand::new(MetaOp::Get, key.as_slice()).flag("v"));
                 let found = connection.exchange(up.chain(read))?;
-                // The first reply only shows whether the counter was created.
+                // Skip the first reply, which only shows whether the counter was created.
                 for found in &found[counted..] {
                     counts.push(number(found)?);
                 }

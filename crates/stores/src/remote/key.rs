@@ -4,8 +4,8 @@
 //! has any bytes and any length, and often comes from outside. The prefix and the identifier
 //! together are the name. A name that memcached accepts is used unchanged, so that an operator can
 //! `get` it. Any other name is hashed, and the readable head of the name precedes the hash. Bytes
-//! from 0x80 on are also used unchanged, because memcached accepts them. ext-memcached does not use
-//! such bytes.
+//! from 0x80 on are also used unchanged, because memcached accepts them. In the text protocol,
+//! ext-memcached does not accept such bytes.
 //!
 //! Redis accepts any bytes up to 512 MB. A name of at most 250 bytes is used unchanged. A longer
 //! name is hashed, because sending megabytes could take longer than the timeout.

@@ -112,7 +112,8 @@ impl Remote<'_, Redis> {
     }
 
     /// Makes the lease of a permit begin again now. Returns false if this process does not hold the
-    /// permit. If the server fails, a lease that has not ended by this host's clock counts as held.
+    /// permit. If the server fails, the permit counts as held until its lease ends by this host's
+    /// clock. With [`OnFailure::Allow`], it counts as held even later.
     ///
     /// # Errors
     /// Fails like [`Remote::acquire`].
