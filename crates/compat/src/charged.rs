@@ -6,7 +6,7 @@
 use gcra::quota::MAX_SPAN;
 use gcra::{Grain, Step, Ticks};
 
-/// The number of parts into which a call is divided.
+/// The parts of one call, so that `calls` may have a fraction.
 const PARTS: u128 = 1_000_000_000;
 /// The most calls in a window.
 const MOST_CALLS: f64 = 1e9;
@@ -24,7 +24,7 @@ pub fn charged(calls: f64, window: Ticks, grain: Grain) -> Step {
     let most = MAX_SPAN - MAX_SPAN % grain;
     let whole = |ticks: u128| {
         let ticks = Ticks::try_from(ticks).map_or(most, |ticks| ticks.min(most));
-        // The result is at most 2^60 plus a grain.
+        // This does not overflow, because `most` is a multiple of the grain.
         ticks.next_multiple_of(grain)
     };
     // The dividend is at most 2^64 * 10^9.

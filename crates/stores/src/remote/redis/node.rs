@@ -279,7 +279,7 @@ impl Line {
     /// may be an error, to `each` with the command's place.
     ///
     /// # Errors
-    /// Fails if the server does not reply, or if it refuses a command that goes before.
+    /// Fails if the server does not reply, or if it refuses a command that must precede them.
     pub fn exchange(
         &mut self,
         commands: &[Cmd],
