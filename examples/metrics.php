@@ -13,7 +13,10 @@ declare(strict_types=1);
  * a PHP-FPM exporter, which opens the socket of the pool itself.
  */
 const ALLOWED_ADDRESSES = ['127.0.0.1', '::1', ''];
-/** With one of these, the address is that of a proxy, which may forward requests of anybody. */
+/**
+ * If a request has one of these header fields, its address is that of a proxy, which may forward
+ * requests of anybody.
+ */
 const PROXY_HEADERS = '/^HTTP_(VIA$|FORWARDED|X_FORWARDED|X_REAL_IP$|CF_CONNECTING_IP|(\w+_)?CLIENT_IP$)/';
 
 $is_forwarded = preg_grep(PROXY_HEADERS, array_keys($_SERVER)) !== [];

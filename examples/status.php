@@ -9,7 +9,7 @@ namespace TokenBucket\StatusPage;
 
 /**
  * The addresses that may open the page, for example ['192.0.2.7', '10.0.0.0/8', '2001:db8::/48'].
- * If a proxy has forwarded a request, its address is unknown, so such requests are denied.
+ * If a proxy has forwarded a request, the client's address is unknown, so the request is denied.
  */
 const ALLOWED_ADDRESSES = [];
 /**
@@ -386,7 +386,10 @@ final class Snapshot
         return self::table(['Namespace', "#Granted/s $period", "#Denied/s $period", '#Granted', '#Denied', '#Denied share', '#Denied by cache', '#Decided by fallback'], $rows);
     }
 
-    /** Returns the limits of the guard. Older versions of the extension count less of them. */
+    /**
+     * Returns the limits of the guard. Older versions of the extension have fewer counters for
+     * them.
+     */
     private function guard(): string
     {
         $limits = array_filter($this->status['decisions'], fn (array $row): bool => isset($row['clients_denied_today'], $row['blocked']));
@@ -485,7 +488,7 @@ final class Snapshot
                 $default === null ? '–' : $show($default) . ($differs ? ' <b class="changed">differs</b>' : ''),
             ];
         }
-        // Lists the settings that differ first.
+        // Lists changed settings before all others.
         ksort($rows);
         return self::table(['Setting', 'Value', 'Default'], array_values($rows));
     }
@@ -584,7 +587,8 @@ final class ClientForm
 
     private function reply(): array
     {
-        // Comes first, so that the form of another site uses up no attempt of the operator.
+        // This check comes first, so that the form of another site uses up no attempt of the
+        // operator.
         if (!hash_equals($this->token, $this->field('token'))) {
             return [403, 'This form has expired, so nothing was done. Send it again.'];
         }
@@ -616,7 +620,7 @@ final class ClientForm
     public function html(): string
     {
         $names = array_column(array_filter($this->decisions, fn (array $row): bool => $row['store'] === 'shared_memory'), 'namespace');
-        // Other keys would need more fields than the address.
+        // Only limits by address, because other keys would need more fields in the form.
         $limits = preg_grep('/^guard: (preflights: )?(on (\S+ )?\S+ )?ip \d/', array_map(strval(...), $names));
         $option = fn (string $limit): string => '<option' . ($limit === $this->field('limit') ? ' selected' : '') . '>' . text($limit) . '</option>';
         $class = $this->status === 200 ? 'good' : 'bad';

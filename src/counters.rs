@@ -88,8 +88,9 @@ pub struct Decided {
     pub count: u64,
 }
 
-/// Returns the rows of namespaces, sorted by store and name. `held` has the permits of each row. A
-/// row that several namespaces share is returned only if it has counted a decision or has permits.
+/// Returns the rows that count the decisions of namespaces, sorted by store and name. `held` has
+/// the permits of each row. A row that several namespaces share is returned only if it has counted
+/// a decision or has permits.
 pub fn rows(host: &Host, totals: &Totals, held: &Rows<usize>) -> Vec<Named> {
     let mut rows = host.slots().rows();
     let is_used = |row: &Named| {
@@ -117,8 +118,8 @@ pub fn denied_clients(host: &Host, named: &Named) -> [u64; 2] {
     [today, today.before()].map(|day| host.slots().denied_clients(named.row, day))
 }
 
-/// Returns the permits of each identifier of a limit of the guard. `None` if it is a rate, or if
-/// the name of its row does not have the whole limit.
+/// Returns the permits of each identifier of a limit of the guard. `None` if the limit is a rate,
+/// or if its row's name was too short for the whole limit.
 pub fn permits_limit(named: &Named) -> Option<u16> {
     let name = str::from_utf8(named.name.as_deref()?).ok()?;
     let mut rows = [PREFLIGHT_ROW, LIMIT_ROW].iter();

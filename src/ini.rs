@@ -88,7 +88,7 @@ static ENTRIES: IniEntryDefs<17> = IniEntryDefs::new([
     IniEntryDef::end(),
 ]);
 
-/// Registers the settings. Warns if one that a pool may change is invalid.
+/// Registers the settings. Warns about invalid values of settings that a pool may change.
 pub fn register(module: i32) {
     IniEntryDef::register(ENTRIES.as_slice(), module);
     let expected = "\"log\", \"warning\" or \"none\"";

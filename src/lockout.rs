@@ -1,8 +1,9 @@
 //! `TokenBucket\Lockout`: blocks after some failures, for longer and longer.
 //!
-//! In shared memory the state is a slot, and in memory a record. Both are like those of a bucket,
-//! but in a namespace that no bucket has. Redis and memcached keep a record that is not a bucket's.
-//! If they fail, the failure policy decides: `Local` uses a lockout in this host's shared memory.
+//! In shared memory the state is a slot, and in a `TokenBucketStorageMemory` a record. Both are
+//! like those of a bucket, but in a namespace that no bucket has. Redis and memcached keep a record
+//! that is not a bucket's. If they fail, the failure policy decides: `Local` uses a lockout in this
+//! host's shared memory.
 
 use crate::storage::{self, RemoteStorage, Storage, StorageClass};
 use crate::{attached, classes, decision, exceptions};

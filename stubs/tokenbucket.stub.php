@@ -309,8 +309,9 @@ namespace {
         /**
          * Creates the record of a bucket that holds $initialTokens. Runs when the bucket has no
          * record. A subclass may override it so that new buckets start with fewer tokens. The call
-         * that creates the bucket is then granted. Only reserve() and wait() are denied if the
-         * bucket starts with a debt that takes longer to refill than they may wait.
+         * that creates the bucket is then granted, with two exceptions. reserve() and wait() are
+         * denied if the bucket starts with a debt that takes longer to refill than they may wait. A
+         * call with a floor is denied if the new bucket would hold fewer tokens than the floor.
          *
          * @param int|float $initialTokens the tokens that the new bucket holds after the call. A
          *     negative number is a debt
@@ -397,8 +398,8 @@ namespace {
          * @param string $prefix a bucket's key is the prefix and the identifier. If they are longer
          *     than 250 bytes together, the key is their beginning and a SHA-256 hash
          * @param float $timeout seconds that one call may take, including the connection; greater
-         *     than 0, at most 3600. The timeout does not cover a DNS lookup. One worker at a
-         *     time looks a name up
+         *     than 0, at most 3600. The timeout does not cover a DNS lookup. Only one worker at a
+         *     time looks up a name
          * @param TokenBucket\OnFailure $onFailure decides while the server fails
          * @param bool $denialCache true to use the denial cache of this host. If the server loses
          *     its data, the host restores cached denials
@@ -477,8 +478,8 @@ namespace {
          * @param string $prefix a bucket's key is the prefix and the identifier. A key that
          *     memcached does not accept is hashed, after a readable beginning
          * @param float $timeout seconds that one call may take, including the connection; greater
-         *     than 0, at most 3600. The timeout does not cover a DNS lookup. One worker at a
-         *     time looks a name up
+         *     than 0, at most 3600. The timeout does not cover a DNS lookup. Only one worker at a
+         *     time looks up a name
          * @param TokenBucket\OnFailure $onFailure decides while a server fails
          * @param bool $denialCache as in TokenBucketStorageRedis
          * @param float $denialCacheMaxAge as in TokenBucketStorageRedis
@@ -537,7 +538,7 @@ namespace {
      * callers of the same bucket wait until the transaction ends. The denial cache is not used.
      *
      * On MySQL and MariaDB a decision restores the last insert id if the statement before it
-     * created one. Otherwise it changes what SQL's LAST_INSERT_ID() returns.
+     * created one. Otherwise the decision changes what SQL's LAST_INSERT_ID() returns.
      *
      * The class is not final. A class that overrides prepare(), bootstrap() or consume() is treated
      * as a storage that is written in PHP.
@@ -654,8 +655,7 @@ namespace {
         public function advance(float $seconds): void {}
 
         /**
-         * Returns the seconds by which advance() and wait() have advanced the clock. A new object
-         * returns 0.
+         * Returns the seconds by which the clock was advanced. A new object returns 0.
          *
          * bootstrap() takes instants of this clock. It also takes instants of microtime(true),
          * which are decades later, and measures them on the wall clock.
@@ -692,11 +692,10 @@ namespace TokenBucket {
     /**
      * A number of tokens in each minute, hour, day, week, month or year.
      *
-     * A quota is a bucket that becomes full at the start of each window, and is not refilled
+     * A quota is a bucket that becomes full at the start of each window, and is not refilled in
      * between. Use it for limits of a contract, such as 10,000 calls a month. It grants at most
-     * $limit tokens in a window. A period of the same length that begins in one window and ends in
-     * the next one gets at most twice as many. Add a bucket with attemptAll() if the calls must
-     * also be spread over time.
+     * $limit tokens in a window. A period of the same length that overlaps two windows gets at most
+     * twice as many. Add a bucket with attemptAll() if the calls must also be spread over time.
      *
      * The methods are those of TokenBucket. resetAfter is the time until the window ends. A part of
      * a token costs as much as a whole one. charge() may exceed the limit within a window, and the
@@ -914,7 +913,7 @@ namespace TokenBucket {
      * On the command line, the constructor succeeds only if the segment is named
      * (tokenbucket.shm_path). Elsewhere it needs the password of tokenbucket.guard_password_hash.
      * After five wrong passwords, a client (for IPv6, its /64 network) is locked out for 15
-     * minutes, and for longer after each further one.
+     * minutes, and for longer after each further wrong password.
      *
      * The class acts on the buckets of the mode "enforce". A request that is denied by another
      * limit stays denied. Permits of limits with "concurrent" end with their requests.
@@ -974,8 +973,8 @@ namespace TokenBucket {
      * storage.
      *
      * A permit ends when it is released, when its object is destroyed, when its request ends and
-     * when its process dies, also by SIGKILL. In shared memory no clock decides and no lease is
-     * needed. An object is cheap, because it stores and contacts nothing until acquire().
+     * when its process dies, also by SIGKILL. In shared memory, permits depend on no clock and need
+     * no lease. An object is cheap, because it stores and contacts nothing until acquire().
      *
      * On Redis all hosts share the permits. The server does not learn of the death of a process, so
      * each permit has a lease on the server's clock. At every instant, at most $limit leases have
@@ -985,8 +984,8 @@ namespace TokenBucket {
      *
      * Objects with one identifier share their permits. If their limits differ, the holders never
      * exceed the greatest limit. In shared memory, permits are numbered from 0, and a limit of n
-     * counts only those below n. On Redis it counts all of them. A bucket with the same identifier
-     * is independent.
+     * counts only those below n. On Redis each limit counts all of them. A bucket with the same
+     * identifier is independent.
      *
      * A TokenBucketStorageMemory keeps permits in its object, for tests.
      *
@@ -1025,12 +1024,12 @@ namespace TokenBucket {
          * Keep the result in a variable, because the permit ends with its last reference.
          *
          * A call that waits tries again and again, in no order. The wait ends with the reason
-         * 'interrupted' if a signal arrives that PHP must handle. It blocks the whole process, also
-         * inside a fiber. Over a TokenBucketStorageMemory the clock advances instead.
+         * 'interrupted' if a signal arrives that PHP must handle. The wait blocks the whole
+         * process, also inside a fiber. Over a TokenBucketStorageMemory the clock advances instead.
          *
          * On Redis each try is a request. A caller that waits sends at most 14 requests in the
-         * first second and 10 in each later one. The last request may take the $timeout of the
-         * storage longer.
+         * first second and 10 in each later one. The last request may make the wait longer by the
+         * $timeout of the storage.
          *
          * @param float $timeout seconds to wait for a permit, 0 or more; INF for any wait
          * @return Permit check its decision, because a denial throws no exception
@@ -1086,8 +1085,8 @@ namespace TokenBucket {
          * Makes sure that this process still holds the permit.
          *
          * In shared memory, call it after PHP code has opened and closed the file of
-         * tokenbucket.shm_path. The kernel then drops the lock that shows that this process lives.
-         * renew() locks again.
+         * tokenbucket.shm_path. When the file is closed, the kernel drops the lock that shows that
+         * this process lives. renew() takes this lock again.
          *
          * On Redis the lease begins again. Call renew() at least twice in the time of a lease, so
          * that one failure ends no permit. While the server fails, the result is true until the
@@ -1208,9 +1207,9 @@ namespace TokenBucket {
          * Returns the fields of headers() for several decisions on one call, such as those of
          * attemptEach() and peek().
          *
-         * RateLimit-Policy and RateLimit list all policies. Retry-After is the greatest one. It is
-         * absent if a denial never ends. The legacy fields are those of the decision with the
-         * fewest tokens left.
+         * RateLimit-Policy and RateLimit list all policies. Retry-After is the greatest of all
+         * denials. It is absent if a denial never ends. The legacy fields are those of the decision
+         * with the fewest tokens left.
          *
          * @implementation-alias http::headers_of
          * @param non-empty-array<Decision> $decisions decisions by the policy's name: printable

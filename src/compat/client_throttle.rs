@@ -86,7 +86,8 @@ pub fn check(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     }
     let this = call.this::<Limiter>();
     let key = key_of(this, call.arg(1))?;
-    // The storage is held, because PHP code that runs below may give the object another storage.
+    // This keeps the storage alive, because PHP code that runs below may give the object another
+    // one.
     let held = this.copy_property(STORAGE);
     let native = native::<Limiter>(&held)?;
     // A limit below one token never grants a call.

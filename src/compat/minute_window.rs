@@ -76,7 +76,8 @@ pub fn limit_requests_in_minutes(call: &mut Call<'_>, _result: &mut Zval) -> Res
     }
     let minutes = minutes_argument(call)?;
     let this = call.this::<Window>();
-    // The storage is held, because PHP code that runs below may give the object another storage.
+    // This keeps the storage alive, because PHP code that runs below may give the object another
+    // one.
     let held = this.copy_property(STORAGE);
     let asked = Asked {
         native: native::<Window>(&held)?,
@@ -150,7 +151,8 @@ impl Asked<'_> {
         });
         let (mut counts, mut life) = (vec![0; names.len()], Some(Life::new(self.minutes, now)));
         for Group { places, keys } in store.transport().by_server(&names) {
-            // This minute's counter comes first, so the first server holds it.
+            // This minute's counter is the first name, so it is on the first server. Only that call
+            // gets the lifetime of the counter.
             let (first, life) = (keys.first().cloned(), life.take());
             let counted = storage.ask(
                 |_| first.unwrap_or_default(),

@@ -53,7 +53,7 @@ fn storage(call: &Call<'_>) -> Result<Zval, Thrown> {
             "must be one of the extension's own storages, or a client of type Memcached, Memcache or Redis",
         )
     };
-    // The argument is held, because a client's method may change it.
+    // This copy keeps the argument alive, because a client's method may change it.
     let held = call.arg(1).shallow_clone();
     let object = value::object(&held).ok_or_else(wrong)?;
     if storage::of(object).is_some() {

@@ -90,8 +90,8 @@ pub fn retry_after(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown>
 }
 
 fn decide(this: &Object<Limiter>) -> Result<Wait, Thrown> {
-    // All values are held, because PHP code may run below, such as `__toString()` and a client's
-    // methods.
+    // All values are copied, because PHP code that runs below, such as `__toString()` or a client's
+    // method, may change the properties.
     let key = this.copy_property(CACHE_KEY);
     if !value::is_truthy(&key) {
         return Err(throw::value_error(&of("cacheKey", "must not be empty")));
@@ -113,7 +113,8 @@ fn decide(this: &Object<Limiter>) -> Result<Wait, Thrown> {
         let outcome = native.take(native.key(identifier), &step, None)?;
         return Ok(Wait::after(&step, &outcome));
     };
-    // The prefix separates the fallback from a shared memory bucket that has this identifier.
+    // The prefix separates the fallback's bucket from another bucket in shared memory that has this
+    // identifier.
     let bucket = [b"RateLimiter\0", identifier].concat();
     redis.ask(
         |redis| redis.raw_name(identifier),

@@ -2,9 +2,9 @@
 //!
 //! A permit ends with its request at the latest. PHP destroys no objects after a fatal error, so
 //! this list owns the permits, and an object has only the place of its entry. The list is emptied
-//! when a request ends. It is emptied again when the next request begins, because the first time is
-//! skipped if another module fails while the request ends. A session handler runs PHP code after
-//! the end of a request. Permits of this code end with their objects.
+//! when a request ends. It is also emptied when the next request begins, because PHP does not call
+//! this module at the end of a request if another module fails there first. A session handler runs
+//! PHP code after the end of a request. Permits of this code end with their objects.
 
 use crate::storage::{self, Permit, ServerPermit, Told};
 use std::cell::RefCell;
@@ -52,7 +52,8 @@ impl List {
     }
 }
 
-/// Adds an entry for a permit. Allocates none of PHP's memory, so a memory limit ends no call here.
+/// Adds an entry for a permit. Allocates none of PHP's memory, so PHP's memory limit cannot end the
+/// call here and lose the permit.
 pub fn keep(permit: Permit) -> Entry {
     LIST.with_borrow_mut(|list| {
         list.latest += 1;

@@ -23,14 +23,14 @@ const LEASE: usize = 3;
 pub struct ConcurrencyLimit {
     /// 0 until the constructor has run.
     limit: Cell<u16>,
-    /// The hash and the row of the key, if the permits are in the segment and the key cannot
-    /// change.
+    /// The hash of the key and the row that counts its decisions, if the permits are in the segment
+    /// and the key cannot change.
     hashed: Cell<Option<Hashed>>,
     /// The length of a lease on a server.
     lease: Cell<Ticks>,
 }
 
-/// A key without its identifier, because the segment keeps no identifiers.
+/// A key without its identifier, which permits in the segment do not need.
 #[derive(Clone, Copy, Debug)]
 struct Hashed {
     /// The hash in two halves, because a 128-bit integer would need an alignment of 16 bytes.
@@ -171,8 +171,8 @@ pub fn acquire(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
         patience(call, 1)?
     };
     let this = call.this::<ConcurrencyLimit>();
-    // These objects are made first, because the question may own memory of the process, which would
-    // leak if PHP reached its memory limit.
+    // These objects are made first. The question may own memory outside PHP's heap, which would
+    // leak if PHP reached its memory limit while it makes objects.
     let prepared = Prepared::new(this.limit.get());
     if let (Some(hashed), 0) = (this.hashed.get(), timeout) {
         *result = prepared.settle(at_once(hashed, this.limit.get()));
@@ -212,7 +212,8 @@ impl Question {
         let mut taken = permits.acquire(key, limit, lease)?;
         if timeout > 0 && may_end(&taken) {
             if storage.is_private() {
-                // Only this process could give a permit back, and it waits.
+                // Only this process could give a permit back, and it is waiting. So no try can
+                // succeed.
                 until(storage, storage.now() + timeout);
             } else {
                 taken.tell().map(drop)?;
@@ -230,7 +231,7 @@ impl Question {
 pub fn held(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let question = Question::of(call.this::<ConcurrencyLimit>())?;
     let held = question.permits.held(question.key(), question.limit)?;
-    // The number is at most the limit.
+    // The conversion cannot fail, because the number is at most the limit.
     result.set_long(i64::try_from(held).unwrap_or(i64::MAX));
     Ok(())
 }

@@ -6,7 +6,7 @@ use gcra::{Key, TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
 use zend::Thrown;
 
 /// The pauses between the tries of a wait. Each pause is twice as long as the one before, up to a
-/// limit. A random part of up to a half is left out.
+/// limit. Each pause is shortened by a random part, by up to a half.
 struct Pace {
     first: Ticks,
     longest: Ticks,
@@ -31,7 +31,8 @@ pub fn may_end(taken: &Told<Result<Granted, Refusal>>) -> bool {
     matches!(taken.value, Err(refusal) if refusal.may_end())
 }
 
-/// Tries to take a permit for `timeout`. Runs PHP code between two tries.
+/// Tries again and again to take a permit, until `timeout` ticks have passed. PHP code may run
+/// between two tries.
 ///
 /// # Errors
 /// Fails with the exception of an interrupt's handler, of a server that failed, or of PHP's warning

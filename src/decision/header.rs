@@ -120,7 +120,7 @@ impl Fields {
         .beside_tokens(decision.is_beside_tokens())
     }
 
-    /// Returns the numbers of a call with a floor of that many ticks. They leave out the tokens of
+    /// Returns the numbers of a call with a floor of `floor` ticks. They leave out the tokens of
     /// the floor, which are not for this caller.
     #[cold]
     fn above(quota: &Quota, decision: &Decision, floor: Ticks) -> Self {
@@ -183,7 +183,7 @@ impl Fields {
         .beside_tokens(is_beside_tokens)
     }
 
-    /// Leaves out the times at which tokens are back if a denial does not depend on tokens. These
+    /// Leaves out the times until tokens are refilled if a denial does not depend on tokens. These
     /// times would make the client wait for much longer than necessary.
     fn beside_tokens(self, is_beside_tokens: bool) -> Self {
         match (is_beside_tokens, self.retry_after) {
@@ -237,8 +237,8 @@ impl Fields {
     }
 }
 
-/// The lines of header fields, without line breaks. Searching one text for its line breaks takes
-/// longer.
+/// The lines of header fields in one text, without line breaks. The ends of the lines are kept,
+/// because searching the text for line breaks would take longer.
 pub struct Lines {
     text: String,
     /// The ends of the lines in the text.

@@ -137,8 +137,8 @@ pub fn to_object(quota: &Quota, decision: &Decision) -> Zval {
     above(quota, decision, 0, Zval::null())
 }
 
-/// Does the same as [`above`] for a caller that owns memory of the process, which would leak if PHP
-/// reached its memory limit.
+/// Does the same as [`above`] for a caller that owns memory outside PHP's heap, which would leak if
+/// PHP reached its memory limit.
 pub fn to_object_beside_memory(quota: &Quota, decision: &Decision, floor: Ticks) -> Zval {
     let properties = Properties::of(quota, decision, Zval::null());
     instantiate_beside_memory(
@@ -147,7 +147,7 @@ pub fn to_object_beside_memory(quota: &Quota, decision: &Decision, floor: Ticks)
     )
 }
 
-/// Returns the PHP object for a decision under `quota` on a call with a floor of that many ticks.
+/// Returns the PHP object for a decision under `quota` on a call with a floor of `floor` ticks.
 /// `refused_by` is the array key of the bucket that refused a call on several buckets, or null.
 pub fn above(quota: &Quota, decision: &Decision, floor: Ticks, refused_by: Zval) -> Zval {
     let properties = Properties::of(quota, decision, refused_by);
@@ -157,7 +157,8 @@ pub fn above(quota: &Quota, decision: &Decision, floor: Ticks, refused_by: Zval)
     )
 }
 
-/// Returns the PHP object for a granted permit out of `limit`, without other free permits.
+/// Returns the PHP object for a granted permit out of `limit`. It states that no other permit is
+/// free.
 pub fn of_permit(limit: u16) -> Zval {
     let properties = Properties {
         allowed: true,

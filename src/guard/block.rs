@@ -8,10 +8,10 @@ use gcra::{Denial, Key, TICKS_PER_SECOND, Ticks, Verdict};
 use guard::{Client, Measure};
 use segment::slots::SharedMemory;
 
-/// Blocks the client of a denied request for the time that the limit of `rule` has after `block`.
-/// Does so only if the bucket lacked tokens. Trusted proxies and invalid addresses are not blocked,
-/// because each of them stands for many clients. Returns the denial of the blocked bucket, or
-/// `None` if this call has not blocked it.
+/// Blocks the client of a denied request for the time that follows the word `block` in the limit of
+/// `rule`. Does so only if the bucket lacked tokens. Trusted proxies and invalid addresses are not
+/// blocked, because each of them stands for many clients. Returns the denial of the blocked bucket,
+/// or `None` if this call has not blocked it.
 pub fn after(
     store: &SharedMemory,
     rule: &Rule,

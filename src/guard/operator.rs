@@ -31,8 +31,8 @@ thread_local! {
     static CLIENT: Cell<Client> = const { Cell::new(Client::Local) };
 }
 
-/// Notes the client of a request that begins, before PHP code runs. Functions such as
-/// `apache_setenv()` and `putenv()` change the variables that some servers pass.
+/// Notes the client of a request that begins, before PHP code runs. PHP code could change the
+/// variables that some servers pass, with `apache_setenv()` or `putenv()`.
 pub fn request_begins(store: &SharedMemory) {
     if password::is_set() {
         let trusted = rules::networks(store, &ini::GUARD_TRUSTED_PROXIES);

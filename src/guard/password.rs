@@ -32,7 +32,7 @@ fn is_hash(text: &[u8]) -> bool {
     (text.starts_with(b"$2y$") && text.len() == 60) || text.starts_with(b"$argon2")
 }
 
-/// Reports whether a password can be right.
+/// Reports whether a hash is set. Without one, every password is wrong.
 pub fn is_set() -> bool {
     HASH.get().is_some()
 }

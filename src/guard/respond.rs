@@ -10,8 +10,9 @@ const NO_STORE: &str = "Cache-Control: no-store";
 /// The field of a denial that ends as soon as another request ends.
 const SOON: &str = "Retry-After: 1";
 
-/// Sends the response to a request that a limit denies. The status is 429 for a lack of tokens, or
-/// of permits of this client alone. Otherwise the server is busy, which is 503.
+/// Sends the response to a request that a limit denies. The status is 429 if a bucket denies, or if
+/// no permit of this client alone is free. It is 503 if no permit is free that several clients
+/// share, because the server is busy then.
 pub fn refuse(request: &Request, refusal: &Refusal<'_>) {
     match refusal {
         Refusal::Tokens(quota, taken) => {

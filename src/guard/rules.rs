@@ -108,7 +108,7 @@ pub fn operators(store: &SharedMemory) -> Option<Rc<Vec<Rule>>> {
 }
 
 /// Returns the rules of preflight requests, or `None` if the other rules count these requests. An
-/// invalid setting has no rules, so the other rules count them then, too.
+/// invalid setting has no rules, so the other rules count the requests in this case, too.
 pub fn preflights(store: &SharedMemory) -> Option<Rc<Vec<Rule>>> {
     let setting = &ini::GUARD_PREFLIGHTS;
     let rules = setting.text(|text| {
@@ -224,7 +224,7 @@ pub fn log(store: &SharedMemory, subject: &str, message: &str) {
     let hasher = hasher(store, &[b"log lines"], "guard: log lines");
     let key = hasher.key(subject.as_bytes());
     if store.take(key, &quota.step_whole(1), None).granted() {
-        // The message may quote a setting of an application.
+        // The message may quote a setting of an application, which may contain any bytes.
         log::write(&printable(message));
     }
 }

@@ -1,8 +1,8 @@
 //! The methods of `TokenBucketStorage` on the extension's storages, as userland buckets call them.
 //!
-//! `consume()` gets two times in seconds. The first time refills the tokens of the call, and the
-//! second time refills the whole bucket. `bootstrap()` gets an instant in seconds on the clock that
-//! PHP code reads. It is converted to its age.
+//! `consume()` gets two times in seconds: the time in which the tokens of the call are refilled,
+//! and the time in which the whole bucket is refilled. `bootstrap()` gets an instant in seconds on
+//! the clock that PHP code reads. It is converted to its age.
 
 use super::contract::Storage;
 use crate::exceptions;
@@ -63,8 +63,8 @@ pub fn start_at(storage: &dyn Storage, identifier: &[u8], seconds: f64) -> Resul
 /// future, and limited to 2^60 on either side.
 ///
 /// A double with today's Unix time is coarser than a tenth of a microsecond. So a microsecond is
-/// added, which makes sure that a proposal of k tokens gives at least k tokens. A fake clock is
-/// exact.
+/// added, which makes sure that a proposal of k tokens gives at least k tokens. Instants of a fake
+/// clock are exact, so nothing is added to them.
 fn age(seconds: f64, grain: Grain) -> i64 {
     let limit = MAX_SPAN as f64;
     let added = match grain {

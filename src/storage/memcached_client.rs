@@ -26,7 +26,7 @@ const OPT_HASH_WITH_PREFIX_KEY: i64 = 25;
 const STATIC_KEY: &CStr = c"memcache.prefix_static_key";
 /// The setting of ext-memcache that puts the requested host's name before each key.
 const HOST_KEY: &CStr = c"memcache.prefix_host_key";
-/// The number of test keys. Two placements that agree on all of them are taken as the same.
+/// The number of test keys. Two placements that agree on all of them are regarded as the same.
 const PROBES: u32 = 64;
 
 /// Returns the servers as one text, which `var_dump()` of the storage shows.
@@ -186,7 +186,7 @@ fn distribution(
         let mut arguments = [value::of_bytes(&probe)];
         let told = invoke::method(client, "getserverbykey", &mut arguments)?;
         let told = name(&told);
-        // The names and the servers have the same order.
+        // The names have the same order as the servers, so `place` is the index of the server.
         let place = names.iter().position(|name| Some(name) == told.as_ref());
         let key = [prefix, &probe].concat();
         for (_, ring) in &mut all {

@@ -116,7 +116,8 @@ impl Permits {
         }
     }
 
-    /// Returns the number of permits below `limit` that are held.
+    /// Returns the number of held permits, of those that are numbered below `limit` in memory, or
+    /// of all on a server. At most `limit`.
     ///
     /// # Errors
     /// Throws the exception of a server that failed, or of PHP's warning handler.

@@ -117,7 +117,7 @@ impl<T: StorageClass> Storage for Object<RemoteStorage<T>> {
     ) -> Result<Sourced<Batched>, Thrown> {
         let buckets = tickets.iter().map(|it| (storages[it.index], *it));
         let mut buckets = remotes::<T, _>(buckets)?;
-        // The store runs the steps in the order of the call.
+        // The store runs the steps in the order of this list, which must be the order of the call.
         buckets.sort_unstable_by_key(|(_, ticket)| ticket.index);
         let remote = self.store()?;
         if let Some(answer) = remote.take_all(&buckets, left).transpose() {
@@ -150,7 +150,8 @@ impl<T: StorageClass> Storage for Object<RemoteStorage<T>> {
                 warnings.push((index, answer));
             }
         });
-        // The handler of a warning may run PHP code, so all results are noted before.
+        // The handler of a warning may run PHP code, so all results were passed to `decided`
+        // before.
         for (index, answer) in warnings {
             let warning = buckets.iter().find(|(_, ticket)| ticket.index == index);
             let (remote, _) = warning.ok_or(Thrown)?;

@@ -74,7 +74,8 @@ fn question<'a>(
 }
 
 /// Decides a call without a floor that needs only a step in shared memory and no PHP code.
-/// `changed` returns the step that runs. Returns `None` for other calls, which need a [`Question`].
+/// `changed` turns the step that takes the tokens into the step that runs. Returns `None` for other
+/// calls, which need a [`Question`].
 ///
 /// Returns also the quota, because PHP code may change the bucket when the decision becomes an
 /// object.

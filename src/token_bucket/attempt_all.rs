@@ -95,8 +95,8 @@ fn decide_batch(questions: &[Question<'_>]) -> Result<(usize, Decision, Ticks, b
 /// # Errors
 /// Throws `LogicException` for a bucket that only PHP code can decide.
 fn storages<'a>(questions: &'a [Question<'_>]) -> Result<Few<&'a dyn Storage>, Thrown> {
-    // An overriding `_bootstrap()` proposes a first state for tokens that are then taken. Here a
-    // bucket may be left without taking tokens, so the proposal would be wrong.
+    // An overriding `_bootstrap()` proposes a first state for tokens that are then taken. This call
+    // may check a bucket and then take no tokens from it, so the proposal would be wrong.
     if questions.iter().any(|it| it.plan.overrides.bootstrap) {
         return Err(throw::logic(
             "TokenBucket::attemptAll() does not support a class that overrides _bootstrap()",
@@ -120,10 +120,10 @@ struct Calls<'a, 'k> {
 }
 
 impl<'k> Calls<'_, 'k> {
-    /// Checks that all calls on a bucket have one quota.
+    /// Checks that all elements on one bucket have the same quota.
     ///
     /// # Errors
-    /// Throws `ValueError` if they have not.
+    /// Throws `ValueError` if their quotas differ.
     fn check_quotas(&self) -> Result<(), Thrown> {
         // Two calls on one quota may have different windows if one has just ended.
         let quota = |ticket: &Ticket<'_>| self.questions[ticket.index].plan.quota.in_window(0);
@@ -223,8 +223,8 @@ impl<'k> Calls<'_, 'k> {
         Ok(refused)
     }
 
-    /// Returns the time that an operation of the group may take. Leaves a half of the time to
-    /// later groups on remote stores.
+    /// Returns the time that an operation of the group may take. Leaves half of the remaining time
+    /// to the later groups, if one of them is on remote stores.
     fn left(&self, group: usize) -> TimeLeft {
         let left = TimeLeft::after(self.spent);
         let is_remote = |other: &Group<'_, '_>| self.storage(&other[0]).is_remote();
@@ -270,7 +270,7 @@ impl Batch for Calls<'_, '_> {
     }
 
     fn refused(&mut self) -> Result<Option<Taken>, Thrown> {
-        // One operation needs no check. Most batches are one, so this is a shortcut.
+        // One operation needs no check. Most batches are one operation, so this is a shortcut.
         if self.groups.len() == 1 && self.groups[0].len() == 1 {
             return Ok(None);
         }

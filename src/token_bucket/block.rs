@@ -30,7 +30,7 @@ pub fn block(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
         return Ok(());
     }
     let step = question.measured_step()?;
-    // A bucket that never holds a token is full at the end of the block.
+    // A bucket whose capacity is below one token is full at the end of the block.
     let cost = step.cost.min(step.span);
     let decision = raise(&mut question, Step { cost, ..step }, ticks, "block")?;
     *result = decision::to_object(&question.plan.quota, &decision);

@@ -1,7 +1,7 @@
 //! The windows of quotas: minutes, hours, days, weeks, months and years of a calendar.
 //!
-//! PHP's own date engine knows the offsets of time zones. An object keeps the starts around the
-//! current window, so the engine is called once in a window.
+//! PHP's own date engine knows the offsets of time zones. An object keeps the starts of the current
+//! window and of its neighbours, so it calls the engine once in each window.
 
 use super::bucket::Bucket;
 use gcra::clock::TICKS_PER_SECOND;

@@ -44,8 +44,8 @@ pub fn groups<'a, 'k>(
     groups
 }
 
-/// Returns the operations to check, by the storages that check them at the same time. The last
-/// group is first, because it is the fastest.
+/// Returns the operations to check, grouped by the storages that check them at the same time. The
+/// last group of `groups` is checked first, because it may be shared memory, which is the fastest.
 pub fn checks<'a, 'k>(groups: &[Group<'a, 'k>], storages: &[&dyn Storage]) -> Few<Group<'a, 'k>> {
     let mut checks: Few<Group<'_, '_>> = Few::new();
     for (place, group) in groups.iter().enumerate().rev() {
@@ -53,7 +53,8 @@ pub fn checks<'a, 'k>(groups: &[Group<'a, 'k>], storages: &[&dyn Storage]) -> Fe
         let joins = |mine: &&mut Group<'_, '_>| have_one_class(storage(mine), storage(group));
         match checks.iter_mut().find(joins) {
             Some(mine) => mine.extend_from_slice(group),
-            // If the first operation denies, there is nothing to give back.
+            // The tokens of this operation are taken first. If it denies, there is nothing to give
+            // back, so it needs no check.
             None if place == 0 && group.len() == 1 => {}
             None => checks.push(group.clone()),
         }

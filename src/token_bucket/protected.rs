@@ -59,7 +59,8 @@ pub fn protected_bootstrap(call: &mut Call<'_>, _result: &mut Zval) -> Result<()
     if !span.is_finite() {
         return Err(exceptions::bad_amount(1, AmountError::NotFinite));
     }
-    // The storage is held, because PHP code that runs below may give the bucket another storage.
+    // This keeps the storage alive, because PHP code that runs below may give the bucket another
+    // one.
     let held = match storage::held(bucket.copy_property(STORAGE)) {
         Ok(storage) => {
             let identifier = plan.key().identifier;

@@ -33,8 +33,8 @@ pub struct LeakyBucket {
     wait: Cell<Wait>,
     /// The hits after the last request.
     hits: Cell<i64>,
-    /// The family that the constructor sets, and one family for each action with its own limits.
-    /// This cell is never borrowed while PHP code runs.
+    /// The family of ten sets that the constructor makes, and one family for each action with its
+    /// own limits. This cell is never borrowed while PHP code runs.
     families: RefCell<Vec<Family>>,
 }
 
@@ -64,7 +64,8 @@ impl LeakyBucket {
         families.push(Family { action, limits });
     }
 
-    /// Returns the family of an action: its own family, or the family that the constructor set.
+    /// Returns the family of an action: its own family, or the family that the constructor has
+    /// made.
     fn family(&self, action: &[u8]) -> Result<Family, Thrown> {
         let families = self.families.borrow();
         let of = |action| {
@@ -105,7 +106,8 @@ pub fn bucket(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     Ok(())
 }
 
-/// Reads the arguments `$period`, in seconds, and `$limit`. `first` is the number of `$period`.
+/// Reads the arguments `$period`, in seconds, and `$limit`. `first` is the position of `$period`
+/// among the arguments.
 fn limits(call: &mut Call<'_>, first: u32) -> Result<Limits, Thrown> {
     let mut positive = |number, default| {
         let int = if call.count() < number {
@@ -178,7 +180,8 @@ pub fn retry_after(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown>
     Ok(())
 }
 
-/// Returns the result of a request whose hit was a step of a bucket.
+/// Returns the result of a request on a storage other than Redis, where the hit was a step of a
+/// bucket.
 fn decided(step: &Step, outcome: &Outcome) -> Requested {
     // A hit that has leaked in part does not occur, because the bucket leaks in whole periods.
     let held = step.span - step.available(outcome.empty_at, outcome.now);

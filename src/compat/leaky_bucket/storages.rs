@@ -35,8 +35,8 @@ pub fn list(argument: &Zval) -> Result<Zval, Thrown> {
     if elements.is_empty() {
         return Err(throw::argument_value(1, "must not be empty"));
     }
-    // The elements are held, because a client's method may change the list if the list is a PHP
-    // reference.
+    // These copies keep the elements alive. If the list is a PHP reference, a client's method may
+    // change it.
     let elements: Vec<_> = elements.into_iter().map(Zval::shallow_clone).collect();
     let storages = elements.iter().map(|element| one(element, is_list));
     value::of_list(storages.collect::<Result<Vec<_>, _>>()?).ok_or(Thrown)

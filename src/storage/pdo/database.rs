@@ -62,7 +62,8 @@ pub struct Values<'a> {
     pub tag: i64,
     /// The starts of four windows.
     pub starts: [i64; 4],
-    /// The latest instant at which a window is chosen.
+    /// If the server's clock is later than this instant, the statement uses the window of this
+    /// instant.
     pub latest: i64,
     pub keys: &'a [Zval],
 }
@@ -213,7 +214,7 @@ impl<'a> Database<'a> {
     }
 
     /// Does the same as [`Database::ask`] for a statement on a bucket whose name in the column is
-    /// known. Restores nothing afterwards.
+    /// known. Does not restore the last insert id.
     pub fn repeat<R>(
         &self,
         query: Query,
@@ -277,9 +278,10 @@ impl<'a> Database<'a> {
         Ok(answer)
     }
 
-    /// Prepares a statement. On `PostgreSQL`, the server must not keep it: behind a connection pool
-    /// the next execution may run on another connection, and the release of the statement sends
-    /// `DEALLOCATE`, which can fail and abort a transaction of the caller.
+    /// Prepares a statement. On `PostgreSQL`, the server must not keep it, for two reasons. Behind
+    /// a connection pool, the next execution may run on another connection, which does not have the
+    /// statement. When the statement is released, PDO sends `DEALLOCATE`, which can fail and abort
+    /// a transaction of the caller.
     pub fn prepare(&self, text: &str) -> Result<Kept, Cause> {
         let text = value::of_bytes(text.as_bytes());
         if self.made.dialect != Dialect::PgSql {

@@ -8,8 +8,8 @@ use stores::remote::Cause;
 use stores::sql::{Bind, Query, folded};
 
 thread_local! {
-    /// True for each table whose collation may treat different names as equal, by the identity of
-    /// its storages. A worker asks once for each table, and not once in each request.
+    /// By the identity of a table's storages: true if the collation of the table may treat
+    /// different names as equal. A worker asks once for each table, and not once in each request.
     static FOLDS: RefCell<HashMap<Vec<u8>, bool>> = RefCell::default();
 }
 

@@ -24,8 +24,9 @@ thread_local! {
     /// A reply is returned as the last insert id, but it is not an id of the caller. If a reply is
     /// missing here, it is taken for such an id and restored, which does no harm.
     static REPLIES: Cell<([u64; 16], usize)> = const { Cell::new(([0; 16], 0)) };
-    /// True for each `MySQL` store if all connections that this worker has asked had autocommit, by
-    /// the identity of its storages. A storage whose identity is unknown remembers it alone.
+    /// By the identity of a `MySQL` store's storages: true if all connections to the store that
+    /// this worker has asked had autocommit. If the DSN does not identify the database, each
+    /// storage object keeps this value for itself.
     static AUTOCOMMIT: RefCell<HashMap<Vec<u8>, bool>> = RefCell::default();
 }
 
@@ -113,9 +114,9 @@ impl Database<'_> {
         Ok(autocommits)
     }
 
-    /// Reports whether the transaction that is open after a statement was opened by it. Otherwise
-    /// the caller had opened it, and the statement is part of it. With autocommit, no statement of
-    /// this storage opens a transaction.
+    /// Reports whether the statement opened the transaction that is open after it. Otherwise the
+    /// caller had opened the transaction, and the statement is part of it. With autocommit, no
+    /// statement of this storage opens a transaction.
     fn is_ours(&self) -> Result<bool, Cause> {
         if !self.is_refreshed.get() {
             self.in_transaction.set(self.ask_autocommit()?);
@@ -123,8 +124,8 @@ impl Database<'_> {
         Ok(!self.in_transaction.get())
     }
 
-    /// Commits a statement of a `MySQL` connection without autocommit. The statement opened a
-    /// transaction, which the caller does not know about. In a transaction of the caller, the
+    /// Commits a statement on a `MySQL` connection without autocommit. Such a statement opens a
+    /// transaction that the caller does not know about. In a transaction of the caller, the
     /// statement stays part of it.
     pub fn close(&self) -> Result<(), Cause> {
         let may_be_ours = self.made.dialect == Dialect::MySql && !self.in_transaction.get();
@@ -161,7 +162,8 @@ impl Database<'_> {
     }
 
     /// Restores the last insert id of the caller after a statement. On `MySQL`, this takes a round
-    /// trip, and the right to insert into the table, which a reader may lack.
+    /// trip and needs the right to insert into the table. A user who may only read lacks this
+    /// right.
     ///
     /// # Errors
     /// Fails if the statement has written, as `has_written` says, and the id cannot be restored.

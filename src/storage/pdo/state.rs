@@ -57,7 +57,8 @@ impl PdoStorage {
         reservations.push_back((state, took));
     }
 
-    /// Returns the time of the statement that left the bucket in `state`, if it is known.
+    /// Returns how long the statement took that left the bucket in `state`, in microseconds, if
+    /// that is known.
     pub fn time_of_take(&self, state: i64) -> Option<i64> {
         let reservations = self.reservations.borrow();
         let mut takes = reservations.iter().rev().copied();

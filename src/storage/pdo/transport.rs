@@ -45,7 +45,8 @@ pub fn with<R>(
     let made = made.ok_or_else(arguments::not_constructed::<PdoStorage>)?;
     let host = attached::host().ok_or(Thrown)?;
     let database = Database::open(object, made)?;
-    // On SQLite, PDO does not report a transaction that a statement began.
+    // On SQLite, PDO does not report a transaction that the caller began by a statement such as
+    // `BEGIN`.
     let tells = made.dialect != Dialect::Sqlite;
     let denial_cache = made.is_one_table() && tells && !database.in_transaction.get();
     let settings = Settings {
@@ -161,8 +162,9 @@ impl Database<'_> {
     /// `MySQL` returns an age. [`Database::ask_mysql`] subtracts the age from this host's clock,
     /// which it reads before the statement. So `taken` is not later than the true state. This
     /// method reads this host's clock after the server's, so its result is not later, either. The
-    /// difference is at most the time of both statements. If the bucket's state is that near, then
-    /// it is `taken`, or other calls have taken only the tokens that are added in this time.
+    /// difference is at most the duration of both statements. If the bucket's state is later than
+    /// the result by no more than that, it is the state after the step, or other calls have since
+    /// taken only the tokens that are added in that duration.
     fn on_server_clock(&self, name: &[u8], taken: i64) -> Result<i64, Cause> {
         if self.made.dialect != Dialect::MySql {
             return Ok(taken);
@@ -258,8 +260,8 @@ impl Database<'_> {
             let found = self.look(values.name)?;
             let mut reply = answered(granted, found);
             if let Some(windows) = windows {
-                // The window may have ended since. Then the state may be of a later window, but an
-                // undo must not change that window.
+                // The window may have ended since the statement. Then the state may be of a later
+                // window, but an undo must not change that window.
                 let outcome = &mut reply.outcome;
                 let earliest = outcome.now.saturating_sub(ticks(boot_clock() - now));
                 if granted && windows.at(earliest) != windows.at(outcome.now) {
