@@ -137,7 +137,8 @@ pub fn decided(named: &Named, totals: &Totals) -> [Decided; 5] {
     let (store, fallback) = if named.kind == StoreKind::SharedMemory {
         (here, [0; 2])
     } else {
-        // A remote store uses shared memory only as its fallback.
+        // A remote store uses shared memory only as its fallback, so `here` counts decisions of the
+        // fallback.
         let policy = of(By::Policy);
         let fallback = [0, 1].map(|index| here[index].wrapping_add(policy[index]));
         (of(By::Store), fallback)

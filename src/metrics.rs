@@ -15,8 +15,8 @@ use stores::remote::breaker::BreakerState;
 use stores::remote::durations::{Histogram, LABELS};
 use zend::{Call, Thrown, Zval, value};
 
-/// The most lines and used slots of the table that are read. If the table has more, the numbers of
-/// slots are estimates. Their standard error is at most 0.4 % of the table.
+/// The most cache lines and used slots of the table that are read. If the table has more, the
+/// numbers of slots are estimates. Their standard error is at most 0.4 % of the table.
 const SAMPLE: usize = 32_768;
 
 /// The namespace of rows that several namespaces share.

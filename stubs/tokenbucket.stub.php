@@ -476,7 +476,7 @@ namespace {
          *     with an optional `?weight=n`. A string may list several servers, separated by commas.
          *     Keys are placed as ext-memcached places them with OPT_LIBKETAMA_COMPATIBLE
          * @param string $prefix a bucket's key is the prefix and the identifier. A key that
-         *     memcached does not accept is hashed, after a readable beginning
+         *     memcached does not accept is replaced by its readable beginning and a hash
          * @param float $timeout seconds that one call may take, including the connection; greater
          *     than 0, at most 3600. The timeout does not cover a DNS lookup. Only one worker at a
          *     time looks up a name
@@ -956,8 +956,8 @@ namespace TokenBucket {
         public function reset(): void {}
 
         /**
-         * Denies all requests that the limit counts for some seconds. A block that ends later
-         * stays.
+         * For some seconds, denies all requests of the client that the limit counts. A block that
+         * ends later stays.
          *
          * @param float $seconds 0 or more, less than 36 years
          * @return Decision the decision on a request of the client now

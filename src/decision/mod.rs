@@ -34,7 +34,8 @@ const ALL_HELD: &str = "too_many_concurrent";
 /// The seconds after which it makes sense to ask for a permit again.
 const PERMIT_RETRY: f64 = 1.0;
 
-/// The origin of the object. `None` for a decision on permits, and for one that PHP code has made.
+/// The origin of the object. `None` for a decision on permits, and for a decision that PHP code has
+/// made.
 #[derive(Clone, Copy, Debug)]
 pub struct DecisionState(Option<HeaderSource>);
 

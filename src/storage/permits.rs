@@ -103,8 +103,8 @@ impl Permits {
         }))
     }
 
-    /// Takes a permit if one is seen to be free, without a search for permits of dead processes.
-    /// Takes none on a server, which has no quicker way.
+    /// Takes a permit if one is marked as free, without a search for permits of dead processes.
+    /// Takes none on a server, because [`Self::acquire`] is the quickest way there.
     pub fn try_words(&self, key: Key<'_>, limit: u16) -> Option<Granted> {
         match self {
             Self::Segment => {

@@ -14,8 +14,8 @@ use zend::Thrown;
 /// A Redis store with its settings.
 pub type Server = Remote<'static, Redis>;
 
-/// The result of a call that may have used a server. [`Told::tell`] must be called when no borrow
-/// is held and the result is settled, because it may run PHP code.
+/// The result of a call that may have used a server. [`Told::tell`] must be called, but only after
+/// the result is complete and while nothing is borrowed, because it may run PHP code.
 pub struct Told<R> {
     pub value: R,
     /// True if the failure policy decided instead of the server.

@@ -38,8 +38,8 @@ impl Period {
         })
     }
 
-    /// Returns the length in seconds of the shortest window. Clocks are set forward by three hours
-    /// at most, in Antarctica/Casey.
+    /// Returns the length in seconds of the shortest window. A window of a day or more is shorter
+    /// if the clocks are set forward in it, by three hours at most (in Antarctica/Casey).
     pub const fn shortest(self) -> u32 {
         const DAY: u32 = 86_400;
         const FORWARD: u32 = 3 * 3600;

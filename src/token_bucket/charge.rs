@@ -62,7 +62,8 @@ fn price(question: &mut Question<'_>, number: Number, argument: u32) -> Result<T
     })
 }
 
-/// Takes tokens in any case. Returns a denial only if the store could not take them.
+/// Takes tokens, even if the bucket does not hold them. Returns a denial only if the store could
+/// not take them, or if another call has already begun the next window.
 ///
 /// # Errors
 /// Throws `ValueError` if the debt would exceed [`MAX_WAIT`] ticks. Then no tokens are taken.
@@ -82,8 +83,8 @@ fn charged(
     let is_overtaken = question.step.is_overtaken(answer.value.empty_at);
     let decision = question.decision(&answer);
     match decision.verdict {
-        // The clock of another call was ahead and has begun the next window, so nothing can be
-        // taken from this one.
+        // Another call, whose clock is ahead, has begun the next window. So nothing can be taken
+        // from the window of this call.
         _ if is_overtaken => Ok(decision),
         Verdict::Denied(Denial::Insufficient | Denial::ExceedsCapacity) => {
             Err(throw::argument_value(argument, message))

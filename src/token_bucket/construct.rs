@@ -24,7 +24,7 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
     let source = [call.arg(1), call.arg(2), call.arg(3), call.arg(4)];
     let identifier = converted.as_ref().unwrap_or(source[IDENTIFIER]);
     derive(bucket, &source, identifier, numbers, Origin::Constructor)?;
-    // The values are copied before a hook of a subclass may run.
+    // All values are copied first, because setting a property may run a hook of a subclass.
     for (slot, value) in source.map(Zval::shallow_clone).into_iter().enumerate() {
         set_property(bucket, slot, value)?;
     }

@@ -21,9 +21,10 @@ pub fn elements(list: &ZendHashTable) -> Result<Few<Element>, Thrown> {
     Ok(elements)
 }
 
-/// Adds the question of each element of the array that `method` takes to `questions`, where it
-/// stays: moving questions takes as long as deriving them. `number` is the number of tokens of an
-/// element that does not contain one. This may run PHP code, which may change the array.
+/// Derives the question of each element of the array, as the last item of `questions`. The
+/// questions are not moved afterwards, because that takes as long as deriving them. `method` is the
+/// method that takes the array. `number` is the number of tokens of an element that does not
+/// contain one. This may run PHP code, which may change the array.
 ///
 /// # Errors
 /// Fails as [`Question::of`] and [`Question::leave`] do.

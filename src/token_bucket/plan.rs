@@ -132,9 +132,9 @@ impl Memo {
     }
 
     /// Derives a plan from `source`, whose identifier as a string is `identifier`. `quota` returns
-    /// the quota for a storage that counts in the given grain. Puts the plan into `place`. Returns
-    /// the values that the old plan held, because their release may run PHP code. Runs no PHP code
-    /// itself.
+    /// the quota for a storage that counts in the given grain. Puts the plan into `place`. Runs no
+    /// PHP code. Releasing the values that the old plan held may run PHP code, so they are
+    /// returned, and the caller releases them.
     ///
     /// # Errors
     /// Throws `ValueError` for an invalid capacity or rate, and `Error` for a missing storage. Then

@@ -23,7 +23,7 @@ pub fn compare_microtimes(call: &mut Call<'_>, result: &mut Zval) -> Result<(), 
     let delta = call
         .static_constant(&TOKEN_BUCKET, "MICROTIME_DELTA")
         .unwrap_or(MICROTIME_DELTA);
-    // This differs from the userland class only if `$m2` is zero, because the userland class
+    // This differs from the userland class only if `$m2` is zero, because the userland class then
     // divides by zero.
     let scale = if m2 == 0.0 { 1.0 } else { m2 };
     let order = if ((m1 - m2) / scale).abs() < delta {

@@ -27,7 +27,8 @@ impl<'a> Undo<'a> {
         });
     }
 
-    /// Undoes all takes, the last one first. Servers are asked for all their buckets at once.
+    /// Undoes all takes, the last one first. The takes on remote storages of one class are undone
+    /// together.
     ///
     /// # Errors
     /// Returns the exception of a storage that failed. The other takes are still undone.

@@ -2,6 +2,6 @@
 
 return [
     Symfony\Bundle\FrameworkBundle\FrameworkBundle::class => ['all' => true],
-    // The environment "plain" runs without the bridge, to compare it.
+    // The environment "plain" runs without the bridge, so that both can be compared.
     TokenBucket\Bridge\Symfony\TokenBucketBundle::class => ['all' => true, 'plain' => false, 'unlimited' => false],
 ];

@@ -217,8 +217,9 @@ impl Database<'_> {
         if matches!(self.failure.get(), Some(Failure::Lost | Failure::Undone)) {
             return true;
         }
-        // If this fails, the client refuses every statement, for example because the caller still
-        // reads the rows of an unbuffered query. Then the failed statement was not sent, either.
+        // If `DO 0` fails, the client refuses every statement, for example because the caller still
+        // reads the rows of an unbuffered query. Then the failed statement was not sent either, so
+        // it ended no transaction.
         let refreshed = self.quietly("DO 0");
         let is_open = self.is_open().unwrap_or(true);
         let may_be_ours = refreshed && is_open && !self.in_transaction.get();
