@@ -103,7 +103,8 @@ function wrong_password(string $address, ?string $password): ?array
 {
     if ($password !== null) {
         $tries = new \TokenBucket(new \TokenBucketStorageSharedMemory('status.php'), client($address), 10, 10 / \TokenBucket::MINUTE);
-        // Takes the token before the check takes its time, so that parallel guesses count, too.
+        // Takes the token before the slow check of the password, so that parallel guesses count,
+        // too.
         $try = $tries->attempt();
         // A full table must not keep operators from their page.
         if (!$try->allowed && $try->reason !== 'table_full') {

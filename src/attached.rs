@@ -15,7 +15,8 @@ use segment::slots::table::is_lock_free;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use zend::system::{self, Ending, Shared, Starting};
 
-/// Holds `descriptor:nonce` from one execution of a master to the next.
+/// The environment variable that passes `descriptor:nonce` from one execution of a master to the
+/// next.
 const HANDOVER: &str = "TOKENBUCKET_SEGMENT";
 
 static HOST: Shared<Host> = Shared::new();

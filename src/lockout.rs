@@ -52,7 +52,7 @@ impl State for LockoutState {
     }
 }
 
-/// A function that returns the outcome for a state and the instant.
+/// A function that returns the outcome for a state and the current instant.
 type Decide<'d> = &'d dyn Fn(Timestamp, Timestamp) -> Outcome;
 
 /// Implements `__construct()`.

@@ -1366,10 +1366,10 @@ namespace TokenBucket\Compat {
     /**
      * Limits the calls of a client in a window.
      *
-     * On memcached the class uses the record and the lock of the ext-memcache limiter under key().
-     * Another type of value under this key is left unchanged, and the storage's failure policy
-     * decides. Other storages keep a bucket. Denied calls take tokens, too, up to the debt that one
-     * window refills.
+     * On memcached the class uses the record and the lock of the ext-memcache limiter, under the
+     * key that key() returns. Another type of value under this key is left unchanged, and the
+     * storage's failure policy decides. Other storages keep a bucket. Denied calls take tokens,
+     * too, up to the debt that one window refills.
      *
      * @implementation compat::client_throttle::Limiter
      * @not-serializable
@@ -1392,9 +1392,9 @@ namespace TokenBucket\Compat {
          * Takes a token of the client, and returns TRUE if the client is limited.
          *
          * If memcached or Redis fails, the storage's policy decides. Local and Allow return FALSE
-         * and log "Unable to obtain lock ob", followed by the key. tokenbucket.failure_report makes
-         * that an E_USER_WARNING, or nothing. Deny returns TRUE. Throw throws a
-         * TokenBucket\StorageException.
+         * and log "Unable to obtain lock ob", followed by the key. tokenbucket.failure_report may
+         * turn this log line into an E_USER_WARNING, or suppress it. Deny returns TRUE. Throw
+         * throws a TokenBucket\StorageException.
          *
          * @param string $id the client
          * @param int|float $limit calls in the window; 0 or more

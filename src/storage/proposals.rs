@@ -46,7 +46,7 @@ impl Proposals {
     }
 
     /// Records a first state as the proposal of the latest closure that runs for this bucket in the
-    /// current fiber. Returns false if there is none.
+    /// current fiber. Returns false if no such closure runs.
     pub fn propose(&self, identifier: &[u8], first: Timestamp) -> bool {
         let mut open = self.open.borrow_mut();
         let fiber = system::fiber();

@@ -121,7 +121,7 @@ impl Storage for Object<SharedMemoryStorage> {
 
 /// The hasher of a namespace.
 struct Hashed {
-    /// The value of the INI setting, followed by the argument of the constructor.
+    /// The value of `tokenbucket.namespace`, followed by the argument of the constructor.
     namespace: Vec<u8>,
     /// The length of the setting's value.
     outer: usize,
@@ -135,7 +135,8 @@ thread_local! {
     static LATEST: RefCell<Option<Hashed>> = const { RefCell::new(None) };
 }
 
-/// Returns the hasher for a namespace of the constructor, inside the namespace of the INI setting.
+/// Returns the hasher for a namespace of the constructor, inside the namespace of
+/// `tokenbucket.namespace`.
 fn hasher(inner: &[u8]) -> KeyHasher {
     let Some(store) = attached::store() else {
         return KeyHasher::new([0; 2]);

@@ -33,7 +33,7 @@ pub struct Reservation {
 /// A reservation that was granted.
 #[derive(Debug)]
 struct Granted {
-    /// The instant from which the tokens may be used, on the storage's clock on this host.
+    /// The instant from which the tokens may be used, on the clock of [`Storage::now`].
     due: Timestamp,
     /// Undoes the reservation.
     give_back: Put,

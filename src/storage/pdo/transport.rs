@@ -206,8 +206,8 @@ impl Database<'_> {
         };
         // Without a proposal the bucket starts full.
         let first = ask.first.map_or(LONG_AGO, micros_ago);
-        // With a debt, the statement recognises a charged denial by a state in the future. So a
-        // first state must lie at least a drain tick in the past.
+        // If denials are charged, the statement recognises a charged denial by a state in the
+        // future. So a first state must lie at least a drain tick in the past.
         let least = if step.max_debt == 0 { first } else { tick };
         let values = Values {
             cost: micros(step.cost),
