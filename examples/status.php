@@ -91,7 +91,9 @@ function refusal(array $server): ?array
     };
 }
 
-/** Returns the client of an address. It owns all IPv6 addresses with the same first 64 bits. */
+/**
+ * Returns the client of an address. All IPv6 addresses with the same first 64 bits are one client.
+ */
 function client(string $address): string
 {
     $bytes = packed($address);

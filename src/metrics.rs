@@ -305,8 +305,8 @@ fn namespace(row: &Named) -> String {
 }
 
 /// Returns bytes as a label's value: valid UTF-8 without control characters except line feeds.
-/// Other bytes become `\x` and two digits. The backslash of `\x` is escaped in the same way, so
-/// different bytes have different values.
+/// Other bytes become `\x` and two digits. A backslash before an `x` is replaced in the same way,
+/// so different bytes have different values.
 fn name(bytes: &[u8]) -> String {
     let mut name = String::with_capacity(bytes.len());
     let escape = |name: &mut String, byte: u8| write!(name, "\\x{byte:02x}").ok();

@@ -11,7 +11,7 @@ use std::cell::RefCell;
 use std::mem;
 use zend::Thrown;
 
-/// The place of an entry. The default belongs to no entry.
+/// The place of an entry. The default stands for no entry.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Entry {
     index: usize,

@@ -6,7 +6,7 @@ use gcra::{Key, TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
 use zend::Thrown;
 
 /// The pauses between the tries of a wait. Each pause is twice as long as the one before, up to a
-/// limit. Each pause is shortened by a random part, by up to a half.
+/// limit. Then a random part of each pause, at most a half, is cut off.
 struct Pace {
     first: Ticks,
     longest: Ticks,

@@ -1,4 +1,5 @@
-//! The mode "enforce": a request takes a token and a permit from each limit, or nothing.
+//! The mode "enforce": a request takes a token from each rate and a permit from each limit of
+//! concurrent requests, or nothing.
 //!
 //! First the tokens are checked, and nothing is written. Then the permits are acquired in the order
 //! of the settings, and then the tokens are taken. If permits came first, a client without tokens
@@ -25,8 +26,8 @@ pub enum Refusal<'a> {
 /// A rule whose limit is a rate.
 type Rate<'a> = (&'a Rule, &'a Quota);
 
-/// Takes a token and a permit from each limit or nothing. The permits are held until the request
-/// ends.
+/// Takes a token from each rate and a permit from each limit of concurrent requests, or nothing.
+/// The permits are held until the request ends.
 pub fn enforce<'a>(host: &Host, rules: &[&'a Rule], asked: &Asked<'_>) -> Result<(), Refusal<'a>> {
     let mut rates = Few::<Rate<'_>>::new();
     let mut concurrent = Few::<(&Rule, u16)>::new();

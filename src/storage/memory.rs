@@ -1,5 +1,5 @@
-//! `TokenBucketStorageMemory`: buckets in one object, on a clock that only `advance()` moves.
-//! Applications use it in tests.
+//! `TokenBucketStorageMemory`: buckets in one object, on a clock that only `advance()` and waiting
+//! calls move. Applications use it in tests.
 
 use super::contract::{Storage, downcast};
 use super::permits::{Cells, Permits};
@@ -114,7 +114,7 @@ impl Storage for Object<MemoryStorage> {
             own
         } else {
             // The wall clock advances while PHP code computes the instant, and a double is coarse.
-            // So a microsecond is added.
+            // So a microsecond is added, so that a proposal of k tokens gives at least k tokens.
             wall + 1e-6
         }
     }

@@ -14,11 +14,11 @@ use zend::Thrown;
 /// The place in which a storage keeps permits.
 #[derive(Debug)]
 pub enum Permits {
-    /// The segment, for all processes that share it.
+    /// The segment. All processes that share it share the permits.
     Segment,
-    /// An object, for its own process.
+    /// The storage object, for its own process only.
     Object(Rc<Cells>),
-    /// A Redis server, for all hosts.
+    /// A Redis server. All hosts share the permits.
     Server(Rc<Server>),
 }
 

@@ -66,7 +66,8 @@ pub fn from_client(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown>
 }
 
 /// Makes the storage on the cluster of a `RedisCluster`. Such a client does not report whether it
-/// has a password, so the process asks the cluster for its slots if it does not know them yet.
+/// has a password. To find out, the process asks the cluster for its slots, unless it knows them
+/// already.
 fn make_cluster(
     client: Obj<'_>,
     prefix: &[u8],

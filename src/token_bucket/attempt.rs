@@ -8,7 +8,7 @@ use gcra::{Decision, Quota, Step};
 use zend::{Call, Number, Object, Thrown, Zval};
 
 /// Implements `attempt(int|float $tokens = 1, int|float $floor = 0): TokenBucket\Decision`. Takes
-/// the tokens if the bucket holds them and the floor.
+/// the tokens if the bucket holds the tokens and the floor.
 pub fn attempt(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let number = tokens::optional(call, 0)?;
     let bucket = call.this::<Bucket>();

@@ -95,7 +95,7 @@ impl Calendar {
         let object = value::object(anchor).ok_or(Thrown)?;
         let [year, month, day, hour, minute, second] = numbers(object, b"Y,n,j,G,i,s")?;
         let date = [year, month, day];
-        // The numbers of a date are small.
+        // The casts are exact, because the numbers of a date are small.
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         Ok(Self {
             period,
@@ -144,8 +144,8 @@ impl Calendar {
     }
 
     /// Returns the start of the window `number` windows after the one that starts in the day, week,
-    /// month or year of the date `today`, as a local time in seconds as if it were UTC. If a month
-    /// has fewer days than the anchor's day, its window starts on its last day.
+    /// month or year of the date `today`, as a local time in seconds as if it were UTC. If the
+    /// anchor's day does not exist in a month, the window starts on the last day of the month.
     fn start(&self, today: [i64; 3], number: i64) -> i64 {
         let [year, month, day] = today;
         let its_day = i64::from(self.day);

@@ -49,8 +49,8 @@ pub fn derive_questions<'a>(
 pub struct Element {
     /// The key of the element in the array.
     pub key: Zval,
-    /// The bucket. It is held, because PHP code that runs during the call may overwrite an element
-    /// that is a PHP reference.
+    /// The bucket. It is kept alive, because PHP code that runs during the call may overwrite an
+    /// element that is a PHP reference.
     bucket: Kept,
     /// The number of tokens, if the element contains one.
     number: Option<Number>,

@@ -21,7 +21,7 @@ pub struct Question<'a> {
     pub plan: Plan,
 }
 
-/// The storage of a bucket. It is held during the call, because PHP code may give the bucket
+/// The storage of a bucket. It is kept alive during the call, because PHP code may give the bucket
 /// another storage.
 #[derive(Debug)]
 pub enum Home {
@@ -222,8 +222,9 @@ impl<'a> Question<'a> {
     /// Lets the call leave at least `floor` tokens in the bucket. Errors refer to the PHP argument
     /// at position `argument` of `method`. May run PHP code.
     ///
-    /// The ticks of the floor are the cost of all tokens minus the cost of the call, so that a full
-    /// bucket grants a call that leaves the rest of the capacity.
+    /// The ticks of the floor are the cost of the call's tokens and the floor together, minus the
+    /// cost of the call's tokens alone, so that a full bucket grants a call that leaves the rest of
+    /// the capacity.
     ///
     /// # Errors
     /// Throws `ValueError` for an invalid number, and `LogicException` for a userland storage.

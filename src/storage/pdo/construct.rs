@@ -112,8 +112,8 @@ fn identity(object: Obj<'_>, dialect: Dialect, table: &str, base: &KeyHasher) ->
     (identity, is_known)
 }
 
-/// Returns a process-unique suffix, so that an unknown database shares neither its breaker nor its
-/// fallbacks with other databases.
+/// Returns a process-unique suffix, so that a database that its DSN does not identify shares
+/// neither its breaker nor its fallbacks with other databases.
 fn unique() -> Vec<u8> {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed).to_ne_bytes();
