@@ -25,7 +25,7 @@ $bucket = new TokenBucket($storage, 'x', 10, 1);
 $bucket->consume();
 $closure = $storage->closure;
 
-// A debug build of PHP reports an internal function that ignores arguments as a bug.
+// A debug build of PHP reports a bug if an internal function ignores arguments.
 print_values($closure(), (clone $closure)(), PHP_DEBUG ? $closure() : $closure(1, 2), call_user_func($closure), (new ReflectionFunction($closure))->invoke());
 print_values($storage->bootstrapped, (new ReflectionFunction($closure))->getNumberOfParameters());
 ob_start();

@@ -32,7 +32,7 @@ register_shutdown_function(function () use ($bucket) {
     var_dump($bucket->consume(2), $bucket->consume());
 });
 deep(50_000, function () use ($bucket) {
-    // The trace needs about 30 MB.
+    // The trace needs about 30 MB, which exceeds this limit.
     ini_set('memory_limit', memory_get_usage(true) + (4 << 20));
     try {
         $bucket->consume(-1);

@@ -31,8 +31,8 @@ for ($round = 0; $round < (is_slow() ? 40 : 400); $round++) {
         check($bucket->peek($tokens) == $decision, "$name: a denial changed it");
         check($decision->remaining === $now->remaining, "$name: a denial took some");
         check($decision->retryAfter > 0 && $decision->retryAfter <= $decision->resetAfter + 1e-9, "$name: 0 < retryAfter <= resetAfter");
-        // retryAfter is a whole number of nanoseconds. The clock rounds the subtracted 1.5 ns to
-        // 1 ns, so this call is 1 ns too early.
+        // retryAfter is a whole number of nanoseconds. advance() rounds up to whole nanoseconds, so
+        // this call is 1 ns too early.
         if ($decision->retryAfter > 2e-9) {
             $storage->advance($decision->retryAfter - 1.5e-9);
             $early = $bucket->attempt($tokens);

@@ -58,7 +58,8 @@ foreach ($ways as $name => $make) {
             usleep(50);
             $left = $bucket->attempt(4);
             check($left->allowed && $left->remaining === 0.0, 'four more');
-            // Doubles are coarser than a nanosecond after some months.
+            // After some months, a double no longer holds an instant to the nanosecond. So the
+            // result with now() has a tolerance.
             $exact = $bucket->attempt()->retryAfter;
             check($age > 1 && $name === 'now()' ? abs($exact - 6) < 1e-6 : $exact === 6.0, "exactly 6 s: $exact after $age s");
         }

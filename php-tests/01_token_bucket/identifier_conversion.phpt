@@ -27,7 +27,7 @@ $storage = new TokenBucketStorageSharedMemory;
 $bucket = new Named($storage, '', 1000, 0.001);
 $bucket->name(new Lazy($bucket, 1111));
 $bucket->consume();
-// A new name may be allocated in the memory of the name before it.
+// PHP may store a new name in the memory that held the previous name.
 foreach (range(2001, 2100) as $id) {
     $bucket->name(null);
     $bucket->name('user:' . $id);

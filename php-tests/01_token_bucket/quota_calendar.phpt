@@ -83,7 +83,7 @@ $from = gmmktime(0, 0, 0, 1, 1, 2020);
 $to = gmmktime(0, 0, 0, 1, 1, 2041);
 $transitions = $wrong = 0;
 $shortest = array_fill_keys(array_column($periods, 'name'), PHP_INT_MAX);
-// Control: counts the windows that days of exactly 86,400 seconds would begin at a wrong instant.
+// Control: counts the windows whose start would be wrong if each day had exactly 86,400 seconds.
 $fixed_is_wrong = 0;
 foreach (DateTimeZone::listIdentifiers() as $name) {
     $zone = new DateTimeZone($name);

@@ -74,7 +74,8 @@ print_values($bucket->consume(3));
 echo "-- other types are converted as in the constructor --\n";
 $bucket = $new('types');
 $bucket->set('_identifier', 42)->set('_bucket_capacity', '7')->set('_tokens_per_second', '0.5');
-// At 0.5 tokens a second, four of seven tokens are refilled in 8 of 14 seconds.
+// At 0.5 tokens a second, the four tokens cost 8 seconds, and 6 of the bucket's 14 seconds are
+// left.
 print_values($bucket->consume(4), $left('42', 7), $bucket->consume(4));
 ?>
 --EXPECT--

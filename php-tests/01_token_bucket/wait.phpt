@@ -23,7 +23,7 @@ echo "-- twenty calls in a row --\n";
 $many = new TokenBucket(new TokenBucketStorageSharedMemory, 'many', 1, 100);
 $start = hrtime(true);
 for ($i = 0; $i < 20; $i++) {
-    // Each token is there 0.01 seconds after the last one.
+    // Each token is available 0.01 seconds after the previous one.
     check($many->wait(0.01)->allowed, "wait $i");
 }
 $took = (hrtime(true) - $start) / 1e9;

@@ -13,7 +13,8 @@ if (is_slow() || !has_strace()) {
 require __DIR__ . '/../../tools/testkit/php/check.php';
 require __DIR__ . '/../../tools/testkit/php/strace.php';
 
-// Each line of output begins the part of the trace that belongs to it.
+// The script prints the name of each call before the call. So each write() in the trace begins the
+// part of one call.
 $trace = php_traced(<<<'PHP'
     $storage = new TokenBucketStorageSharedMemory;
     $quick = new TokenBucket($storage, 'quick', 10, 100);

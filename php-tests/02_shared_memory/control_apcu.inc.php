@@ -15,8 +15,8 @@ $harness = fn(callable $try) => array_sum(in_processes(8, function (int $index, 
     return $granted;
 }));
 
-// Some calls pause between their check and their set, because processes that share a busy processor
-// may run one after another.
+// Some calls pause between their check and their set. Otherwise, processes that share a busy
+// processor may run one after another and never race.
 for ($round = 0, $granted = 0; $granted <= CAPACITY && $round < 20; $round++) {
     apcu_store('left', CAPACITY);
     $granted = $harness(function (): bool {

@@ -24,17 +24,18 @@ for ($round = 0; $round < 20; $round++) {
         $empties = $bucket->consume($capacity);
         $granted = $empties ? $capacity : 0;
         $first = hrtime(true);
-        // $from is an instant after the first call that left few tokens, $low one before the last
-        // such call. A full bucket lost at most $lost tokens between these two calls.
+        // Some calls leave fewer than $tokens tokens. $from is an instant after the first such
+        // call, and $low is an instant before the last one. Between these two calls, the bucket
+        // lost at most $lost tokens because it was full.
         [$from, $low, $lost] = $empties ? [$first, $begin, 0] : [INF, null, 0];
         do {
             $now = hrtime(true);
             if ($bucket->consume($tokens)) {
                 $granted += $tokens;
             } else {
-                // The bucket held fewer than $tokens at an instant after $low, and again at one
-                // before now. In between, only tokens beyond the rest of its capacity can have been
-                // lost.
+                // The bucket held fewer than $tokens tokens at an instant after $low, and again
+                // before now. In between, it became full only if it gained $capacity - $tokens
+                // tokens. Only tokens refilled beyond these can have been lost.
                 $lost += $low === null ? 0 : max(0, $rate * (hrtime(true) - $low) / 1e9 - ($capacity - $tokens));
                 $low = $now;
                 $from = min($from, hrtime(true));

@@ -44,7 +44,8 @@ $rest = $apache->script('rest', <<<'PHP'
 $get = fn (int $tries) => $apache->get($work, ['capacity' => CAPACITY, 'tries' => $tries]);
 $counts = in_processes(5, function (int $index) use ($apache, $get, $noted, $over, $hit) {
     if ($index === 0) {
-        // On a busy machine, the first children that are killed may have no request.
+        // On a busy machine, the first children that are killed may have no request. So the test
+        // kills children until a request is lost.
         for ($kills = 0; $kills < KILLS || !file_exists($hit) && $kills < 100 * KILLS; usleep(2_000)) {
             $workers = $apache->workers();
             if ($workers !== []) {

@@ -6,7 +6,7 @@ Under Apache prefork: a graceful restart refills no bucket and leaves no mapping
 <?php
 require __DIR__ . '/traffic.inc.php';
 
-/** Returns the numbers of mappings of the segment and of the module, and of open descriptors. */
+/** Counts the parent's mappings of the segment, its mappings of the module, and its descriptors. */
 function held(Apache $apache): array
 {
     $maps = preg_grep('/tokenbucket/', file("/proc/$apache->pid/maps"));

@@ -37,7 +37,8 @@ $get = fn (int $tries) => $fpm->get($work, ['capacity' => CAPACITY, 'noted' => $
 
 $counts = in_processes(9, function (int $index) use ($fpm, $get, $noted, $over, $hit) {
     if ($index === 0) {
-        // On a busy machine, the first workers that are killed may have no request.
+        // On a busy machine, the first workers that are killed may have no request. So the test
+        // kills workers until a request is lost.
         for ($kills = 0; $kills < KILLS || !file_exists($hit) && $kills < 100 * KILLS;) {
             usleep(5_000);
             $workers = $fpm->workers();

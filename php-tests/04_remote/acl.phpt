@@ -28,7 +28,7 @@ foreach ($commands as $missing) {
     $allow(array_values(array_diff($commands, [$missing])));
     $message = thrown(fn () => $bucket->consume());
     $allow($commands);
-    // A success resets the count of failures, so the breaker does not open after three of them.
+    // Each success resets the count of failures, so the breaker never opens.
     check($bucket->consume(), 'allowed again');
     echo "$missing: ", strstr($message, 'NOPERM') ?: $message, "\n";
 }

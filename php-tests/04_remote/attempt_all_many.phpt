@@ -37,9 +37,10 @@ foreach ($storages as $name => $storage) {
     $before = [$asked(), $proxy->roundTrips()];
     check(TokenBucket::attemptAll($buckets)->remaining === 1.0, "$name: granted");
     $trips = [$asked() - $before[0], $proxy->roundTrips() - $before[1]];
-    // A pipeline to memcached has 500 buckets, and one to a server of the cluster a third of all.
-    // Each bucket is in two pipelines: one checks it, and one takes from it. The proxy counts
-    // another round trip whenever a reply arrives before the end of a pipeline.
+    // A pipeline to memcached contains 500 buckets. A pipeline to a server of the cluster contains
+    // a third of all buckets. Each bucket is in two pipelines: one checks it, and one takes from
+    // it. The proxy counts another round trip whenever a reply arrives before the end of a
+    // pipeline.
     check($trips[0] <= 6 && $trips[1] < BUCKETS / 10, "$name: pipelines and round trips: " . json_encode($trips));
 
     $buckets['broken'] = $broken;

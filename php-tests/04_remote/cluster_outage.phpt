@@ -25,7 +25,7 @@ $identifiers = function (int $server) use ($servers): array {
     return array_slice(array_filter(range(0, 99), $is_here), 0, 10);
 };
 $names = array_map($identifiers, [0, 1, 2]);
-/** Returns the failures of each server that were timeouts, and those of any cause. */
+/** Returns the number of timeouts of each server, and the number of all failures of each. */
 $failures = function () use ($servers): array {
     foreach ($servers as $index => $server) {
         foreach (TokenBucket\status()['stores'] as $store) {

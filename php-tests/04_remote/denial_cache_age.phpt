@@ -30,7 +30,8 @@ on_each_store(function (string $kind, Closure $bucket, Closure $asked, Closure $
     }
     check($told > 0, "$kind: no call was quick enough");
 
-    // The next call after this time contacts the store. Calls that accept older denials do not.
+    // The next call after denialCacheMaxAge contacts the store. Calls that accept older denials do
+    // not.
     $old = $bucket('old', 1, age: AGE);
     $old->consume();
     $old->consume();

@@ -43,7 +43,7 @@ echo 'unknown: ';
 call_at_once($dns, $redis->port, 0.05);
 
 $dns->answer('127.0.0.1');
-// The failed lookup is cached for a second.
+// The failed lookup is cached for a second, so the first calls may still fail.
 $says = fn () => thrown(fn () => bucket($redis->port, OnFailure::Throw, PATIENCE)->consume());
 wait_for('the store decides', fn () => $says() === 'nothing thrown');
 echo "answered: decided by the store\n";

@@ -17,7 +17,8 @@ $storages = array_filter([
     'Redis' => new TokenBucketStorageRedis("unix://$redis->socket", 'unix:', PATIENCE, $throw, false),
     'Redis with TLS' => new TokenBucketStorageRedis($tls->dsn(), 'tls:', PATIENCE, $throw, false),
     'memcached' => new TokenBucketStorageMemcached("127.0.0.1:$memcached->port", 'tcp:', PATIENCE, $throw, false),
-    // Valgrind reports the output of the TLS cipher's assembly code as uninitialised.
+    // Skips TLS under valgrind, which reports the output of the cipher's assembly code as
+    // uninitialised.
 ], fn (string $name) => !is_slow() || $name !== 'Redis with TLS', ARRAY_FILTER_USE_KEY);
 /** Returns the ids of the connections that run scripts. */
 $clients = function () use ($redis): array {

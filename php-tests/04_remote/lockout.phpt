@@ -17,7 +17,7 @@ foreach (Store::each() as $store) {
     $kind = $store->kind;
     $lockout = fn (OnFailure $policy = OnFailure::Throw, string $identifier = 'alice', float $block = 900.0)
         => new Lockout($store->storage($policy), $identifier, 5, $block);
-    // Parallel guesses cannot all pass.
+    // Exactly five of all parallel guesses are allowed.
     $allowed = in_processes(8, fn () => count(array_filter(array_map(fn () => $lockout()->attempt()->allowed, range(1, 5)))));
     check(array_sum($allowed) === 5, "$kind: " . json_encode($allowed));
     $denied = $lockout()->attempt();

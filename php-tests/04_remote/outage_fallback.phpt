@@ -10,7 +10,7 @@ use TokenBucket\OnFailure;
 
 Warnings::collect();
 
-/** Returns the letters of the methods whose decision is a fallback. */
+/** Returns the names of the calls whose decision is a fallback. */
 function fallbacks(Store $store, OnFailure $policy, string $name): string
 {
     $make = fn(string $id, int $capacity = 5) => $store->bucket($policy, "$name $id", $capacity);

@@ -83,7 +83,8 @@ foreach (['mysql' => MariaDbServer::start(), 'pgsql' => PostgreSqlServer::start(
     $stores[$driver] = "new TokenBucketStoragePDO(new PDO('{$server->dsn()}', '$user', ''), 'limits')";
 }
 foreach ($stores as $name => $storage) {
-    // The clocks differ by 5 s around the end of a window, and by most of a window.
+    // Each pair is the lead of one clock and the rest of the window, in seconds. By the clock that
+    // is ahead, the window has ended in both cases.
     foreach ([[5, 4], [2700, 1800]] as [$ahead, $seconds]) {
         // A busy machine may need longer than the window lasts.
         for ($tries = 0; ($found = $compete($ahead, $storage, $seconds)) === null && $tries < 30; $tries++) {

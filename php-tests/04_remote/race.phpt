@@ -19,7 +19,7 @@ $stores = [
         preg_match('/cmdstat_evalsha:calls=(\d+)/', $redis->command('INFO', 'commandstats'), $match);
         return (int) ($match[1] ?? 0);
     }],
-    // Each request ends with one read.
+    // Each request ends with one read, so the reads count the requests.
     'memcached' => [TokenBucketStorageMemcached::class, $memcached, fn (): int => (int) $memcached->stats()['cmd_get']],
 ];
 foreach ($stores as $kind => [$class, $server, $requests]) {

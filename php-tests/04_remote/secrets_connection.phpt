@@ -39,7 +39,8 @@ foreach (PASSWORDS as $kind => $password) {
         'a file that holds no CA certificate' => $tls->dsn(":$encoded@", __FILE__, database: '{db}'),
     ] as $what => $dsn) {
         if (is_slow() && str_starts_with($dsn, 'rediss')) {
-            // Valgrind reports the output of the TLS cipher's assembly code as uninitialised.
+            // Skips TLS under valgrind, which reports the output of the cipher's assembly code as
+            // uninitialised.
             continue;
         }
         Planted::$class = TokenBucketStorageRedis::class;

@@ -38,7 +38,8 @@ $elsewhere = new TokenBucket(new TokenBucketStorageRedis("unix://$redis->socket"
 pcntl_async_signals(true);
 foreach ($storages as $name => $storage) {
     if (is_slow() && $name === 'Redis with TLS') {
-        // Valgrind reports the output of the TLS cipher's assembly code as uninitialised.
+        // Skips TLS under valgrind, which reports the output of the cipher's assembly code as
+        // uninitialised.
         continue;
     }
     foreach ([true, false] as $denialCache) {

@@ -29,7 +29,7 @@ final class TlsRedis
     }
 
     /**
-     * Returns a DSN, which is valid without arguments. Each argument replaces a part of the DSN.
+     * Returns a DSN that connects. Each argument replaces a part of this DSN.
      */
     public function dsn(string $userinfo = '', ?string $ca_file = null, string $name = 'localhost', int|string $database = 0): string
     {
@@ -64,7 +64,8 @@ final class TlsRedis
 
     private function remove(): void
     {
-        // Forked children of the test inherit this function.
+        // Forked children of the test run this function, too, but only the owner may remove the
+        // files.
         if (getmypid() === $this->owner) {
             array_map(unlink(...), glob("$this->folder/*"));
             rmdir($this->folder);

@@ -51,8 +51,8 @@ function in_order(string $kind, TokenBucketStorage $storage): void
     $costs = [90, 30, 30];
     $took = in_processes(3, function (int $index) use ($kind, $bucket, $costs, $start, $empty): float {
         $before = array_sum(array_slice($costs, 0, $index));
-        // The bucket refills meanwhile. If all earlier processes have reserved their tokens, fewer
-        // tokens than this are left.
+        // Once all earlier processes have reserved their tokens, fewer tokens are left than $left()
+        // returns. This bound grows, because the bucket refills meanwhile.
         $left = fn () => 15 - $before + 100 * (hrtime(true) - $empty) / 1e9;
         wait_for("$kind: process $index arrives", function () use ($bucket, $left): bool {
             $most = $left();

@@ -37,9 +37,10 @@ $interrupted = function (Closure $make, Closure $meanwhile): TokenBucket\Decisio
     $waiter = getmypid();
     if (($pid = pcntl_fork()) === 0) {
         $mine = $make();
-        // Waits until the process sleeps: it is in ppoll() without descriptors. If the handler
-        // threw before, it would end the statement that reserves, whose tokens are then lost. Some
-        // systems hide this file. There the test assumes that the process sleeps.
+        // Waits until the process sleeps, which means that it is in ppoll() without descriptors. If
+        // the handler threw earlier, it would end the statement that reserves, and the tokens would
+        // be lost. Some systems hide /proc/PID/syscall. There the test assumes that the process
+        // sleeps.
         $sleeps = fn () => str_starts_with(@file_get_contents("/proc/$waiter/syscall") ?: PPOLL . ' 0x0 0x0 ', PPOLL . ' 0x0 0x0 ');
         while ($mine->peek(0)->remaining >= 0 || !$sleeps()) {
             usleep(1_000);

@@ -8,7 +8,8 @@ require __DIR__ . '/outage.inc.php';
 
 use TokenBucket\OnFailure;
 
-// A reply has more than 25 bytes, so a reply that drips too late takes longer than the timeout.
+// The pause after each byte of a reply that comes too late, in milliseconds. A reply has more than
+// 25 bytes, so it takes longer than the timeout of 0.25 s.
 const LATE = 20;
 
 foreach (Store::each() as $kind => $store) {

@@ -64,8 +64,8 @@ $db->exec("CREATE COLLATION loose (provider = icu, locale = 'und-u-ks-level1-kn-
 foreach (['' => $always_hashed, 'COLLATE "C"' => $always_hashed, 'COLLATE loose' => count($identifiers)] as $collate => $expected) {
     $db->exec('DROP TABLE IF EXISTS limits');
     $db->exec("CREATE TABLE limits (identifier varchar(255) $collate PRIMARY KEY, microtime double precision)");
-    // A worker reads the collation of a table once. So the table with another collation gets
-    // another name, with its schema.
+    // A worker reads the collation once for each table name. So the table whose collation differs
+    // is named with its schema.
     $db = $server->connect();
     $table = $expected === $always_hashed ? 'limits' : 'public.limits';
     $hashed = $check($db, $table, "pgsql $collate");

@@ -55,7 +55,7 @@ foreach (sql_servers() as $driver => $server) {
                 $warnings = [];
                 check($bucket->consume() === $expected, "$what: $policy->name");
                 check($bucket->consume() === ($policy === OnFailure::Allow), "$what: $policy->name again");
-                // The store warns about failed statements once a minute.
+                // The store warns about failed statements at most once a minute.
                 $ours = preg_grep('/the statement failed: SQLSTATE.*; (allowing all calls|denying all calls|using shared memory of this host)/', $warnings);
                 check(count($ours) === (int) !isset($warned[$driver]), "$what: $policy->name warns: " . json_encode($warnings));
                 $warned[$driver] = true;

@@ -33,7 +33,7 @@ function storage(string $role, TokenBucket\OnFailure $onFailure = TokenBucket\On
     return $storage;
 }
 
-/** Runs a batch on $first and on another bucket. $charge runs before that bucket is charged. */
+/** Runs a batch on $first and another bucket. $charge runs before the other one is charged. */
 function batch(TokenBucket $first, Closure $charge, ?Closure $giveBack): void
 {
     CodeStatement::$charge = $charge;

@@ -80,7 +80,7 @@ $id = $db->lastInsertId();
 check((new TokenBucket(new TokenBucketStoragePDO($db, 'limits'), 'read', 3, 0.001))->peek()->allowed, 'a reader');
 check($db->query('SELECT LAST_INSERT_ID()')->fetchColumn() == $id, "a reader's id");
 
-// On SQLite, the first call inserts a row. prepare() creates a table.
+// On SQLite, the id stays the same when prepare() creates a table and the first call inserts a row.
 $server = SqliteFile::start();
 $db = $server->connect();
 $db->exec('CREATE TABLE parent (id integer PRIMARY KEY)');

@@ -93,8 +93,8 @@ foreach ([false, true] as $whole) {
         $db = $server->connect();
         $db->beginTransaction();
         $db->exec('INSERT INTO orders VALUES (1)');
-        // attemptAll() takes from the first bucket, which the rollback undoes, and fails at the
-        // second one. Giving the tokens back would grant them twice.
+        // attemptAll() takes from the first bucket and fails at the second one. If a rollback has
+        // undone the take, giving the tokens back would grant them twice.
         $first = $bucket($db, $policy, 'first');
         $call = fn () => TokenBucket::attemptAll([$first, $bucket($db, $policy)], 10);
         $before = $bucket($server->connect(), id: 'first')->peek()->remaining;

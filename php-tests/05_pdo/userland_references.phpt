@@ -68,7 +68,8 @@ $bucket->refund(1);
 print_values($bucket->peek()->remaining, $storage->purge(1e-3));
 $db->exec('PRAGMA query_only = ON');
 echo thrown(fn () => $bucket->consume()), "\n";
-// The connection and its statements hold each other, which PHP's cycle collector does not find.
+// The connection and its statements form a cycle that PHP's collector does not find, so forget()
+// breaks the cycle.
 $db->forget();
 ?>
 --EXPECT--

@@ -11,8 +11,8 @@ require __DIR__ . '/userland.inc.php';
 
 on_each_server(function (string $driver, MariaDbServer|SqliteFile $server) {
     $db = $server->connect([], LoudPDO::class);
-    // After a statement of the storage, userland code calls the same storage, which changes the
-    // last insert id.
+    // After a statement of the storage, userland code makes another call on the same storage. On
+    // MySQL, that call changes the last insert id, which holds the result of the outer call.
     $db->setAttribute(PDO::ATTR_STATEMENT_CLASS, [BusyStatement::class]);
     $storage = new TokenBucketStoragePDO($db, 'limits', denialCache: false);
     $outer = new TokenBucket($storage, 'outer', 1, 0.001);

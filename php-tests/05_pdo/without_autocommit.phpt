@@ -46,7 +46,8 @@ foreach ($connections as $how => $connect) {
     $storage->prepare();
     check(thrown(fn () => $db->beginTransaction()) === 'nothing thrown', "$how: beginTransaction()");
     $db->exec('ROLLBACK AND NO CHAIN');
-    // A charge leaves a debt, which the denial cache keeps.
+    // A charge leaves a debt. The denial cache also holds this debt, so a storage without one
+    // checks the database.
     $charged = new TokenBucket($storage, "charged $how", 2, 1e-6);
     $charged->charge(3);
     $db->exec('ROLLBACK AND NO CHAIN');

@@ -25,7 +25,8 @@ $server = MemcachedServer::startTcp();
 $ours = new Application(new TokenBucketStorageMemcached("127.0.0.1:$server->port", timeout: PATIENCE));
 
 // Calls use the two classes in turn, and each class continues with the record of the other one. The
-// plain class tests its lock the right way round, and then as in the published code.
+// published code tests its lock the wrong way round. The plain class first runs with a correct
+// test, and then with the published one.
 foreach ([false, true] as $published) {
     $plain = new PlainClientThrottle(memcache($server->port), $published);
     foreach ([0, 1] as $first) {

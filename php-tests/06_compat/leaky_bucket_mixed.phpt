@@ -53,8 +53,8 @@ $granted = in_processes(8, function (int $index, callable $barrier) use ($connec
 $total = array_sum($granted);
 check($total >= 300 && $total <= 304, "a race: $total");
 
-// Cron runs the plain clean-up once in each period, on the clock given here. The hits leak at most
-// one period too early.
+// Cron runs the plain clean-up once in each period. The native scripts get their clock from the
+// test. The hits leak at most one period too early.
 $request = script(5, 'compat/src/leaky_bucket/drain', 'compat/src/leaky_bucket/request');
 $cleanup = script(2, 'compat/src/leaky_bucket/drain', 'compat/src/leaky_bucket/cleanup');
 foreach (['at the beginning', 'at the end', 'in the middle', 'by chance', 'dies'] as $cron) {

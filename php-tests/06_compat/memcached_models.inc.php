@@ -11,8 +11,8 @@ final class ChargedModel
 {
     public int $now = 0;
     /**
-     * @var array<string, array{int, int}> the tokens of each bucket, as the nanoseconds of their
-     * refill, and the time of its last call
+     * @var array<string, array{int, int}> by bucket: the nanoseconds in which its tokens are
+     * refilled, and the time of its last call
      */
     private array $buckets = [];
 

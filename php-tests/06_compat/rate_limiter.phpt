@@ -37,8 +37,7 @@ check($burst($limiter) === 0, 'a limit of none');
 $limiter->redis = new TokenBucketStorageMemory;
 check($burst($limiter) === 0, 'a limit of none, elsewhere');
 
-// A subclass may set properties without calling the parent's constructor, which sets no property if
-// it gets no key.
+// A subclass may set the properties itself, and need not call the parent's constructor.
 class Configured extends RateLimiter
 {
     public $cacheKey = 'class';
