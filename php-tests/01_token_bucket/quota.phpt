@@ -7,7 +7,7 @@ require __DIR__ . '/../../tools/testkit/php/check.php';
 use TokenBucket\Period;
 use TokenBucket\Quota;
 
-/** Prints the parts of a decision that do not depend on the clock's last digits. */
+/** Prints the reason, the remaining tokens and the times of a decision. */
 function told(TokenBucket\Decision $decision): void
 {
     print_values($decision->reason, $decision->remaining, $decision->retryAfter, $decision->resetAfter);

@@ -33,7 +33,8 @@ for ($round = 0; $round < 5; $round++) {
     $rival = function () use ($here, $there, $refill, $proxy, $requests, $scripts, $before): array {
         wait_for('the batch takes all tokens on Redis', fn () => $scripts() > $before);
         // The batch has taken tokens on Redis and waits for the reply. Empties the other bucket, so
-        // that the batch must give these tokens back. Meanwhile they are refilled.
+        // that the batch must give the tokens on Redis back. Waits until the bucket on Redis has
+        // refilled.
         $here->consume(CAPACITY);
         usleep($refill + 5_000);
         $from = hrtime(true);

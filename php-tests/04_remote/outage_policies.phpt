@@ -41,8 +41,8 @@ foreach (Store::each() as $kind => $store) {
                     }
                 }
             });
-            // On a slow machine calls also probe the store, after a pause each. Only these calls
-            // and the first three may pay the timeout.
+            // On a slow machine, some calls also probe the store, each after a pause. Only these
+            // probes and the first three calls may wait for the timeout.
             preg_match('/asked \+(\d+), failed \+(\d+)/', $changes, $match);
             $probes = (int) $match[1] - 3;
             check($match[1] === $match[2], "$policy->name: all that was asked failed: $changes");

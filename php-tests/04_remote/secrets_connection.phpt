@@ -45,7 +45,8 @@ foreach (PASSWORDS as $kind => $password) {
         }
         Planted::$class = TokenBucketStorageRedis::class;
         Planted::$password = $password;
-        // Each database is a separate store with its own count of failures.
+        // Uses another database each time, because each is a separate store with its own count of
+        // failures.
         Planted::$arguments = ['dsn' => str_replace('{db}', (string) ++$database, $dsn), 'prefix' => $what, 'timeout' => is_slow() ? 10.0 : 0.5];
         look("$kind: $what");
     }

@@ -12,7 +12,7 @@ require __DIR__ . '/tls.inc.php';
 $tls = new TlsRedis(true);
 $other = new TlsRedis;
 $database = 0;
-// Each database has a breaker of its own.
+// Uses another database for each call, because each database has a breaker of its own.
 $consume = fn (string $options) => (new TokenBucket(
     new TokenBucketStorageRedis($tls->dsn(':hunter2@', database: ++$GLOBALS['database']) . $options, 'p:', PATIENCE, TokenBucket\OnFailure::Throw), 'x', 5, 1,
 ))->consume();

@@ -26,7 +26,7 @@ foreach (sql_servers() as $driver => $server) {
     $driver === 'sqlite' && $db->exec('PRAGMA journal_mode = WAL');
     (new TokenBucketStoragePDO($db, 'limits'))->prepare();
     // The control: a limiter that reads and then writes grants too much in this race. It pauses in
-    // between, so that others read, too, however the machine schedules them.
+    // between, so that other processes read, too, however the machine schedules them.
     $db->exec('CREATE TABLE control (tokens INTEGER)');
     $db->exec("INSERT INTO control VALUES ($limit)");
     $db = null;

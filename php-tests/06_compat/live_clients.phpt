@@ -20,7 +20,7 @@ use TokenBucket\Compat\MinuteWindow;
 $server = MemcachedServer::startTcp();
 $unix = MemcachedServer::startUnix();
 $redis = RedisServer::start();
-/** Calls that use a client just after it was created. */
+/** Functions that create a client, which the test uses at once. */
 $clients = [
     'Memcache' => function () use ($server): Memcache {
         $memcache = new Memcache;

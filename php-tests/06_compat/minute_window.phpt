@@ -39,7 +39,8 @@ foreach ($storages as $storage) {
     });
 }
 
-// On memcached, keys have no prefix of the storage. Integers have the form of ext-memcache.
+// On memcached, keys have no prefix of the storage. Integers have the form that ext-memcache
+// writes.
 in_one_minute(function () use ($memcached, $server, $redis) {
     $ip = uniqid();
     $window = new MinuteWindow($memcached, $ip);
