@@ -7,7 +7,7 @@ require_once __DIR__ . '/../../tools/testkit/php/built_in.php';
 require_once __DIR__ . '/../../tools/testkit/php/http.php';
 require_once __DIR__ . '/../../tools/testkit/php/wait_for.php';
 
-/** Addresses to ban: the whole /64 of an IPv6 client, too. */
+/** Addresses to ban. The last two are one client, whose whole /64 is banned. */
 const BANNED = ['203.0.113.7', '2001:db8:1:2::3', '2001:db8:1:2:ffff::'];
 const CLIENTS = [...BANNED, '203.0.113.8', '198.51.100.66', '2001:db8:1:3::3', '127.0.0.9'];
 
@@ -104,8 +104,8 @@ function rejected(array $servers, array $banned): string
 }
 
 /**
- * Lets applications forge records, an operator act, and then the guard block three clients, one of
- * them local.
+ * Lets applications forge records and an operator act. Then lets the guard block three clients, one
+ * of them local.
  */
 function forge_and_block(): void
 {
@@ -132,7 +132,7 @@ function forge_and_block(): void
     }
     echo "for forged lines\n";
     // The guard drops a log record if the journal is behind. So each client waits until the record
-    // of the last one has arrived.
+    // of the previous client has arrived.
     $recorded = fn (string $record) => wait_for("the record: $record", fn () => str_contains(run('journalctl', '-o', 'cat'), "guard: $record"));
     wait_for('the forged lines', fn () => substr_count(run('journalctl', '-o', 'cat'), '198.51.100.66') === 5);
     // The records of an operator are no blocks, so they ban neither the client nor the operator.

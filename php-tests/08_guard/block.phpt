@@ -34,7 +34,7 @@ function blocks(Fpm $fpm): string
 with_web_servers(['tokenbucket.guard' => GUARD] + PROXIES, ['login' => SCRIPT, 'index' => SCRIPT], function (string $name, int $port) {
     echo "$name: ", logins($port, '203.0.113.1', 5), ', another client ', logins($port, '203.0.113.2', 1);
     echo ', other pages ', reply($port, 'GET', '/login.php', '203.0.113.1')[0], ' ', reply($port, 'POST', '/', '203.0.113.1')[0];
-    // A bucket that only lacks tokens has the next one after 1200 seconds.
+    // Without a block, the next token would come within 1200 seconds.
     [$status, $after] = reply($port, 'POST', '/login.php', '203.0.113.1');
     check($after > 1200 && $after <= 86400, "Retry-After: $after");
     echo ', proxies ', logins($port, '10.0.0.9', 4);

@@ -38,7 +38,7 @@ function decisions(Fpm $fpm, string $row): array
     if (!is_file($path)) {
         $fpm->script('decisions', '<?php echo json_encode(TokenBucket\status()["decisions"]);');
     }
-    // The guard does not limit a request without an address.
+    // The guard does not limit a request without an address, so this one is in no row of a limit.
     foreach (json_decode($fpm->request($path, ['REMOTE_ADDR' => ''])['body'], true) as $decisions) {
         if ($decisions['namespace'] === $row) {
             return ['granted' => $decisions['granted_by_store'], 'denied' => $decisions['denied_by_store']];

@@ -19,7 +19,7 @@ const GUARD = ['tokenbucket.guard' => 'all concurrent 1; ip concurrent 1; ip 100
 with_web_servers(GUARD, ['hold' => HOLD] + ENDS, function (string $name, int $port) {
     $statuses = [];
     foreach (array_keys(ENDS) as $end) {
-        // The worker may still end the request after the response.
+        // The previous request may hold its permit for a moment after its response.
         wait_for("$end can run", function () use ($port, $end, &$statuses) {
             $statuses[$end] = probe($port, "/$end.php", 1);
             return $statuses[$end] !== 503;

@@ -7,7 +7,7 @@ The guard: no spelling of a path or a method evades the condition of a limit, an
 require __DIR__ . '/web_servers.inc.php';
 
 const GUARD = 'on POST /login.php ip 1/day burst 2; on GET /export* ip 1/day burst 2; on /other ip 1/day burst 1';
-/** Requests that the application could route to the page of the first one. */
+/** Requests that the application could route to the page that the key names. */
 const SPELLINGS = [
     'POST /login.php' => [
         '/login.php?x=1', '//login.php', '/./login.php', '/x/../login.php', '/%6cogin.php', '/login.ph%70', '/login.php/',

@@ -71,7 +71,7 @@ forge_and_block();
 // CrowdSec reads the records in order, so it has passed those before the last one.
 wait_for('two clients are banned', fn () => count($decisions()) >= 2);
 foreach ($decisions() as ['scope' => $scope, 'value' => $value, 'scenario' => $scenario, 'type' => $type, 'duration' => $duration]) {
-    // A busy machine takes less than five minutes.
+    // The ban lasts 15 minutes, of which even a busy machine has used at most five.
     $minutes = preg_match('/^1[0-5]m/', $duration) && $type === 'ban' ? '15 minutes' : "$type $duration";
     echo "$minutes for the $scope $value by $scenario\n";
 }

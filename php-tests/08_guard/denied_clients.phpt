@@ -26,7 +26,7 @@ function numbers(string $mode): array
     $script = $fpm->script('script', SCRIPT);
     in_processes(4, function (int $index) use ($fpm, $script) {
         for ($client = $index; $client < 300; $client += 4) {
-            // The last one is another address of the same client.
+            // The last address is another one of the same client.
             foreach (["2001:db8:0:$client::1", "2001:db8:0:$client::1", "2001:db8:0:$client::1", "2001:db8:0:$client::2"] as $address) {
                 $fpm->request($script, ['REMOTE_ADDR' => $address, 'SERVER_NAME' => 'a']);
             }
@@ -40,13 +40,14 @@ function numbers(string $mode): array
 
 foreach (['enforce', 'observe'] as $mode) {
     do {
-        // If the day ends meanwhile, the clients belong to two days.
+        // If the day ends meanwhile, the clients belong to two days, so all requests are sent
+        // again.
         $day = gmdate('Y-m-d');
         [$today, $requests, $yesterday, $metrics] = numbers($mode);
     } while (gmdate('Y-m-d') !== $day);
     [$ip, $other, $host] = ['guard: ip 1/day burst 1', 'guard: on /other.php ip 1/day burst 1', 'guard: host 1/day burst 400'];
     check(is_close($today[$ip], 300), "$today[$ip] clients");
-    // The control: the requests are three times as many.
+    // The control: there are three times as many denied requests as clients.
     check(!is_close($requests[$ip], 300), "$requests[$ip] requests");
     echo "$mode: $requests[$ip] requests, other pages $today[$other], host ";
     // In the mode "enforce", only the limit of the client denies.

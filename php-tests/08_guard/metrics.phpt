@@ -81,7 +81,7 @@ foreach (['enforce', 'observe'] as $mode) {
     wait_for('the requests have ended', fn () => all_held($fpm) === 0);
     [$status, $metrics] = read($fpm);
     print_rows('at last', $status);
-    // Series that have ended would be gaps in a chart.
+    // A limit without permits has the value 0. A missing value would be a gap in a chart.
     check($metrics->value('tokenbucket_permits_held', ['namespace' => 'guard: ip concurrent 3']) === 0.0, 'a limit without permits in use');
     check($metrics->value('tokenbucket_permits_held', ['namespace' => 'guard: header:x 9/day burst 9']) === null, 'a rate has no permits');
     $nginx->kill();

@@ -10,7 +10,7 @@ echo "== the variable\n";
 $log = log_file();
 $fpm = new Fpm(ini: ['error_log' => $log, 'tokenbucket.guard_max_age' => '150', 'tokenbucket.guard_allow' => '192.0.2.9']);
 $script = $fpm->script('script', '<?php echo "script";');
-// A busy machine adds less than a minute.
+// A busy machine adds less than a minute to these ages.
 $ago = fn (float $seconds) => sprintf('%.6F', microtime(true) - $seconds);
 $apache = fn (float $seconds) => sprintf('t=%d', (microtime(true) - $seconds) * 1e6);
 foreach ([

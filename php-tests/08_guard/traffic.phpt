@@ -16,8 +16,8 @@ require __DIR__ . '/../../tools/testkit/php/nginx.php';
 
 /**
  * Sends requests by eight clients, at least $requests by each, for at least $seconds, until each
- * was denied $denials times. Returns the number of replies by their status, the most seconds in
- * which they were decided, and the least seconds from the first decision to a denial.
+ * was denied $denials times. Returns the number of replies by their status, the most seconds that
+ * all decisions can have taken, and the least seconds from the first decision to the last denial.
  */
 function load(Nginx $nginx, string $script, float $seconds, int $requests, int $denials): array
 {
@@ -68,7 +68,7 @@ foreach (['off' => ['', INF, INF], 'burst' => ['ip 1/day burst 100', 100, 1 / 86
         continue;
     }
     check($granted <= $burst + $rate * $most, "$granted granted in $most s");
-    // At a denial the bucket holds less than a token.
+    // At a denial the bucket holds less than a token, so all other tokens were granted.
     check($least > 0 && $granted >= floor($burst + $rate * $least), "$granted granted in at least $least s");
     echo $rate < 1 ? "$granted granted\n" : "done\n";
 }

@@ -5,7 +5,7 @@ require_once __DIR__ . '/../../tools/testkit/php/built_in.php';
 require_once __DIR__ . '/../../tools/testkit/php/http.php';
 require_once __DIR__ . '/../../tools/testkit/php/nginx.php';
 
-/** Modules of Apache that are not loaded otherwise, as directives. */
+/** Returns the directives that load modules of Apache. */
 function apache_modules(string ...$names): array
 {
     $modules = [];
@@ -52,7 +52,7 @@ function with_web_servers(array $ini, array $scripts, callable $test, string ...
             return [$apache->port, $apache->kill(...)];
         },
         'php-cgi' => function () use ($ini, $apache_of): array {
-            // Its processes share a named segment.
+            // The processes of php-cgi share a named segment.
             $apache = $apache_of(true, [], $ini + ['tokenbucket.shm_path' => segment_path()]);
             return [$apache->port, $apache->kill(...)];
         },

@@ -65,7 +65,8 @@ echo $send(), "\n";
 
 echo "== the form of another site is refused, and uses up no attempt\n";
 for ($try = 0; $try < 10; $try++) {
-    // A browser sends no cookie with it, or the cookie of this site without its token.
+    // With the form of another site, a browser sends no cookie, or the cookie of this site. The
+    // other site does not know the token that belongs to the cookie.
     $forged[] = $said($site->post(PAGE, ['password' => 'wrong', 'token' => ''] + $fields, $try % 2 ? $cookie : []));
     $forged[] = $said($site->post(PAGE, ['password' => 'wrong', 'token' => str_repeat('a', 32)] + $fields, $try % 2 ? $cookie : []));
     $forged[] = $said($site->post(PAGE, ['password' => 'wrong', 'token' => ['a']] + $fields, $cookie));

@@ -41,7 +41,7 @@ foreach ([true, false] as $scripts) {
     $browser->wait_for('document.querySelector("form")');
     echo $send('peek'), ' ', $send('reset', 'wrong'), ' ', $send('reset'), ' ', $limited(3), "\n";
     check($browser->run('return document.querySelector("[name=password]").value') === '', 'the password is not filled in');
-    // The browser reports the reply to the wrong password.
+    // The browser reports the reply to the wrong password, which has the status 403.
     $messages = preg_grep('/ 403 /', $browser->console(), PREG_GREP_INVERT);
     check($messages === [], json_encode($messages));
 }

@@ -51,7 +51,9 @@ function differences(array $status, Chromium $browser): array
     return unequal($expected, shown($browser, array_keys($expected['settings'])));
 }
 
-/** @return array<string, array> the numbers on the page, in the form of $expected above */
+/**
+ * @return array<string, array> the numbers on the page, in the form of $expected in differences()
+ */
 function shown(Chromium $browser, array $settings): array
 {
     $column = fn (string $section, int $of): array => array_column(cells($browser, "#$section"), $of, 0);
@@ -64,7 +66,7 @@ function shown(Chromium $browser, array $settings): array
     }
     $store = function (array $cells): array {
         $numbers = array_slice($cells, -3);
-        // Only versions of the extension that measure the time of calls count them here.
+        // Only versions of the extension that measure the time of calls show their number here.
         return [$cells[0], strtok($cells[1], ','), $numbers[0], $numbers[1], count($cells) > 6 ? $cells[2] : null];
     };
     $of_setting = array_combine(array_column(cells($browser, '#settings'), 0), array_map(fn (array $cells) => array_slice($cells, 1), cells($browser, '#settings')));

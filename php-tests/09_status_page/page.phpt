@@ -8,7 +8,7 @@ require __DIR__ . '/site.inc.php';
 require __DIR__ . '/dom.inc.php';
 require __DIR__ . '/../../tools/testkit/php/chromium.php';
 
-// Only requests of one script count, so that the page changes no number that it shows.
+// The guard counts only requests for /guarded, so the page changes no number that it shows.
 const GUARD = 'on /guarded all concurrent 900; on /guarded ip 1/day block 1 day';
 $site = new Site(['tokenbucket.track_identifiers' => '1', 'tokenbucket.shm_size' => '64K', 'tokenbucket.guard' => GUARD]);
 // The page does not update itself until a part of the test that waits for updates.

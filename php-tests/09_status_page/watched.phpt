@@ -52,7 +52,7 @@ check(count($shown) === CHANGES && $shown === $sorted && end($shown)[1] > $shown
 $total = array_map(fn (int $column) => array_sum(array_column($results, $column)), [0, 1]);
 $text = array_map(fn (int $count) => number_format($count) . ' since the start', $total);
 $browser->wait_for(sprintf('document.querySelector("#now").innerText.includes("%s") && document.querySelector("#now").innerText.includes("%s")', ...$text));
-// So have its rates, multiplied by the seconds between updates.
+// So do its rates, multiplied by the seconds between updates.
 $counted = counts_of_samples($browser);
 check($counted === $total, 'by the rates: ' . json_encode($counted) . ', at the clients: ' . json_encode($total));
 [$updates, $bytes] = $browser->run(<<<'JS'
@@ -60,7 +60,7 @@ check($counted === $total, 'by the rates: ' . json_encode($counted) . ', at the 
     const replies = performance.getEntriesByType('resource').filter(it => it.name.endsWith('?json'));
     return [replies.length - samples.length, replies.map(it => it.decodedBodySize)];
     JS);
-// The browser may know of the last reply before the page shows it.
+// The browser may list the last reply before the page shows it, so there may be one more.
 check($updates === 0 || $updates === 1, "$updates more replies than updates");
 check(max($bytes) < 20_000, 'bytes of the replies: ' . json_encode(array_unique($bytes)));
 check($browser->console() === [], 'the console is empty');

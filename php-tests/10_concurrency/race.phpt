@@ -17,7 +17,8 @@ $log = temporary_folder() . '/log';
 
 /**
  * Returns the most permits that were held at once, and the number of permits. Each process writes
- * "+" after it was granted and "-" before it releases, so at least as many were held at each time.
+ * "+" after it was granted and "-" before it releases, so the log never shows more permits than
+ * were held.
  */
 $race = function (int $limit) use ($log): array {
     file_put_contents($log, '');

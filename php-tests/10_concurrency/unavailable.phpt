@@ -26,7 +26,7 @@ $code = <<<'PHP'
 echo "-- the control: a process that can --\n";
 echo php_run($code);
 // Refuses the call of fcntl() that locks the number of the process, and all later calls, in the
-// same way as a security module. PHP calls fcntl() for other reasons before.
+// same way as a security module. Earlier calls of fcntl() have other reasons and must succeed.
 $calls = preg_grep('/^fcntl\(/', explode("\n", php_traced($code, 'fcntl')));
 $lock = array_search(1, array_map(fn (string $call) => preg_match('/F_SETLK, .*l_start=4611686/', $call), array_values($calls))) + 1;
 $run = function (string $fault) use ($code): void {

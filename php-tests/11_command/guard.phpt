@@ -43,7 +43,7 @@ echo "== a network of IPv6, as its record names it\n", $logins('2001:db8:1:2::3'
 echo command("reset 2001:db8:1:2::/64 $guard"), $logins('2001:db8:1:2::4', 1), "\n";
 echo "== NAT64\n", $logins('64:ff9b::8.8.8.8', 3), "\n", command("reset 8.8.8.8 $guard"), $logins('64:ff9b::8.8.8.8', 1), "\n";
 echo "== an operator blocks a client with tokens\n", command("block 203.0.113.4 900 $guard"), $logins('203.0.113.4', 2), "\n";
-// The denials do not block it for the day of the limit.
+// The denials do not prolong the operator's block to the day that the limit states.
 preg_match('/"retryAfter":([\d.]+)/', command("peek 203.0.113.4 --json $guard"), $after);
 echo $after[1] <= 900 ? "for no longer than that\n" : "for $after[1] s\n";
 echo command("block 203.0.113.4 1 $guard"), command("reset 203.0.113.4 $guard"), $logins('203.0.113.4', 1), "\n";

@@ -93,7 +93,7 @@ download_source() {
     local folder=$1 package=$3 version versions log='E: There is no source'
     get_package_lists "$2" deb-src
     versions=$(apt-cache "${apt_options[@]}" madison "$package" | awk '{ print $3 }' | sort --unique --version-sort --reverse)
-    # A mirror may list a version that it does not have.
+    # A mirror may list a version that it does not have. Then the next older version is tried.
     for version in $versions; do
         if log=$(cd "$folder" && apt-get "${apt_options[@]}" source --download-only --tar-only "$package=$version" 2>&1); then
             exec {lock}>&-

@@ -20,7 +20,7 @@ unpack_redis() {
     echo "$PWD/target/redis$1"
 }
 
-# The packages have 35 MB, and 120 MB in the folder.
+# The packages are 35 MB to download, and 120 MB when unpacked.
 unpack_crowdsec() {
     unpack_packages crowdsec bookworm crowdsec crowdsec-firewall-bouncer
     [[ ! -d target/crowdsec ]] || echo "$PWD/target/crowdsec"

@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # Unpacks Debian packages into folders of target/, and installs nothing. The file "packages" of a
-# folder is its recipe: the origin and the names of the packages. A complete folder has its recipe.
+# folder is its recipe: the origin and the names of the packages. The recipe is written last, so a
+# folder with a recipe is complete.
 
 # Succeeds if a folder is complete. Otherwise locks it, so that only this run unpacks it.
 is_unpacked() {

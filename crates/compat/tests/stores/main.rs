@@ -19,8 +19,8 @@ fn visit<T: Transport>(store: &T) -> Visit<'_, T> {
     Visit::to(store, b"", boot_clock() + 20 * TICKS_PER_SECOND).unwrap()
 }
 
-/// Asserts that a record with a lifetime of `least..=most` seconds, set at `start` or later, lives
-/// for `left` seconds more.
+/// Asserts that `left` is a possible number of seconds until a record expires. The record was set
+/// at `start` or later, with a lifetime of `least..=most` seconds.
 #[track_caller]
 fn assert_lives(left: i64, least: i64, most: i64, start: Instant) {
     let passed = i64::try_from(start.elapsed().as_secs()).unwrap() + 1;

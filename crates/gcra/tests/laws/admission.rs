@@ -126,8 +126,8 @@ fn is_explained(events: &[Event], last: usize) -> bool {
             return false;
         }
         spent += event.step.cost;
-        // `span` may be negative, because the drain ticks of two callers may be in another order
-        // than their calls.
+        // The length of the window may be negative, because the drain ticks of two callers may be
+        // in another order than their calls.
         i128::from(spent) > i128::from(event.step.span) + span(event.at, denied.at)
     })
 }

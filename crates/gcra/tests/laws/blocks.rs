@@ -1,5 +1,5 @@
-//! At the end of a block, or right after a drain, the bucket holds at most a number of tokens,
-//! whatever other calls come in between.
+//! A bucket holds at most one token at the end of a block, whatever other calls are made. Right
+//! after a drain, it holds at most the tokens that the drain leaves.
 
 use crate::tried;
 use gcra::clock::EPOCH;
@@ -13,7 +13,7 @@ const SPAN: Ticks = 100;
 /// The cost of one token.
 const TOKEN: Ticks = 10;
 
-/// One call, some time after the previous one.
+/// A call. A history pairs it with the ticks since the previous call.
 #[derive(Clone, Copy, Debug)]
 enum Act {
     /// Takes tokens. The second number is the longest wait for them, in ticks.
@@ -71,8 +71,9 @@ impl Naive {
 /// Runs a history on a bucket and on the naive one.
 ///
 /// # Errors
-/// Returns the promise that does not hold: the naive bucket holds as many tokens, no token is
-/// granted in a block, a block ends with one token, and equal blocks are one.
+/// Returns the promise that does not hold. The promises are: the bucket holds as many tokens as the
+/// naive one, no token is granted in a block, a block ends with one token, and two equal blocks are
+/// no longer than one.
 fn judge(history: &[(Ticks, Act)], raise: Raise) -> Result<(), String> {
     let (mut state, mut now) = (Timestamp::ZERO, EPOCH);
     let held = SPAN.cast_signed();

@@ -11,7 +11,7 @@ use proptest::test_runner::TestRunner;
 
 const SPAN: Ticks = 100;
 
-/// One call, some time after the previous one.
+/// A call. A history pairs it with the ticks since the previous call.
 #[derive(Clone, Copy, Debug)]
 enum Act {
     /// Takes tokens. The second number is the longest wait for them, in ticks.
@@ -20,12 +20,12 @@ enum Act {
     Charge(Ticks),
 }
 
-/// A take: the first instant of the windows that contain it, the instant at which it is due, and
-/// its cost. A charge is not due at any instant.
+/// A take: the instant from which it counts, the instant at which it is due, and its cost. A charge
+/// is not due at any instant.
 type Taken = (Timestamp, Option<Timestamp>, Ticks);
 
-/// Returns the state of a bucket after a step that left the state in the second argument. The other
-/// arguments are the act and the clock.
+/// Returns the state of a bucket after a granted act, or a wrong state in a control. The arguments
+/// are the act, the state that its step left, and the clock.
 type After = fn(Act, Timestamp, Timestamp) -> Timestamp;
 
 fn histories() -> impl Strategy<Value = Vec<(Ticks, Act)>> {
@@ -63,8 +63,8 @@ fn run(history: &[(Ticks, Act)], after: After) -> Vec<Taken> {
     taken
 }
 
-/// Returns the greatest number of ticks by which the takes from one take to a grant exceed the
-/// span and the time until this grant is due.
+/// Returns the greatest number of ticks by which the takes in a window exceed the span and the
+/// length of the window. A window begins when a take begins to count, and ends when a grant is due.
 fn greatest_excess(taken: &[Taken]) -> i128 {
     let mut worst = i128::MIN;
     for (first, &(from, ..)) in taken.iter().enumerate() {

@@ -10,10 +10,10 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 
 const SPAN: Ticks = 100;
-/// The least floor of the less important callers.
+/// The least floor of the calls with a floor.
 const FLOOR: Ticks = 40;
 
-/// One call, some time after the previous one.
+/// A call. A history pairs it with the ticks since the previous call.
 #[derive(Clone, Copy, Debug)]
 enum Act {
     /// Takes tokens and leaves [`FLOOR`] and some more ticks in the bucket.
@@ -45,7 +45,7 @@ fn histories() -> impl Strategy<Value = Vec<(Ticks, Act)>> {
 struct Rules {
     /// True if the floor is checked before the call and not by the call.
     checks_before: bool,
-    /// True if the bucket that explains denials denies, too, and never goes into debt.
+    /// True if the [`Explaining`] bucket denies, too, and never goes into debt.
     explains_by_denials: bool,
 }
 
@@ -54,8 +54,8 @@ const RULES: Rules = Rules {
     explains_by_denials: false,
 };
 
-/// The bucket of a capacity of [`FLOOR`] that explains the denials of calls without a floor. `held`
-/// is its tokens as ticks of refill.
+/// A naive bucket with a capacity of [`FLOOR`]. A call without a floor may only be denied if this
+/// bucket holds too few tokens. `held` counts the tokens in ticks of refill.
 struct Explaining {
     held: i64,
     at: Timestamp,
@@ -75,9 +75,10 @@ impl Explaining {
 /// Runs a history.
 ///
 /// # Errors
-/// Returns the promise that does not hold: a call without a floor is denied only if a bucket of
-/// [`FLOOR`] that is charged with every such grant holds too little, and calls with a floor get at
-/// most the rest of the capacity and the refilled tokens.
+/// Returns the promise that does not hold. The first promise is that a call without a floor is
+/// denied only if the [`Explaining`] bucket holds too little. The grants of such calls are charged
+/// to that bucket. The second promise is that calls with a floor get at most the rest of the
+/// capacity and the refilled tokens.
 fn judge(history: &[(Ticks, Act)], rules: Rules) -> Result<(), String> {
     let (mut state, mut now) = (Timestamp::ZERO, EPOCH);
     let mut explaining = Explaining {

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 const SPAN: Ticks = 100;
 
-/// One act of the callers, some time after the previous one.
+/// An act of a caller. A history pairs it with the ticks since the previous act.
 #[derive(Clone, Copy, Debug)]
 enum Act {
     /// Takes tokens and keeps them. The second number is the longest wait for them, in ticks.
@@ -33,13 +33,14 @@ fn histories(gaps: Ticks) -> impl Strategy<Value = Vec<(Ticks, Act)>> {
     prop::collection::vec((0..gaps, act), 1..30)
 }
 
-/// Returns the amount that a give-back returns: [`Put::worth`], or a wrong amount in a control.
-/// The arguments are the cost and its part in a debt, the state after the take, the state now, and
-/// the clock.
+/// Returns the amount that a give-back returns: [`Put::worth`], or a wrong amount in a control. The
+/// arguments are the cost with the result of [`in_debt`], the state after the take, the state now,
+/// and the clock.
 type Worth = fn((Ticks, Ticks), Timestamp, Timestamp, Timestamp) -> Ticks;
 
-/// Returns the part of the cost that is given back in a debt if other calls took tokens after a
-/// take: nothing of a reservation, which is cancelled, and the whole cost of another take.
+/// Returns the part of the cost that may be given back while the bucket is in debt and other calls
+/// took tokens after the take. This is nothing for a take that may wait, and the whole cost
+/// otherwise.
 const fn in_debt(cost: Ticks, wait: Ticks) -> Ticks {
     if wait > 0 { 0 } else { cost }
 }
@@ -184,9 +185,9 @@ fn a_cancellation_that_ignores_later_reservations_grants_too_much() {
     assert!(worst_of_many(|costs, taken, _, now| exact(costs, taken, taken, now)) > 0);
 }
 
-/// Runs the control, in which a cancel gives back all tokens that no later reservation follows. Two
-/// cancels together then give back too much, because the first hides later reservations from the
-/// second.
+/// Runs the control, in which a cancel gives back its cost less the tokens that were taken later.
+/// Two cancels together then give back too much, because the first hides later reservations from
+/// the second.
 #[test]
 fn two_cancels_of_all_tokens_that_nobody_follows_grant_too_much() {
     let wait = 4 * SPAN;

@@ -45,10 +45,11 @@ impl Calendar {
         }
     }
 
-    /// Returns an instant in the middle of the calendar, as a fraction of its length.
+    /// Returns an instant in the middle part of the calendar. `part` is a fraction of the length of
+    /// this middle part.
     fn instant(&self, part: f64) -> Timestamp {
         let (first, last) = (self.0[3], self.0[self.0.len() - 5]);
-        // A part of a number of seconds.
+        // The product is not negative and at most the length, so the cast only drops its fraction.
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         let ticks = ((last - first) as f64 * part) as Ticks;
         first + ticks

@@ -139,8 +139,8 @@ impl<'a> Supervisor<'a> {
         }
     }
 
-    /// Resumes each worker that has been stopped for a random time. Resumes all stopped workers if
-    /// `all`.
+    /// Resumes each worker that was stopped longer than a random time ago. Resumes all stopped
+    /// workers if `all`.
     fn resume(&mut self, all: bool) {
         for worker in self.workers.iter_mut().flatten() {
             let Some(since) = worker.stopped else {

@@ -77,7 +77,8 @@ fn a_block_races_with_a_reset() {
 #[test]
 fn a_block_races_with_a_take_of_the_last_token() {
     holds("a block and a take", 3, || {
-        // One token is left. A step of one token is granted, so nothing is blocked before it.
+        // One token is left, so the take is granted. A block before the take changes nothing,
+        // because a step of one token would be granted.
         let memory = Memory::still(&[live(K, 10, START + 9), Word::EMPTY], START);
         let blocker = memory.caller(K);
         let blocker = spawn(move || blocker.block(1, 10, PAUSE));

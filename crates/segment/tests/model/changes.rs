@@ -38,8 +38,8 @@ fn a_refund_races_with_a_reclaim() {
         other.until(at(7));
         let late = other.take(10, 10);
         refunder.join().unwrap();
-        // The refund may make the record full two ticks early. It never changes the record of
-        // another key.
+        // The refund may make the record full by tick 4, so that the early take gets the slot. It
+        // never changes the record of another key.
         let granted = grants(10, &[early, late]);
         assert_eq!(granted.len(), 1);
         let record = memory.record(X).expect("it was taken from");

@@ -25,7 +25,7 @@ fn caller(cluster: &Cluster) -> Caller {
     Caller::redis(&dsn(cluster), PLAIN)
 }
 
-/// Returns an identifier for each primary that keeps its key.
+/// Returns one identifier for each primary. The primary keeps the key of this identifier.
 fn identifiers(cluster: &Cluster) -> Vec<String> {
     let on = |index| {
         let mut names = (0..).map(|number| format!("id{number}"));
@@ -176,7 +176,7 @@ fn a_killed_primary_fails_its_own_keys_until_its_replica_is_promoted() {
         assert!(start.elapsed() < HANG, "no failover");
         sleep(Duration::from_millis(5));
     }
-    // All servers send clients to the replica, which decides.
+    // All servers send clients to the promoted replica, which decides.
     let (key, port) = (format!("t:{}", names[0]), cluster.proxies[PRIMARIES].port());
     let sends = |node: &Node| node.cli(&["EXISTS", &key]).ends_with(&format!(":{port}"));
     let others = &cluster.nodes[1..PRIMARIES];
@@ -346,7 +346,7 @@ fn a_slot_that_no_server_keeps_fails_no_other() {
             assert!(matches!(cause, Cause::Unserved), "{cause:?}");
         }
     });
-    // The servers are asked twice a second at most.
+    // The client asks for the slots at most twice a second.
     let halves = start.elapsed().as_millis() / 500;
     assert!(u128::from(trips) <= 2 + halves, "{trips}");
     for name in &names[..2] {

@@ -113,7 +113,7 @@ fn a_cached_denial_never_denies_what_the_store_would_grant() {
         let cached = || hosts.iter().map(|host| host.count(Event::Cached)).sum();
         let start = Instant::now();
         for seed in 1.. {
-            // On a slow machine, the buckets are full more often.
+            // On a slow machine, the buckets are full more often, so more rounds are needed.
             let cached: u64 = cached();
             if seed > 3 && cached > 50 {
                 println!("{cached} cached");
@@ -195,7 +195,8 @@ struct Saturated {
     tokens: u64,
 }
 
-/// Eight hosts of four workers each call for the tokens of one bucket, until `most` are granted.
+/// Lets eight hosts, with four workers each, take the tokens of one bucket until `most` are
+/// granted.
 fn saturated(server: &Server, rate: u64, most: u64) -> Saturated {
     let hosts: Vec<_> = (0..8).map(|_| server.caller(CACHED)).collect();
     let unit = TICKS_PER_SECOND / rate;

@@ -223,7 +223,7 @@ fn an_idle_connection_is_kept_alive() {
         let caller = server.caller(PLAIN);
         assert!(caller.grants("id", &take(1)));
         let timers = timers(server.port());
-        // The timer ends within ten seconds, in units of 10 ms.
+        // The kernel states the remaining time in units of 10 ms. It is at most ten seconds.
         let is_soon = |timer: &str| u64::from_str_radix(timer, 16).unwrap() <= 1000;
         let is_keepalive = |timer: &String| timer.strip_prefix("02:").is_some_and(is_soon);
         assert!(

@@ -54,8 +54,8 @@ fn a_sentinel_that_names_a_replica_is_not_believed_again() {
     let (old, new) = (Redis::start(&[]), Redis::start(&[]));
     let stale = Sentinel::start(&old, &[]);
     let good = Sentinel::start(&new, &["sentinel config-epoch mymaster 5"]);
-    // No server listens on that port. As a replica of `new`, `old` would pass the messages of the
-    // good sentinel on to the stale one.
+    // No server listens on that port, so `old` is a replica without a primary. As a replica of
+    // `new`, `old` would pass the messages of the good sentinel on to the stale one.
     old.cli(&["REPLICAOF", "127.0.0.1", "1"]);
     let caller = Caller::redis(&at(&[stale.port(), good.port()]), PLAIN);
     // The first calls meet the replica. Then the other sentinel is asked, too.
@@ -366,7 +366,8 @@ fn servers_that_hang_are_waited_for_together() {
     );
 }
 
-/// A server of a cluster gets one pipeline. The steps that it refuses follow the redirection.
+/// A server of a cluster gets one pipeline. The steps that it refuses are sent to the server that
+/// the redirection names.
 #[test]
 fn steps_of_a_moved_slot_are_decided_by_the_other_server() {
     let cluster = Cluster::start(false);

@@ -96,7 +96,7 @@ fn a_reset_is_kept_as_long_as_others_may_remember() {
         assert_lives(&server, CAPACITY * HOUR);
         caller.put("id", &refund(1));
         assert_lives(&server, CAPACITY * HOUR);
-        // A block lives until the bucket is full.
+        // The record of a blocked bucket lives until the bucket is full.
         let (age, span) = (-2 * HOUR.cast_signed(), CAPACITY * HOUR);
         caller.put("id", &Put::Raise { age, span });
         assert_lives(&server, (CAPACITY + 2) * HOUR);

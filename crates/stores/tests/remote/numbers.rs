@@ -1,4 +1,5 @@
-//! Tests that scripts pass no number to a command that Redis may write with an exponent.
+//! Tests that a script passes a number to a command only if Redis cannot write this number with an
+//! exponent.
 
 use testkit::Redis;
 
@@ -21,7 +22,8 @@ fn run(redis: &Redis, parts: &[&str], arguments: &[&str]) {
 
 #[test]
 fn no_script_passes_a_number_that_may_be_written_with_an_exponent() {
-    // With this span, a key's lifetime in milliseconds ends with 1 only if the script sees to that.
+    // Numbers up to 2^40 that end with 1 are never written with an exponent. With this span, a
+    // key's lifetime in milliseconds ends with 1 only if the script sees to that.
     const HOUR: &str = "3600005000";
     let redis = Redis::start(&[]);
     let take = [TAKE, RECORD, BUCKET, STEP];
@@ -43,11 +45,12 @@ fn no_script_passes_a_number_that_may_be_written_with_an_exponent() {
         &[RECORD, CLOCK, BUCKET, TAKE_ALL],
         &["1000", HOUR, "", "0"],
     );
-    // A key without an expiry is written in another way.
+    // A key without an expiry is written by another command of the script.
     redis.cli(&["PERSIST", "bucket"]);
     run(&redis, &take, &["1000", HOUR, ""]);
     redis.cli(&["DEL", "bucket"]);
-    // Leases and their ends, too, end with 1 only if the script sees to that.
+    // The script must pass leases and their ends as text, because these numbers need not end with
+    // 1.
     for arguments in [
         ["acquire", "a:100000000", "9"],
         ["renew", "a:100000000", ""],

@@ -1,5 +1,5 @@
-//! Tests batches in shared memory while other callers change their slots. A test runs the calls of
-//! a rival at a marked point of the protocol.
+//! Tests batches in shared memory while other callers change the slots of their buckets. A test
+//! runs the calls of a rival at a marked point of the protocol.
 
 use crate::homes::settings;
 use crate::{CAPACITY, HOUR, take};
