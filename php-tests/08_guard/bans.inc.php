@@ -91,7 +91,7 @@ function count_in_firewall(): int
     return preg_match_all('/203\.0\.113\.7|2001:db8:1:2::/', run('nft', 'list', 'ruleset'));
 }
 
-/** Returns the addresses that cannot connect. Packets of the banned ones may be dropped. */
+/** Returns the addresses that cannot connect. $banned get a short timeout for dropped packets. */
 function rejected(array $servers, array $banned): string
 {
     $is_rejected = function (string $client) use ($servers, $banned): bool {

@@ -17,7 +17,7 @@ function log_file(): string
     $path = tempnam(sys_get_temp_dir(), 'tokenbucket-log-');
     chmod($path, 0666);
     $owner = getmypid();
-    // Forked children of the test inherit this function.
+    // Forked children of the test also call this function, but must not remove the file.
     register_shutdown_function(fn () => getmypid() === $owner && unlink($path));
     return $path;
 }

@@ -36,7 +36,7 @@ file_put_contents("$home/config.yaml", <<<YAML
     prometheus: { enabled: false }
     YAML);
 run('chown', '-R', 'nobody', $home);
-// The group lets it read the journal.
+// CrowdSec may read the journal as a member of this group.
 run('chgrp', '-R', 'systemd-journal', '/run/log/journal');
 $as_nobody = ['setpriv', '--reuid=nobody', '--regid=systemd-journal', '--clear-groups'];
 $cscli = fn (string ...$arguments) => run(...[...$as_nobody, "$root/usr/bin/cscli", '-c', "$home/config.yaml", ...$arguments]);
@@ -51,7 +51,7 @@ $decisions = function () use ($cscli): array {
     return $decisions;
 };
 wait_for('CrowdSec replies', fn () => str_contains(file_get_contents("$folder/crowdsec.log"), 'Starting processing data'));
-// CrowdSec only reads what is written after its start.
+// CrowdSec only reads records that are written after it has opened the journal.
 openlog('tokenbucket', 0, LOG_AUTHPRIV);
 wait_for('CrowdSec reads the journal', function () use ($cscli): bool {
     syslog(LOG_NOTICE, 'guard: blocked ' . PROBE . ' for 900 s by "ip 1/day"');
@@ -68,7 +68,8 @@ $bouncer = background("$folder/bouncer.log", "$root/usr/bin/crowdsec-firewall-bo
 $servers = start_listening();
 echo 'rejected at first: ', rejected($servers, []), "\n";
 forge_and_block();
-// CrowdSec reads the records in order, so it has passed those before the last one.
+// CrowdSec reads the records in order. When it has banned two clients, it has passed the forged
+// records.
 wait_for('two clients are banned', fn () => count($decisions()) >= 2);
 foreach ($decisions() as ['scope' => $scope, 'value' => $value, 'scenario' => $scenario, 'type' => $type, 'duration' => $duration]) {
     // The ban lasts 15 minutes, of which even a busy machine has used at most five.

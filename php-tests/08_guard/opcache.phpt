@@ -20,7 +20,8 @@ foreach ([
     'preloading' => $on + ['opcache.preload' => $preload] + (fileowner('/proc/self') === 0 ? ['opcache.preload_user' => 'nobody'] : []),
     'no $_SERVER' => ['opcache.enable' => '0', 'variables_order' => 'GP', 'auto_globals_jit' => '0'],
 ] as $how => $ini) {
-    // A header that is missing while scripts are preloaded must not count as a request.
+    // Preloading runs a script without a request. The guard must not count it as a request without
+    // the header.
     $fpm = new Fpm(ini: $ini + ['tokenbucket.guard' => 'ip+path 1/day burst 60; header:X-Missing 1/day burst 100']);
     $script = $fpm->script('script', '<?php echo class_exists("Preloaded", false) ? "preloaded" : "script";');
     $other = $fpm->script('other', '<?php for ($i = 0; $i < 1000; $i++) { $x = ($x ?? 0) + $i; } echo class_exists("Preloaded", false) ? "preloaded" : "script";');

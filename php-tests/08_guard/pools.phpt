@@ -9,7 +9,7 @@ require __DIR__ . '/../../tools/testkit/php/child.php';
 
 $folder = temporary_folder();
 chmod($folder, 0755);
-// Settings of a whole php.ini, for which the arguments of the test are written as lines.
+// The php.ini of this test replaces the arguments of PHP, so their settings become lines of it.
 preg_match_all('/-d\s+(["\']?)(?<name>[\w.]+)=(?<value>.*?)\1(?=\s|$)/', (string) getenv('TEST_PHP_EXTRA_ARGS'), $arguments, PREG_SET_ORDER);
 $log = log_file();
 $lines = array_map(fn (array $argument) => "$argument[name]=" . trim($argument['value'], '"\''), $arguments);

@@ -11,7 +11,7 @@ foreach (['off' => '', 'on' => 'ip 2/hour burst 1'] as $how => $guard) {
     $prepended = $fpm->script('prepended', '<?php echo "prepended ";');
     $appended = $fpm->script('appended', '<?php echo " appended";');
     $script = $fpm->script('script', '<?php echo "script";');
-    // A worker takes the settings of a request from this variable.
+    // PHP takes settings of the request from the variable PHP_VALUE.
     $request = fn (string $method = 'GET') => $fpm->request($script, [
         'REMOTE_ADDR' => '192.0.2.1', 'REQUEST_METHOD' => $method,
         'PHP_VALUE' => "auto_prepend_file=$prepended\nauto_append_file=$appended",

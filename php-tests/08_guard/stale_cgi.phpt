@@ -62,7 +62,7 @@ function cgi(string $script, array $variables): string
 /** Prints the statuses of requests by the variables of their age. */
 function print_statuses(string $name, callable $output): void
 {
-    // A busy machine adds less than a minute.
+    // A busy machine adds less than a minute to this age.
     $ago = sprintf('%.3F', microtime(true) - 210);
     $statuses = [];
     foreach (['no instant' => [], 'now' => ['TOKENBUCKET_RECEIVED' => sprintf('%.3F', microtime(true))], 'stale' => ['TOKENBUCKET_RECEIVED' => $ago], 'a header' => ['HTTP_TOKENBUCKET_RECEIVED' => $ago]] as $what => $age) {
@@ -77,7 +77,7 @@ print_statuses('FastCGI', fn (array $variables) => FastCgi::output($server->sock
 print_statuses('CGI', fn (array $variables) => cgi("$server->folder/script.php", $variables));
 $server->kill();
 
-// The environment of the server belongs to no request.
+// A variable in the environment of the server must not count as the age of a request.
 $ago = sprintf('%.3F', microtime(true) - 210);
 putenv("TOKENBUCKET_RECEIVED=$ago");
 $log = temporary_folder() . '/log';

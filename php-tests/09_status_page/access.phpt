@@ -47,8 +47,8 @@ $shows('both', 'both', 200, $login('secret'));
 $shows('both, wrong password', 'both', 401, $login('wrong'));
 $shows('both, wrong address', 'both', 403, $login('secret'), '127.0.0.2');
 
-// 127.0.0.3 has sent two wrong passwords, so eight of its ten tries are left. PHP does not report
-// an empty password.
+// 127.0.0.3 has sent two wrong passwords, so eight of its ten tries are left. PHP does not pass an
+// empty password to the page, so that request was no try.
 for ($try = 0; $try < 8; $try++) {
     check($site->get('password', $login("guess $try"), '127.0.0.3')[0] === 401, "try $try");
 }

@@ -5,7 +5,7 @@ require_once __DIR__ . '/../../tools/testkit/php/nginx.php';
 /** A php-fpm behind nginx with examples/status.php, and with a script that takes tokens. */
 final class Site
 {
-    /** Takes a token from a bucket of five tokens, for each identifier of a namespace. */
+    /** Takes a token for each identifier in the query. A bucket has five tokens. */
     private const LIMITED = <<<'PHP'
         <?php
         foreach ((array) ($_GET['id'] ?? 'x') as $identifier) {
@@ -92,7 +92,7 @@ final class Site
         return [(int) explode(' ', $lines[0])[1], implode("\n", $lines), stream_get_contents($stream)];
     }
 
-    /** Takes tokens. Each identifier gets five. */
+    /** Tries to take $times tokens. Each identifier gets at most five. */
     public function take(int $times, string $identifier, string $namespace = 'login'): void
     {
         foreach (array_chunk(array_fill(0, $times, $identifier), 100) as $identifiers) {

@@ -107,8 +107,8 @@ fn without_the_check_of_the_owner_too_many_hold() {
     );
 }
 
-/// A process gives a permit back before another process takes the other permit, `moves` times. So
-/// one of two permits is always free.
+/// Process 2 gives its permit back before process 3 takes one, `moves` times. So one of two permits
+/// is always free.
 fn moving_holder<G: Guards>(moves: u64) {
     // Process 4 begins with the first cell, and process 3 with the second one.
     let slots = [held(K, 0, 2), freed(held(K, 1, 5))];

@@ -32,7 +32,7 @@ fn befall(point: Point) {
         Point::GroupRead | Point::FreeSeen | Point::Taken | Point::Releasing | Point::Released => {
             32
         }
-        // These points are rare.
+        // These points are rare, so something happens each time.
         Point::DeadFound | Point::AllAsked => 1,
         _ => 8,
     };

@@ -108,7 +108,7 @@ fn random_bytes() {
 fn crafted_words() {
     let spoilt = Spoilt::new();
     let host = &spoilt.host;
-    // All slots hold one cell of a key, in each state and with each owner.
+    // All slots hold the same cell of a key, in different states and with different owners.
     for name in [b"a", b"b"] {
         let fingerprint = key(host, name).hash & 0xffff_ffff_ffff;
         let tag = u64::try_from(fingerprint).unwrap();

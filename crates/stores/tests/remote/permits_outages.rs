@@ -40,7 +40,8 @@ fn the_policy_decides_while_the_server_is_down() {
     ));
     assert!(throwing.try_renew(&mut thrown).is_err());
     assert!(throwing.try_release(thrown).is_err());
-    // The leases of the server have not ended yet, as far as each host knows.
+    // As far as each host knows, its lease on the server has not ended yet, so the renewal
+    // succeeds.
     let renewed = limiters.iter().zip(&mut before);
     for (limiter, permit) in renewed {
         assert!(limiter.renew(permit));

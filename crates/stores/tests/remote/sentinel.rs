@@ -98,7 +98,7 @@ fn a_primary_that_was_demoted_is_left() {
     let port = trio.replica.port().to_string();
     let promoted = || trio.sentinels.iter().all(|s| s.primary() == port);
     assert!(eventually(promoted));
-    // The sentinels do this too, some seconds later.
+    // The sentinels would also make the old primary a replica, but some seconds later.
     trio.primary.follow(&trio.replica);
     // The first call meets the replica, and the second one the new primary.
     let failure = caller.ask(b"id", &take(1)).unwrap_err().to_string();
