@@ -63,7 +63,7 @@ $requests('php.ini again', 'script');
 $user_ini = function (string $text) use ($fpm): void {
     file_put_contents("$fpm->folder/tenant/.user.ini", $text);
     chmod("$fpm->folder/tenant/.user.ini", 0644);
-    // Workers keep .user.ini for minutes.
+    // Workers cache .user.ini for minutes, so they are replaced.
     $fpm->reload();
 };
 $user_ini("tokenbucket.guard=\ntokenbucket.guard_mode=observe\ntokenbucket.guard_allow=0.0.0.0/0\ntokenbucket.guard_trusted_proxies=0.0.0.0/0\n");

@@ -37,7 +37,7 @@ $signs = function (string $url) use ($browser): array {
         try {
             $foreign = $browser->run($count);
         } catch (RuntimeException) {
-            // A dialog is open.
+            // The script does not run while a dialog is open.
             $alerts += $browser->alert() !== null ? 1 : 0;
         }
     }

@@ -90,7 +90,8 @@ impl Variant for Meant {
     }
 }
 
-/// The variant of a control run, in which a claim becomes LIVE without a check of the other slots.
+/// The variant of a control run, in which a claim becomes a record without a check of the other
+/// slots.
 #[derive(Debug)]
 pub struct Unvalidated;
 impl Variant for Unvalidated {

@@ -41,7 +41,7 @@ fn counter() {
     let run = |life: u64, end: Instant| work(&board, life, end, &mut Counter(&board));
     while begin.elapsed() < PATIENCE {
         Supervisor::new(&board, true).run(PART, &run, &|| {});
-        // All workers have ended.
+        // All workers have ended, so a counter at the limit counts lost permits.
         if board
             .counted
             .iter()

@@ -139,8 +139,8 @@ fn the_first_cause_is_reported() {
 fn a_server_without_an_address_takes_no_other_with_it() {
     let mut cluster = Cluster::start(false);
     let names = [0, 1, 2].map(|index| identifiers(&cluster, index, 1).remove(0));
-    // The server starts with a new identity. Then the other servers forget the address of the old
-    // identity.
+    // The first server restarts with a new identity. Then the other servers forget the address of
+    // the old identity.
     cluster.nodes[0].kill();
     remove_file(cluster.nodes[0].socket().with_file_name("nodes.conf")).unwrap();
     cluster.nodes[0].restart();

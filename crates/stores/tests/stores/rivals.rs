@@ -168,7 +168,7 @@ fn a_slot_that_always_changes_delays_a_batch_only_a_little() {
     })));
     assert!(scene.take_all(&[("a", 1), ("b", 1)]).is_ok());
     RIVAL.take();
-    // Four checks and one swap.
+    // Conflicts in four checks and in one swap.
     assert_eq!(scene.count(Event::Conflict), 5);
     assert_eq!(scene.left("a"), CAPACITY - 2);
 }
