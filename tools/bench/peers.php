@@ -5,8 +5,9 @@
  *
  * The rows of a store are sampled alternately. Nothing is subtracted from these samples. On Redis,
  * round trips are the server's count of reads from clients (total_reads_processed). On other
- * servers, a proxy counts the round trips in separate calls. For the distribution, hrtime() is read
- * before and after each call, and only here the median time of hrtime() itself is subtracted.
+ * servers, a proxy counts the round trips of calls that are not timed. For the distribution,
+ * hrtime() is read before and after each call, and only here the median time of hrtime() itself is
+ * subtracted.
  */
 require __DIR__ . '/measure.inc.php';
 require __DIR__ . '/limiters.inc.php';
@@ -80,7 +81,7 @@ final class Candidate
     private static function count(Closure $ask, Closure $counter): float
     {
         $ask();
-        // Measures the round trips of the counter itself.
+        // The counter makes round trips itself, which are subtracted.
         $counting = -$counter() + $counter();
         $before = $counter();
         for ($i = 0; $i < COUNTED; $i++) {

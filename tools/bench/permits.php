@@ -12,8 +12,8 @@
  * Kills: 16 workers share 8 permits. Each worker takes a permit, works for up to 80 ms and releases
  * it, in a loop. One of 16 jobs takes three seconds. Twice a second a random worker with a permit
  * gets SIGKILL, and another worker replaces it. If a limiter's permits have a time to live, it is 2
- * seconds. Each worker notes in shared memory whether it works, so that the sum is known at any
- * time. An exact limiter keeps 8 of them at work.
+ * seconds. Each worker notes in shared memory whether it works, so that the number of workers at
+ * work is known at any time. An exact limiter keeps this number at 8.
  */
 require __DIR__ . '/measure.inc.php';
 require_once __DIR__ . '/../testkit/php/servers.php';

@@ -3,8 +3,9 @@
  * Counts how many of 1,000 tokens limiters grant to eight processes. No token is refilled.
  *
  * The processes take one token at a time. They start together and wait for each other after every
- * 100 tries. A denial is false if it ended before the 1,000th grant began, because that token was
- * still left then. If there are fewer grants, the last grant takes the place of the 1,000th.
+ * 100 tries. A denial is false if it ended before the 1,000th grant began, because at least one
+ * token was still left then. If there are fewer grants, the last grant takes the place of the
+ * 1,000th.
  */
 require __DIR__ . '/measure.inc.php';
 require __DIR__ . '/limiters.inc.php';

@@ -62,8 +62,8 @@ final class MySqlUpsert extends UpsertByHand
 }
 
 /**
- * Reads the verdict from a row. Its columns are the clock, the state of the bucket, and two flags
- * that are set if the call is granted and if the verdict is certain.
+ * Reads the verdict from a row. Its columns are the clock, the state of the bucket, a flag that is
+ * set if the call is granted, and a flag that is set if the verdict is certain.
  */
 final class PgSqlUpsert extends UpsertByHand
 {

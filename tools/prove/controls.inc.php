@@ -155,7 +155,7 @@ final class ForgottenDebt extends WrongCaller
     }
 }
 
-/** Cancels with a refund of the whole cost, although other reservations were built on it. */
+/** Cancels a reservation by a refund of its whole cost, although later reservations build on it. */
 final class WholeCancel extends WrongCaller
 {
     public function cancel(array $bucket, float $cost, object $reservation): void

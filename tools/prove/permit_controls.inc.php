@@ -5,7 +5,10 @@
  */
 require_once __DIR__ . '/controls.inc.php';
 
-/** The base of these controls. Most keep each permit in a Redis key of its own, a cell. */
+/**
+ * The base of these controls. Most keep each permit in a Redis key of its own, which is called a
+ * cell.
+ */
 abstract class PermitControl
 {
     protected readonly Wire $wire;
@@ -128,7 +131,7 @@ final class NumberedPermits extends PermitControl
         $this->replace($permit->cell, $permit->value, '');
     }
 
-    /** Sets the cell, or frees it if the new value is empty, if it still has the old value. */
+    /** If the cell still has the old value, sets the new one. An empty new value frees the cell. */
     private function replace(string $cell, string $old, string $new): bool
     {
         $change = $new === '' ? "redis.call('DEL', KEYS[1])" : "redis.call('SET', KEYS[1], ARGV[2])";

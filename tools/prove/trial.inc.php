@@ -178,8 +178,8 @@ final class Trial
     public function kill_worker(int $roll): void
     {
         $slot = $roll % $this->subject->workers;
-        // A worker that kills itself may be dead already. Then it does not hold its permits until
-        // now.
+        // If workers kill themselves, this one may already be dead, and hold no permit until now.
+        // So no doom is noted, which would state that it holds them.
         $this->subject::DIES || $this->events->doom($this->workers[$slot][1]);
         $this->end_worker($slot);
         $this->start($slot);

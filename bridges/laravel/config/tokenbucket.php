@@ -8,10 +8,10 @@ return [
     // 'memcached://host:port,host:port'. To use another storage, bind TokenBucketStorage.
     'storage' => env('TOKENBUCKET_STORAGE', 'shared-memory'),
 
-    // Separates applications that share a storage. Null means 'tokenbucket:', the prefix of
-    // Laravel's cache and a hash of the application's directory. Set a prefix if several hosts or
-    // releases, with different directories, share a storage. It must not be the prefix of the
-    // cache.
+    // Separates applications that share a storage. Null means 'tokenbucket:', followed by the
+    // prefix of Laravel's cache and by a hash of the application's directory. Set a prefix if
+    // several hosts or releases, with different directories, share a storage. Do not set it to the
+    // prefix of the cache.
     'prefix' => env('TOKENBUCKET_PREFIX'),
 
     // Seconds that one call to Redis or memcached may take.

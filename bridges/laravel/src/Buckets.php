@@ -169,9 +169,9 @@ final class Buckets
     /**
      * Returns the whole seconds for which a refused job is released.
      *
-     * Each run of a released job is one of a limited number of attempts. At the end of Laravel's
-     * window, as many jobs run as the limit allows. So the job comes back when the bucket is full,
-     * not when it holds one token.
+     * The queue limits the attempts of a job, and a release costs an attempt. With Laravel's
+     * limiter, released jobs come back at the end of the window, when the whole limit is available.
+     * So the bridge releases a job until the bucket is full, and not only until it holds one token.
      *
      * @param int|float $seconds the decay time
      */
@@ -242,8 +242,8 @@ final class Buckets
     }
 
     /**
-     * Returns the attempts of a number that may be a string, a fraction or infinite. As in Laravel,
-     * 2.5 attempts are 3.
+     * Converts attempts to an integer. The number may be a string, a fraction or infinite. As in
+     * Laravel, 2.5 attempts are 3.
      */
     public static function attempts(mixed $number): int
     {

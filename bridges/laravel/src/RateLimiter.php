@@ -63,9 +63,9 @@ class RateLimiter extends LaravelRateLimiter
     }
 
     /**
-     * Returns a named limiter. If the limiter is called for a job, the next tooManyAttempts() takes
-     * a token of each of its limits at once. The queue's middleware calls tooManyAttempts() for one
-     * limit after the other.
+     * Returns a named limiter. The queue's middleware calls the named limiter for a job, and then
+     * tooManyAttempts() for one limit after the other. The first of these calls takes a token of
+     * every limit of the job.
      */
     public function limiter($name)
     {
@@ -229,7 +229,7 @@ class RateLimiter extends LaravelRateLimiter
         if ($numbers === null || $this->buckets->declared($key, $this->clean(...)) !== null) {
             return;
         }
-        // The item of a concurrent call may replace this item, so each of them lasts at least the
+        // The item of a concurrent call may replace this item, so each item lasts at least the
         // decay time.
         $seconds = max(1, min(Buckets::MAX_SECONDS, $numbers[1]), (int) ceil($decision->resetAfter));
         try {

@@ -28,7 +28,10 @@ final class TokenBucketServiceProvider extends ServiceProvider
 {
     private const CONFIG = __DIR__ . '/../config/tokenbucket.php';
     private const MEMCACHED = 'memcached://';
-    /** Settings that are missing or empty, for example because of "TOKENBUCKET_STORAGE=". */
+    /**
+     * The values of settings that are missing or empty, for example because of
+     * "TOKENBUCKET_STORAGE=".
+     */
     private const DEFAULTS = ['storage' => 'shared-memory', 'timeout' => 0.05, 'on_failure' => 'Local'];
     /** The settings of an operator's command, which fails if the store fails. */
     private const OF_OPERATOR = ['timeout' => 2.0, 'on_failure' => 'Throw'];
@@ -40,7 +43,7 @@ final class TokenBucketServiceProvider extends ServiceProvider
     {
         $app = $this->app;
         $this->mergeConfigFrom(self::CONFIG, 'tokenbucket');
-        // One look-up saves time in every request.
+        // A single look-up, because each one takes time in every request.
         $config = $app['config'];
         if (!$config->get('tokenbucket')['enabled']) {
             return;
@@ -78,7 +81,7 @@ final class TokenBucketServiceProvider extends ServiceProvider
             $this->publishes([self::CONFIG => $this->app->configPath('tokenbucket.php')], 'tokenbucket');
         }
         if (!$this->app instanceof CachesConfiguration || !$this->app->configurationIsCached()) {
-            // Other providers may bind a storage until then.
+            // Until the application has booted, other providers may bind a storage.
             $this->app->booted(fn (Application $app) => $this->check($app, $app['config']));
         }
     }

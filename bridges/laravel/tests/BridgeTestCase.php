@@ -15,8 +15,8 @@ abstract class BridgeTestCase extends TestCase
 {
     protected function setUp(): void
     {
-        // Stops this clock, which the clock of the buckets follows. Only advance() moves the clock
-        // of the buckets.
+        // Stops Carbon's clock, which the clock of the buckets follows. So only advance() moves the
+        // clock of the buckets.
         Carbon::setTestNow(Carbon::now());
         parent::setUp();
     }

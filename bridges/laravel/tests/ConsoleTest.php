@@ -95,7 +95,7 @@ final class ConsoleTest extends BridgeTestCase
         $this->assertSame([0, "a@b.test: 0 of 3 tokens, the next token in 20.0 s\na@b.test: 1 of 4 tokens"], $this->command('peek', 'login', 'a@b.test', ['--field' => 'email', '--ip' => '127.0.0.1']));
         $this->assertSame(0, $this->command('reset', 'login', 'a@b.test', ['--field' => 'email', '--ip' => '127.0.0.1'])[0]);
         $this->assertSame(200, $login('a@b.test'));
-        // Four logins have taken a token of the limit that all clients share.
+        // Each of four logins has taken a token of the limit that all clients share.
         $this->assertSame(496, $this->limiter()->remaining(md5('login'), 500));
         $this->assertSame([2, 'tokenbucket: no limit of login depends on x'], $this->command('peek', 'login', 'x', ['--field' => 'name']));
     }

@@ -102,7 +102,7 @@ final class FacadeTest extends BridgeTestCase
                 throw new RuntimeException('x');
             }));
             $answers[] = $limiter->attempts('c');
-            // Another key, and a call after these.
+            // A callback that clears another key, and then a plain call.
             $answers[] = $limiter->attempt('d', 3, fn () => $limiter->clear('a'));
             $answers[] = $limiter->attempt('d', 3, fn () => true);
             return [...$answers, $limiter->attempts('a'), $limiter->attempts('d')];

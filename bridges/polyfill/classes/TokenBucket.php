@@ -263,8 +263,8 @@ class TokenBucket
 
     /**
      * Returns the question of a call that leaves at least the floor in the bucket. The ticks of the
-     * floor are the cost of all tokens minus the cost of the call, so that a full bucket grants a
-     * call that leaves the rest of the capacity.
+     * floor are the cost of the tokens and the floor together, minus the cost of the tokens. So
+     * rounding never denies a call for which a full bucket has exactly enough tokens.
      */
     private function leaving(Question $question, int|float $number, int|float $floor, Argument $argument, string $method): Question
     {
@@ -363,8 +363,8 @@ class TokenBucket
     }
 
     /**
-     * Takes tokens, so that the bucket holds at most the tokens of $left in $ticks ticks. Changes
-     * nothing if $left exceeds the capacity.
+     * Takes tokens, so that the bucket holds at most the tokens of $left when $ticks ticks have
+     * passed. Changes nothing if $left exceeds the capacity.
      */
     private function raised(Question $question, Step $left, int $ticks, string $method): Decision
     {

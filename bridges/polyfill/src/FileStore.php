@@ -45,8 +45,9 @@ final class FileStore implements Store
     {
         return $this->together(function () use ($key, $change, $evenEnded): mixed {
             do {
-                // The other clock is read later. So a pause between them lengthens the life of the
-                // record of a window, and never ends it before the window.
+                // The monotonic clock is read after the wall clock. So a pause between the two
+                // reads lengthens the life of the record of a window, and never ends it before the
+                // window.
                 $unixTime = $this->unixTime();
                 [$header, $now, $writes] = $this->instant();
                 $hash = substr(hash('sha256', $header->secret . $key, true), 0, 16);
@@ -140,7 +141,8 @@ final class FileStore implements Store
      * If the host has started again, its monotonic clock is behind the file. Then the time since
      * the last known instant is that of the wall clock.
      *
-     * @return array{Header, int, int} also the writes of the table before the header was read
+     * @return array{Header, int, int} the header, the instant, and $writes of the table before the
+     *     header was read
      */
     private function instant(): array
     {

@@ -11,8 +11,7 @@ use TokenBucket\StorageException;
  * The kernel drops the lock of a process that dies, so no clock decides.
  *
  * Because of the store's lock, calls of acquire() and held() run one after the other. So while one
- * of them tests the cells, none becomes held, and a cell that is tested is not held for another
- * caller.
+ * call tests the cells, no cell becomes held, and no other call takes the test's lock for a permit.
  */
 final class PermitFiles implements Permits
 {

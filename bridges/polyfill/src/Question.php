@@ -71,7 +71,7 @@ final class Question
     {
         $first = $this->bootstrap === null ? null : $home->firstState($this->identifier, $this->step, $this->bootstrap);
         if ($first !== null && $this->step->maxWait !== 0 && $first > $home->store->now() + $this->step->maxWait) {
-            // The tokens of a call that waits or has a floor would be there too late.
+            // The call waits or has a floor. The bucket would hold its tokens too late.
             return new Outcome(Outcome::INSUFFICIENT, $home->store->now(), max(0, $first - $this->step->cost));
         }
         return $home->take($this->identifier, $this->step, $first);

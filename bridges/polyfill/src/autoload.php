@@ -2,8 +2,9 @@
 
 declare(strict_types=1);
 
-// Declares the classes and functions of the extension if it is not loaded. This check covers all of
-// them, so that a class of this package is never mixed with those of an extension that lacks it.
+// Declares the extension's classes and functions, unless the extension is loaded. An older
+// extension may lack some of them. Even these are not declared then, so that the two
+// implementations never mix.
 if (extension_loaded('tokenbucket')) {
     return;
 }

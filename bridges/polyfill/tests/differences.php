@@ -3,9 +3,10 @@
 /**
  * Lists how the .phpt of the extension differ for this package.
  *
- * 'without' has tests that cannot run, with the reason. 'with' has the only tests of a folder that
- * run, because the others read counters, need a segment or make more calls than this package can.
- * 'cut' has lines that are removed from a test, and 'replace' has other lines for it, by reason.
+ * 'without' has tests that cannot run, with the reason. 'with' names the tests of a folder that
+ * run. The other tests of that folder do not run, because they read counters, need a segment or
+ * make more calls than this package can. 'cut' has lines that are removed from a test, and
+ * 'replace' has other lines for it, by reason.
  */
 
 return [

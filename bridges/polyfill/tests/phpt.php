@@ -1,9 +1,9 @@
 <?php
 
 /**
- * Runs .phpt without the extension: those of the classes in shared memory and of permits, races
- * of processes, also under php-fpm, with the changes that differences.php lists, and those of this
- * package.
+ * Runs two kinds of .phpt without the extension: the tests of this package, and those tests of the
+ * extension that it should pass. The latter test classes in shared memory, permits, and races of
+ * processes, also under php-fpm. They run with the changes that differences.php lists.
  *
  *   php tests/phpt.php RUN-TESTS [NAME]    RUN-TESTS is PHP's run-tests.php. NAME selects one test
  *

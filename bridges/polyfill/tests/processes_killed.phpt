@@ -27,7 +27,7 @@ function quota(): TokenBucket
 }
 
 /**
- * Makes calls until its log has CALLS of them. The log has a byte before each call and a byte with
+ * Makes calls until the log has CALLS of them. The log has a byte before each call and a byte with
  * the answer after it. A process that is killed between them leaves a call without an answer.
  */
 function call_and_log(string $log, callable $bucket): void

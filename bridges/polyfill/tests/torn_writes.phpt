@@ -34,7 +34,7 @@ function tear(string $title, callable $write, callable $state, ?array $areas = n
     $torn = str_pad($before, strlen($after), "\0");
     $places = 0;
     foreach ($areas ?? [difference($before, $after)] as [$first, $end]) {
-        // A long area is read at fewer places.
+        // In a long area, the write ends at fewer places.
         $step = $end - $first > 1000 ? 10_007 : 1;
         for ($length = $first; $length < $end; $length += $step, $places++) {
             file_put_contents($file, substr($torn, 0, $first) . substr($after, $first, $length - $first) . substr($torn, $length));

@@ -19,7 +19,8 @@ final class Limits
     private const BUCKETS = [
         'login_network' => [20, HOUR_IN_SECONDS],
         'login_account' => [20, HOUR_IN_SECONDS],
-        // Requests in flight hold tokens. Clients of the REST API send several at the same time.
+        // These limits are higher, because clients of the REST API send several requests at the
+        // same time, and each request in flight holds tokens.
         'application_network' => [100, HOUR_IN_SECONDS],
         'application_account' => [100, HOUR_IN_SECONDS],
         'password_network' => [5, HOUR_IN_SECONDS],

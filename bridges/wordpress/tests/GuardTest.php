@@ -164,7 +164,7 @@ final class GuardTest extends SiteTestCase
         }
     }
 
-    /** Returns requests that may reach a page in another way than the given request for it. */
+    /** Returns variants of a request for a page. Each of them may reach the page, too. */
     private static function spellings(string $page, array $request): array
     {
         $escaped = sprintf('%%%02x', ord($page[0])) . substr($page, 1);

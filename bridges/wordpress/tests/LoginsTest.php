@@ -73,7 +73,7 @@ final class LoginsTest extends SiteTestCase
             $guess = Site::form($name, 'wrong', $address);
             self::assertAnswers([200 => 5, 429 => 2], $name === 'known' ? 5 : 0, self::requests(7, fn () => $guess));
             $answer = self::$site->send([$guess])[0];
-            // Without the name, times and the rest of the block.
+            // Removes the name, the date, and numbers such as the time until the block ends.
             $answers[] = preg_replace('/\b' . $name . '\b|^Date:.*$|\d+/m', '', $answer['head'] . $answer['body']);
         }
         self::assertSame($answers[0], $answers[1]);

@@ -61,7 +61,7 @@ final class PluginTest extends SiteTestCase
         self::assertSame(['tokenbucket_blocks', 'tokenbucket_networks'], self::data());
         self::follow('/wp-admin/network/plugins.php', $cookie, 'deactivate');
         self::assertAnswers([200 => 7], 7, $guesses, 'inactive');
-        // This network was a site before.
+        // The network was a single site before, which may have left this option.
         self::$site->run('return add_option("tokenbucket_blocks", []);');
         self::delete('/wp-admin/network/', $cookie);
         self::assertSame([], self::data());

@@ -274,7 +274,8 @@ final class Site
             define('WP_HTTP_BLOCK_EXTERNAL', true);
             define('DISABLE_WP_CRON', true);
             foreach (['AUTH', 'SECURE_AUTH', 'LOGGED_IN', 'NONCE'] as \$key) {
-                // WordPress replaces values that are used twice, in a race of the first requests.
+                // Each value is used once. WordPress would replace equal values, and the first
+                // requests would race to do so.
                 define(\$key . '_KEY', \$key . ' key');
                 define(\$key . '_SALT', \$key . ' salt');
             }

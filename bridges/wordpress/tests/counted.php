@@ -8,7 +8,7 @@ add_filter('check_password', static function ($right) use ($count) {
     defined('REST_REQUEST') || $count('verified');
     return $right;
 });
-// Newer versions of WordPress verify application passwords without that filter.
+// Newer versions of WordPress verify application passwords without the filter check_password.
 add_action('application_password_did_authenticate', static fn () => defined('REST_REQUEST') && $count('verified'));
 add_action('application_password_failed_authentication', static fn ($error) => defined('REST_REQUEST') && $error->get_error_code() === 'incorrect_password' && $count('verified'));
 add_filter('pre_wp_mail', static fn () => (bool) $count('mails'));

@@ -5,7 +5,8 @@
 //! is at t1 or later, and its delay after the end of its call is by t2. A charge counts if it
 //! starts at t1 or later and ends before the start of a grant that counts. Cancelled and undone
 //! takes do not count, because their tokens are not used. Let W be the tokens that count. Let G be
-//! the sum of the gifts that overlap the window ([`crate::gifts`]). Then W <= C + r·(t2 − t1) + G.
+//! the sum of the gifts that overlap the window ([`crate::gifts`]). Let C be the capacity and r the
+//! rate of the bucket. Then W <= C + r·(t2 − t1) + G.
 //!
 //! **Why it is necessary.** Let E be the instant at which the bucket is empty, as in a limiter that
 //! stores it. Every take raises E by cost/r, from at least C/r before the take. A granted take or

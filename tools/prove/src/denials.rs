@@ -1,21 +1,22 @@
 //! Rule 2: every denial is explained by grants that may have preceded it.
 //!
 //! **Why it is necessary.** A bucket of capacity C lacks b(p) tokens at the instant p. b is 0 at
-//! first. b falls by r a nanosecond, but not below 0, and rises by the tokens of each grant, charge
-//! and reservation. A drain raises b, so that the bucket holds no more than the drain leaves. b is
-//! never above C + q, where q bounds the debt ([`crate::gifts`]). A denial of n tokens at p is
-//! correct when C − b(p) < n, or with a floor of f when C − b(p) < n + f. A denial of a reservation
-//! that may wait for w is correct when C − b(p) < n − r·w. This module keeps an upper bound D(p) of
-//! b(p). The bound holds for all instants at which the calls may have taken effect. If
-//! C − D(p) >= n at all p of the denial's interval, no history explains the denial.
+//! first. b falls by the rate r in each nanosecond, but not below 0, and rises by the tokens of
+//! each grant, charge and reservation. A drain raises b, so that the bucket holds no more than the
+//! drain leaves. b is never above C + q, where q bounds the debt ([`crate::gifts`]). A denial of n
+//! tokens at p is correct when C − b(p) < n, or with a floor of f when C − b(p) < n + f. A denial
+//! of a reservation that may wait for w is correct when C − b(p) < n − r·w. This module keeps an
+//! upper bound D(p) of b(p). The bound holds for all instants at which the calls may have taken
+//! effect. If C − D(p) >= n at all p of the denial's interval, no history explains the denial.
 //!
 //! **The bound D.** Moving a grant later only raises b, because less time remains to refill it. So
 //! each grant is placed as late as possible: at p itself while p is inside its interval, and at its
 //! end afterwards. O is the sum of the grants whose intervals contain p. B is the part of the ended
-//! grants that is not refilled yet. D = O + B, where:
+//! grants that is not refilled yet. D = O + B. In these rules, `cached` is the greatest age of an
+//! entry of the denial cache:
 //!
-//! - The start of a grant, a charge or a reservation, or of one of unknown outcome, adds its tokens
-//!   to O. At its end, these tokens move from O to B.
+//! - The start of a grant, a charge or a reservation adds its tokens to O, even if the outcome is
+//!   unknown. At its end, these tokens move from O to B.
 //! - The start of an undone take adds its tokens to O, until `cached` after its end. Then the
 //!   lesser of its tokens and r·(its length) moves to B, because a bucket that was full meanwhile
 //!   does not gain the tokens of that time. While a bucket is in debt, a give-back may return

@@ -2,10 +2,10 @@
 //!
 //! **The debt.** A bucket of capacity C lacks b(p) tokens at p. While b > C the bucket is in debt.
 //! Only a charge, a reservation or a block can raise b above C. Let q rise by the tokens of each
-//! charge and reservation, and by r·x − 1 at a block of x. Let it fall by r a nanosecond, but not
-//! below 0. Then b <= C + q always holds: a plain take leaves b <= C, a charge or a reservation
-//! raises both sides by its tokens, a block raises b to C + r·x − 1 at most, and time and gifts
-//! keep the inequality. Each of these calls is placed as late as possible.
+//! charge and reservation, and by r·x − 1 at a block of the length x. Let q fall by the rate r in
+//! each nanosecond, but not below 0. Then b <= C + q always holds: a plain take leaves b <= C, a
+//! charge or a reservation raises both sides by its tokens, a block raises b to C + r·x − 1 at
+//! most, and time and gifts keep the inequality. Each of these calls is placed as late as possible.
 //!
 //! **Refunds, resets and losses.** A refund adds at most its tokens. A reset or a loss adds at most
 //! C + q. Reservations that were made before such a gift keep their instants, which are at most
@@ -13,17 +13,18 @@
 //! end.
 //!
 //! **Cancelled and undone takes** add no tokens of their own, because rule 1 does not count their
-//! takes. A give-back returns at most c − L tokens while the bucket is in debt. L is the number of
-//! tokens that were taken after the c tokens. A bucket that is not in debt gets at most the part of
-//! c that is not refilled. A store computes both from its state, so it misses the tokens that other
-//! calls have given back since the take. So the give-back is a gift of the tokens that other calls
-//! may have given back since the take, but at most c.
+//! takes. Let c be the tokens of such a take. A give-back returns at most c − L tokens while the
+//! bucket is in debt. L is the number of tokens that were taken after the c tokens. A bucket that
+//! is not in debt gets at most the part of c that is not refilled. A store computes L and that part
+//! from its state, so it misses the tokens that other calls have given back since the take. So the
+//! give-back is a gift of the tokens that other calls may have given back since the take, but at
+//! most c.
 //!
-//! An undone take counts among those other calls. If a charge or a reservation overlaps it, it may
-//! have given back c. Otherwise it lowers the bucket by at most c, and r·(its length) of that are
-//! refilled meanwhile. So it gives back at most r·(its length) more than the bucket still lacks
-//! because of it. For the same reason r·(its length) is added to its own gift, if other calls may
-//! have given back tokens.
+//! An undone take counts among those other calls. If a charge or a reservation overlaps the undone
+//! take, the latter may have given back all of its c tokens. Otherwise it lowers the bucket by at
+//! most c, and r·(its length) of that are refilled meanwhile. So it gives back at most r·(its
+//! length) more than the bucket still lacks because of it. For the same reason r·(its length) is
+//! added to its own gift, if other calls may have given back tokens.
 //!
 //! **Waits.** Some stores read their clock and then wait for the bucket. On these stores a reset
 //! fills the bucket at the instant of the clock reading, up to `wait` earlier. The first call after

@@ -4,9 +4,9 @@
 //! Only attempts that are granted and successes change the state. The rules are:
 //!
 //! 1. **Never too many.** Take the grants between two instants that are t apart. They are at most
-//!    the attempts plus the number of blocks that fit into t. Each success, each loss of state and
-//!    each longest block in t may let the failures be forgotten. Then the attempts are free again,
-//!    and the first block is as short as any.
+//!    the free attempts plus the number of blocks that fit into t. Each success, each loss of state
+//!    and each longest block in t may let the failures be forgotten. Then the attempts are free
+//!    again, and the first block is as short as any.
 //! 2. **No denial without cause.** The call of a denial contains an instant of a block. A block
 //!    begins with a grant that no success before the denial has cleared. It lasts at most as long
 //!    as the failures since the success before it allow.

@@ -7,8 +7,8 @@
 //! - `evicted`: thousandths of a token.
 //! - `bucket`: a bucket's number, and its capacity and rate in thousandths.
 //! - `uncached`: the number of a bucket to which `cached` does not apply.
-//! - `quota`: a quota's number, its limit in tokens, the greatest error of the next numbers, and
-//!   the instants at which windows start.
+//! - `quota`: a quota's number, its limit in tokens, the greatest error of the instants that
+//!   follow, and the instants at which windows start.
 //! - `lockout`: a lockout's number, its attempts, its first block in nanoseconds, the factor in
 //!   thousandths, and its longest block in nanoseconds.
 //!

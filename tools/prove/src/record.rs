@@ -2,7 +2,8 @@
 //! bytes.
 //!
 //! Little-endian: time u64 · bucket u32 · tokens u32, in thousandths of a token · phase u8 · kind
-//! u8 · outcome u8 · 0 u8 · sequence u32 · wait u64, in nanoseconds, all bits set for any wait.
+//! u8 · outcome u8 · 0 u8 · sequence u32 · wait u64, in nanoseconds, with all bits set for an
+//! endless wait.
 //!
 //! `wait` before a reservation is the longest wait that its caller accepts. After a granted
 //! reservation, it is the delay until the tokens may be used. After a denial, it is the time to

@@ -6,11 +6,11 @@
 //! only widens the windows around a known instant. Refunds and resets do not count, because callers
 //! requested them.
 //!
-//! The limit compares with the tokens that the quotas alone allow, and a loss counts as one
-//! capacity of each bucket. So the plan and the length of a trial decide whether it can prove
-//! anything, and the speed of the machine does not. On a busy machine, callers make fewer refunds
-//! and resets, which raise the bound. Their calls take longer, so that a loss may have cancelled
-//! more debts. A loss is printed with these debts, which callers took themselves.
+//! The limit is a part of the tokens that the quotas alone allow, and a loss counts as one capacity
+//! of each bucket. So the plan and the length of a trial decide whether it can prove anything, and
+//! the speed of the machine does not. On a busy machine, callers make fewer refunds and resets,
+//! which raise the bound. Their calls take longer, so that a loss may have cancelled more debts. A
+//! loss is printed with these debts, which callers took themselves.
 
 use crate::bound::{self, Worst};
 use crate::call::{Call, Kind, Outcome, TOKEN, Tokens};

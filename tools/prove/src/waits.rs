@@ -2,15 +2,15 @@
 //! any.
 //!
 //! **Why it is necessary.** A denial of n tokens at p with "retry after w" promises that the bucket
-//! holds at least n − r·w tokens at p. Let W be the tokens that calls took between p and p' > p.
-//! Then at p' the bucket holds at least the lesser of
+//! holds at least n − r·w tokens at p, where r is the rate. Let W be the tokens that calls took
+//! between p and p' > p. Then at p' the bucket holds at least the lesser of
 //!
 //! > n − r·w + r·(p' − p) − W and C − W
 //!
-//! C − W is needed because the bucket may have been full in between. Refunds, resets and losses
-//! only add tokens. A later denial of n' tokens at p' is false if both levels are at least n'. For
-//! example, let W = 0 and n' = n. Then a call was denied although its caller had waited w and no
-//! other call took tokens.
+//! C is the capacity. C − W is needed because the bucket may have been full in between. Refunds,
+//! resets and losses only add tokens. A later denial of n' tokens at p' is false if both levels are
+//! at least n'. For example, let W = 0 and n' = n. Then a call was denied although its caller had
+//! waited w and no other call took tokens.
 //!
 //! If hosts may deny from entries of the denial cache that are up to `cached` old, W is larger. The
 //! earlier denial may not include the tokens taken in the `cached` before it, so W begins that much

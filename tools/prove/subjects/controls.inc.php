@@ -51,7 +51,9 @@ class ControlSubject extends Subject
 /** A known-bad quota or lockout on Redis. */
 class LimitControlSubject extends ControlSubject
 {
-    /** Workers may start late on a busy machine. Then the second window is in time. */
+    /**
+     * On a busy machine, workers may start after the first window. They still reach the second one.
+     */
     public const WINDOWS = [1 => 40, 2 => 40];
     /** The limits of quotas, and the rules of lockouts, by control. */
     private const LIMITS = [
@@ -131,8 +133,8 @@ class BlindRetryClusterSubject extends RedisClusterSubject
 
     /**
      * With this capacity, the buckets are empty after about ten faults. With 8 tokens they were
-     * empty after about three, and in one of five runs none of these three made a call charged
-     * twice.
+     * empty after about three, and in one of five runs none of these three faults led to a call
+     * that was charged twice.
      */
     private const CAPACITY = 24;
 

@@ -16,7 +16,7 @@ const MILLISECOND: Nanos = 1_000_000;
 /// A fault of a limiter that is not exact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
-    /// Every second call of a lockout decides by the state before the last call.
+    /// Every second call of a lockout misses the block that the previous call began.
     CheckedBefore,
     /// A denial begins the block again.
     Renewed,

@@ -4,7 +4,7 @@ require_once __DIR__ . '/server_process.php';
 
 /**
  * PHP's own web server in one process, which runs one script for each request. With several
- * scripts, the path of a request chooses the script, or else index.php.
+ * scripts, the path of a request chooses the script. If no script has this path, index.php runs.
  */
 final class BuiltInServer extends ServerProcess
 {

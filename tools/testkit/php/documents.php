@@ -104,7 +104,7 @@ final class PhpBlock
 /** The servers that documents name. A server is started when a block first names it. */
 final class DocumentServers
 {
-    /** Keeps the servers alive as long as this object. */
+    /** Keeps the servers alive while this object exists. */
     private array $servers = [];
     private array $replace = [];
 

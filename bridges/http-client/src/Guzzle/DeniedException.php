@@ -14,7 +14,7 @@ final class DeniedException extends TransferException
     public function __construct(public readonly Decision $decision, RequestInterface $request)
     {
         $message = sprintf('The request was not sent: %s, retry after %.3F s', $decision->reason, $decision->retryAfter);
-        // The exceptions of Guzzle 8 have the request.
+        // In Guzzle 8, the constructor takes the request, too.
         method_exists(parent::class, 'getRequest') ? parent::__construct($message, $request) : parent::__construct($message);
     }
 }

@@ -58,14 +58,17 @@ final class RateLimit
             }
             $due = hrtime(true) + $reservation->delay * 1e9;
             if ($reservation->delay > 0) {
-                // Milliseconds. A retry may have a delay already.
+                // The option is in milliseconds. A retry may already have a longer delay.
                 $options['delay'] = max($options['delay'] ?? 0, (int) ceil($reservation->delay * 1000));
             }
             return self::cancelling($this->obeying($handler($request, $options), $bucket), $reservation, $due);
         };
     }
 
-    /** Returns a promise with the same result. Before that, the response slows the bucket down. */
+    /**
+     * Returns a promise with the same result. Before it resolves, the response slows the bucket
+     * down.
+     */
     private function obeying(PromiseInterface $sent, TokenBucket $bucket): PromiseInterface
     {
         $obey = fn (ResponseInterface $response) => $this->peer->obey($bucket, $response->getStatusCode(), $response->getHeaders());
@@ -75,7 +78,7 @@ final class RateLimit
                 return $response;
             },
             static function (mixed $reason) use ($obey): PromiseInterface {
-                // The transfer failed after the headers.
+                // If the transfer failed after the headers, the exception has the response.
                 $response = is_object($reason) && method_exists($reason, 'getResponse') ? $reason->getResponse() : null;
                 $response === null || $obey($response);
                 return Create::rejectionFor($reason);

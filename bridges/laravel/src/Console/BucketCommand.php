@@ -107,7 +107,7 @@ final class BucketCommand extends OperatorCommand
     }
 
     /**
-     * Returns the limits of a client without those that another client has, too.
+     * Returns the limits of a client, except those that it shares with another client.
      *
      * @param list<string> $parameters of the middleware
      * @param ?string $capacity of the limits, if the operator has chosen one

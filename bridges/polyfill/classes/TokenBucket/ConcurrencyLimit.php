@@ -60,7 +60,8 @@ final readonly class ConcurrencyLimit
             return $this->permit($home, $held, 'too_many_concurrent');
         }
         if ($home->store instanceof MemoryStore) {
-            // Only this process could give a permit back, and it waits.
+            // Only this process could give a permit back, and it is waiting. So the whole timeout
+            // passes.
             $home->store->advance($timeout);
             return $this->permit($home, null, 'too_many_concurrent');
         }

@@ -14,7 +14,7 @@ final readonly class Decision implements \JsonSerializable
     /** The registry of problem types, which draft-ietf-httpapi-ratelimit-headers-11 extends. */
     private const PROBLEM_TYPES = 'https://iana.org/assignments/http-problem-types#';
 
-    /** The reasons of denials because the service lacks capacity. It is not the client's fault. */
+    /** The reasons of denials for which the service is the cause, and not the client. */
     private const REDUCED = ['below_floor', 'unavailable', 'contended', 'table_full'];
 
     public bool $allowed;

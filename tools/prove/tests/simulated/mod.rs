@@ -191,7 +191,7 @@ impl Habits {
             bucket.advance(now);
             self.act(&mut bucket, dice, &mut calls, &mut held);
         }
-        // The callers whose takes are not undone yet die.
+        // At the end, the callers die whose batches still have to give tokens back.
         for held in held.iter().filter(|held| held.reservation.is_none()) {
             let (cost, outcome) = (held.cost, Outcome::Unknown);
             let call = self.seen(&bucket, dice, Kind::Take, cost, outcome, 0);
