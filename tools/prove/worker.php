@@ -368,7 +368,9 @@ final class Load
         return $wait;
     }
 
-    /** Takes tokens from two or three buckets, and a quota, and notes the call for each of them. */
+    /**
+     * Takes tokens from two or three buckets and from a quota, and notes the call for each of them.
+     */
     private function take_all(array ...$buckets): void
     {
         foreach ((array) array_rand($this->load['shared'], min(count($this->load['shared']), mt_rand(2, 3))) as $index) {

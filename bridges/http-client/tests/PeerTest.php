@@ -61,7 +61,8 @@ final class PeerTest extends TestCase
         $memory = new TokenBucketStorageMemory();
         $bucket = new TokenBucket($memory, 'peer', 10, 0.5);
         foreach (['30', '30', '5', '0'] as $seconds) {
-            // Two workers that are denied at once stop the bucket once. None shortens the time.
+            // Two workers that are denied at the same time stop the bucket once. Neither shortens
+            // the time.
             (new Peer(0, 3600, false))->obey($bucket, 429, ['Retry-After' => [$seconds]]);
             self::assertSame(30.0, $bucket->peek()->retryAfter);
         }

@@ -56,7 +56,7 @@ final class WorkersTest extends TestCase
         $this->tearDown();
         [$sent, $after, $received] = $this->run429($client, 'own');
         self::assertSame($received, count($sent));
-        // At least the five requests of the process that did not send before.
+        // The process that sent nothing before the first 429 sends five requests after it.
         self::assertGreaterThanOrEqual(5, count($after), 'The control was not noticed');
         fprintf(STDERR, "With a store for each process, %d of %d requests begin after the first 429\n", count($after), $received);
     }

@@ -22,8 +22,8 @@ use function min;
  *
  * A bucket holds as many tokens as the limit has attempts, and is refilled in the limit's decay
  * time, or at the starts of Windows. Limits of routes and jobs with the same key but other numbers
- * have separate buckets. A bucket stores an instant, and the limit's numbers determine how many
- * tokens that instant stands for.
+ * have separate buckets. The reason is that a bucket stores an instant, and the limit's numbers
+ * determine how many tokens that instant stands for.
  */
 final class Buckets
 {

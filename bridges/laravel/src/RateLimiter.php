@@ -111,8 +111,9 @@ class RateLimiter extends LaravelRateLimiter
             return method_exists(parent::class, 'increment') ? ($result ?? true) : ($result ?: true);
         } catch (Throwable $e) {
             // Once a later window has begun, it has all its tokens, so nothing is given back to it.
-            // refund() cannot name a window. If the window ends between these two calls, and other
-            // calls have taken tokens from the next one, it gets back one of theirs.
+            // refund() cannot name a window. If the window ends between this comparison and the
+            // refund, and other calls have taken tokens of the next window, that window gets one of
+            // theirs back.
             if (!$isCleared() && $window == Buckets::window($bucket)) {
                 // Laravel counts only calls that return.
                 $bucket->refund($tokens);

@@ -7,8 +7,8 @@ namespace TokenBucket\Polyfill;
 /**
  * Gives tokens back, in ticks. The bucket never holds more than its capacity afterwards.
  *
- * crates/gcra/src/store.rs proves the rules: no tokens that were refilled since are granted twice,
- * and no two reservations get their tokens at one instant.
+ * crates/gcra/src/store.rs proves the rules: no tokens that were refilled since the take are
+ * granted twice, and no two reservations get their tokens at one instant.
  */
 final class GiveBack
 {

@@ -45,7 +45,10 @@ final class Windows
         };
     }
 
-    /** Returns the first start after this window's that is not before an instant, if known. */
+    /**
+     * Returns the first start of a later window that is at $instant or after it, or null if
+     * unknown.
+     */
     public function firstFrom(int $instant): ?int
     {
         foreach (array_slice($this->starts, 1) as $start) {

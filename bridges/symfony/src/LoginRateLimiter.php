@@ -64,8 +64,8 @@ final class LoginRateLimiter implements RequestRateLimiterInterface
         if ($taken > 0) {
             $request->attributes->remove(self::TAKEN);
             // As in Symfony, a negative number gives tokens back. It cannot name a window. If the
-            // window has ended since taken(), and other attempts have taken tokens from the next
-            // one, it gets back theirs.
+            // window has ended since taken(), and other attempts have taken tokens of the next
+            // window, that window gets some of theirs back.
             $global->consume(-$taken);
         }
     }

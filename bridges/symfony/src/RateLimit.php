@@ -38,7 +38,7 @@ final class RateLimit extends SymfonyRateLimit
     {
         $wait = $decision->retryAfter;
         if ($decision->allowed && $decision->remaining < 1) {
-            // The time of one token, at least the time until the bucket holds one.
+            // The average time of a missing token. The bucket holds a token by then.
             $wait = $decision->resetAfter / ($ofQuota ? 1 : $decision->capacity - $decision->remaining);
         }
         return new self($decision, $decision->allowed, $wait, $limit);

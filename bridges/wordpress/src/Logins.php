@@ -53,7 +53,7 @@ final class Logins
             $this->calls[] = [$attempt, null, []];
             return $user;
         }
-        // Core's verifiers ignore an error, because they overwrite it.
+        // Core's verifiers would overwrite the error, so they are removed for this call.
         $removed = array_values(array_filter(self::VERIFIERS, static fn ($verifier) => remove_filter('authenticate', $verifier, 20)));
         $this->calls[] = [null, $denial, $removed];
         return $denial;

@@ -18,7 +18,8 @@ add_filter('rest_allow_anonymous_comments', '__return_true');
 // Core rejects trackbacks on a site that is local.
 add_filter('wp_should_disable_pings_for_environment', '__return_false');
 if (!isset($_SERVER['HTTP_X_PLAIN']) && !defined('WITHOUT_PLUGIN')) {
-    // No token is refilled before the test ends. Few application passwords make a test short.
+    // No token is refilled before the test ends. Low limits of application passwords keep the tests
+    // short.
     defined('DEFAULT_LIMITS') || add_filter('tokenbucket_limits', static fn (array $limits) => [
         'application_network' => [30, 1e9], 'application_account' => [20, 1e9], 'application_lockout' => [10, 900, 2, 86_400],
     ] + array_map(static fn (array $numbers) => count($numbers) === 2 ? [$numbers[0], 1e9] : $numbers, $limits));

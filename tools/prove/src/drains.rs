@@ -1,12 +1,12 @@
 //! Rule 4: after a block or a drain, the tokens granted are at most those that it left, plus the
 //! tokens that the rate adds.
 //!
-//! **The rule.** A drain leaves L tokens. A block of the length x leaves one token at its end, so L
-//! = 1 − r·x, which may be negative (r is the rate). Let the call of a drain be [s, e]. A grant
+//! **The rule.** A drain leaves L tokens. A block of the length x leaves one token at its end, so
+//! L = 1 − r·x, which may be negative (r is the rate). Let the call of a drain be [s, e]. A grant
 //! counts if its call starts after e. A charge counts if it starts after e and ends before the
 //! start of a grant that counts. Let W be the tokens of all grants and charges that count and are
-//! due by t2. Let G be the tokens that calls gave to the bucket in [s, t2]. Then W <= L + r·(t2 −
-//! s) + G. So no token is granted in a block.
+//! due by t2. Let G be the tokens that calls gave to the bucket in [s, t2]. Then
+//! W <= L + r·(t2 − s) + G. So no token is granted in a block.
 //!
 //! **Why it is necessary.** Let E be the instant at which the bucket is empty ([`crate::bound`]).
 //! The drain took effect at s or later, and left E at s − L/r or later. All calls that count took
