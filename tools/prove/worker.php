@@ -369,7 +369,8 @@ final class Load
     }
 
     /**
-     * Takes tokens from two or three buckets and from a quota, and notes the call for each of them.
+     * Takes tokens from the given bucket, if any, and from two or three shared buckets at once.
+     * Notes the call for each of them.
      */
     private function take_all(array ...$buckets): void
     {

@@ -115,7 +115,7 @@ final class SettingsTest extends BridgeTestCase
             $this->assertSame([[true, true, false], 'the answer'], [$granted, $cache->get('geocode')]);
             $cache->put('geocode', 'another', 300);
             $this->assertFalse($limiter->attempt('geocode', 2, fn () => true, 3600));
-            // The key of a limiter may look like the name of a route's bucket.
+            // A key that looks like the name of a route's bucket has a bucket of its own.
             $this->assertTrue($limiter->attempt('limit:2:3600:geocode', 2, fn () => true));
         }
     }

@@ -34,7 +34,8 @@ final readonly class TokenBucketStorageMemory implements TokenBucketStorage
     }
 
     /**
-     * Returns the seconds since an instant, by the clock whose time is nearer: own or wall clock.
+     * Returns the seconds since an instant, by this object's clock or the wall clock. Uses the
+     * clock whose time is nearer to the instant.
      */
     private function secondsSince(float $microtime): float
     {

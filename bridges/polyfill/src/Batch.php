@@ -88,7 +88,7 @@ final class Batch
 
     /**
      * Returns the groups: the buckets of each store, with the steps on each bucket as one entry.
-     * The file is the last group, so that its tokens are never held for another store.
+     * The file is the last group, so that its tokens are never held while another store decides.
      *
      * @return list<non-empty-list<BatchEntry>>
      */

@@ -51,7 +51,7 @@ final class Home
         return self::$homes[$storage] ?? match (get_class($storage)) {
             // The constructor has not ended.
             \TokenBucketStorageSharedMemory::class => self::shared(''),
-            // The object is being freed as the key of a WeakMap.
+            // PHP is freeing the object, so the WeakMap no longer has an entry for it.
             \TokenBucketStorageMemory::class => self::memory(),
             default => null,
         };

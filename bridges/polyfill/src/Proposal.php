@@ -31,8 +31,8 @@ final class Proposal
     /** Proposes a state to the latest closure that runs for the bucket in this fiber, if any. */
     public static function isMade(Home $home, string $identifier, int $first): bool
     {
-        // The backtrace lacks closures that have ended, even if a fatal error ended them, which
-        // throws no exception.
+        // The backtrace has only closures that still run. A list of them would also keep those that
+        // a fatal error ended, because such an error throws no exception.
         foreach (debug_backtrace(DEBUG_BACKTRACE_PROVIDE_OBJECT | DEBUG_BACKTRACE_IGNORE_ARGS) as $frame) {
             $it = $frame['object'] ?? null;
             if ($it instanceof self && $it->home === $home && $it->identifier === $identifier && $it->fiber === \Fiber::getCurrent()) {

@@ -124,8 +124,9 @@ function lockouts(): void
 }
 
 /**
- * Compares first calls, which do not depend on the clock of the host. The extension decides calls
- * for more than the capacity itself, without its fallback for a server.
+ * Prints the decisions of first calls, which do not depend on the clock of the host. On a server's
+ * storage, no call is for more than the capacity, because the extension decides such a call without
+ * its fallback.
  */
 function first_calls(TokenBucketStorage $storage): void
 {

@@ -104,7 +104,7 @@ final class Logins
 
     /**
      * Reports whether core verifies the application password in the header of this request. XML-RPC
-     * also accepts application passwords at `authenticate`, whose end counts them.
+     * also accepts application passwords at `authenticate`. begin() and end() count those.
      */
     private static function verifiesRequest(): bool
     {

@@ -35,7 +35,7 @@ use std::fmt;
 /// The fewest granted permits of a log that proves anything.
 const LEAST_GRANTED: u64 = 500;
 
-/// The greatest part of the calls that may be denied for another reason: one in this many.
+/// At most one in this many calls may be denied for another reason.
 const MOST_EXCUSED: u64 = 1_000;
 
 /// The greatest limit of each key, and the times of leases.
