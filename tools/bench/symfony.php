@@ -32,7 +32,7 @@ function processor_time(Fpm $fpm): float
     return $ticks * 10;
 }
 
-/** @return array{float, float} the requests a second, and the requests a second of processor time */
+/** @return array{float, float} the requests in a second, and in a second of processor time */
 function load(TokenBucket\Bridge\Symfony\Tests\ExampleServer $server, string $environment): array
 {
     $before = processor_time($server->fpm);

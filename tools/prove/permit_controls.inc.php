@@ -36,7 +36,7 @@ abstract class PermitControl
         return $this->wire->ask("SET $cell $value NX PX $milliseconds") === '+OK';
     }
 
-    /** Returns the names of the cells of a limit, in their order from a random cell on. */
+    /** Returns the names of the cells of a limit. The order begins with a random cell. */
     protected static function cells(int $key, int $limit): array
     {
         $first = mt_rand(0, $limit - 1);

@@ -15,7 +15,7 @@ use ValueError;
 final class Windows
 {
     private const SECONDS = ['minute' => 60, 'hour' => 3600, 'day' => 86400, 'week' => 604800];
-    /** The start of a window of each period: a Monday at midnight. */
+    /** An instant at which windows of all periods begin: a Monday at midnight. */
     private const START = '2024-01-01';
 
     /** @var array<int, Period> periods by their seconds */

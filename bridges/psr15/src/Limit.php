@@ -10,11 +10,12 @@ use TokenBucketStorage;
 
 /**
  * Limits requests that have the same key. The bucket holds $tokens and refills from empty to full
- * in $seconds. So 10 tokens in 60 seconds allow 10 requests at once, and 10 a minute later on.
+ * in $seconds. So 10 tokens in 60 seconds allow 10 requests at once, and then 10 requests in each
+ * minute.
  */
 final class Limit
 {
-    /** At most about 31 years, because a bucket must refill in 36 years. */
+    /** At most about 31 years, because a bucket must refill in at most 36 years. */
     public readonly float $seconds;
 
     /**

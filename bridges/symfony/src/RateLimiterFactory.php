@@ -139,7 +139,8 @@ namespace TokenBucket\Bridge\Symfony {
 
         private static function anchor(string|\DateTimeInterface $anchor, StorageInterface $storage): \DateTimeImmutable
         {
-            // The anchor is a part of a quota's identifier, so it must not change with the present.
+            // The anchor is a part of a quota's identifier, so it must not depend on the current
+            // time.
             if (is_string($anchor) && $storage instanceof BucketStorage && strtotime($anchor, 0) !== strtotime($anchor, 40_000_003)) {
                 throw new \InvalidArgumentException(sprintf('The start of a window must be a whole date, not "%s", which depends on the present.', $anchor));
             }

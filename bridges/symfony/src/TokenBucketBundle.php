@@ -30,7 +30,8 @@ final class TokenBucketBundle extends Bundle
     public function boot(): void
     {
         try {
-            // Only a storage whose DSN comes from an environment variable is public.
+            // has() finds only a public storage. Only a DSN from an environment variable makes it
+            // public.
             if ($this->container->has('token_bucket.storage')) {
                 $this->container->get('token_bucket.storage');
             }

@@ -43,7 +43,7 @@ final class LoginsTest extends SiteTestCase
     public function testAFloodOfApplicationPasswordsIsVerifiedAsOftenAsTheLockoutAllows(): void
     {
         $password = self::$site->addApplicationPassword(self::$site->addUser('app'));
-        // Clients that send requests at the same time are not limited.
+        // Requests with the right password are not limited, even if they are sent at the same time.
         self::assertAnswers([200 => 24], 24, self::requests(24, fn () => Site::rest('app', $password, '192.0.2.4')));
         self::assertAnswers([401 => 10, 429 => 10], 10, self::requests(20, fn (int $i) => Site::rest('app', "wrong $i", '192.0.2.4')));
         [$right] = self::assertAnswers([429 => 1], 0, [Site::rest('app', $password, '192.0.2.4')]);

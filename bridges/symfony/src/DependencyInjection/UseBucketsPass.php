@@ -19,7 +19,9 @@ use TokenBucketStorageMemory;
 /** Gives the buckets' storage to the limiters of FrameworkBundle and SecurityBundle. */
 final class UseBucketsPass implements CompilerPassInterface
 {
-    /** The start of a window of each period of UTC: the first day of a year, and a Monday. */
+    /**
+     * A day on which windows of all periods begin in UTC: the first day of a year, and a Monday.
+     */
     private const UTC = '2024-01-01';
 
     public function process(ContainerBuilder $container): void
