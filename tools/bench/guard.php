@@ -7,8 +7,8 @@
  * alternately, each over a new connection. The kernel's count of the worker's processor time is in
  * nanoseconds, and depends less on other load than the duration of a request does.
  *
- * The environment variable TOKENBUCKET_BEFORE is the path of a module without the guard. It is
- * compared with this module while the guard is off.
+ * The environment variable TOKENBUCKET_BEFORE is the path of a module without the guard. That
+ * module is compared with the current one, while the guard is off.
  */
 require __DIR__ . '/../testkit/php/fpm.php';
 

@@ -87,7 +87,7 @@ class RateLimiter extends LaravelRateLimiter
         // As in Laravel, null is a time without end.
         $seconds = $decaySeconds === null ? Buckets::MAX_SECONDS : $this->secondsUntil($decaySeconds);
         if (is_object($decaySeconds)) {
-            // The seconds until a date depend on the present, so they do not select a window.
+            // The seconds until a date depend on the current time, so they do not select a window.
             $seconds = (float) $seconds;
         }
         $tokens = Buckets::tokens($seconds);

@@ -2,8 +2,9 @@
 
 /**
  * Runs two kinds of .phpt without the extension: the tests of this package, and those tests of the
- * extension that it should pass. The latter test classes in shared memory, permits, and races of
- * processes, also under php-fpm. They run with the changes that differences.php lists.
+ * extension that it should pass. Those are the tests of buckets in shared memory, of permits, and
+ * of races between processes, also under php-fpm. They run with the changes that differences.php
+ * lists.
  *
  *   php tests/phpt.php RUN-TESTS [NAME]    RUN-TESTS is PHP's run-tests.php. NAME selects one test
  *

@@ -152,7 +152,7 @@ final class QuotaTest extends TestCase
             return [$e->getMessage()];
         }
         $result = [$limit->isAccepted(), $limit->getRemainingTokens(), $limit->getLimit()];
-        // After a call that took the last token, Symfony 5.4 returns the present.
+        // After a call that took the last token, Symfony 5.4 returns the current time.
         return TestKernel::MAJOR_VERSION < 6 && $limit->isAccepted() ? $result : [...$result, $limit->getRetryAfter()->getTimestamp()];
     }
 }

@@ -28,7 +28,10 @@ final class GuardTest extends SiteTestCase
         self::assertSame('', preg_replace('~^.* guard: a block was not written to /dev/log: .*\n~m', '', self::$site->errors()));
     }
 
-    /** Returns the servers for a flood. php-cgi compiles WordPress for each request. */
+    /**
+     * Returns the servers for a flood. A short run leaves php-cgi out, because it compiles
+     * WordPress for each request.
+     */
     public static function servers(): iterable
     {
         $slow = self::isShort() ? ['php-cgi'] : [];
@@ -37,7 +40,7 @@ final class GuardTest extends SiteTestCase
         }
     }
 
-    /** Returns the servers for many requests. */
+    /** Returns the servers for many requests. php-cgi would be too slow. */
     public static function fastServers(): iterable
     {
         foreach (self::servers() as $name => $server) {

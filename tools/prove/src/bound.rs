@@ -127,7 +127,7 @@ pub struct Opening {
     pub after: Nanos,
     /// The instant at which the bucket held at most `held` tokens.
     pub start: Nanos,
-    /// The most tokens that the bucket held at `start`. Negative in a block.
+    /// The most tokens that the bucket held at `start`. May be negative in a block.
     pub held: Tokens,
 }
 

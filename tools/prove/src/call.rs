@@ -134,7 +134,7 @@ impl Call {
 
     /// Returns the tokens that the bucket must hold to grant the call. A reservation also gets the
     /// tokens that are refilled while its caller waits, so the result may be negative. For a drain,
-    /// returns the most tokens that it leaves in the bucket, which are negative in a block.
+    /// returns the most tokens that it leaves in the bucket, which may be negative in a block.
     #[must_use]
     pub fn needed(&self, quota: &Quota) -> Tokens {
         self.asked() - quota.refill(self.wait)

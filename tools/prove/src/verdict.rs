@@ -21,7 +21,7 @@ use crate::{denials, drains, lockouts, waits, windows};
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// The most slack, in hundredths of the bound.
+/// The most slack, in hundredths of the tokens that the quotas alone allow.
 pub const MOST_SLACK: Tokens = 1;
 
 /// The result of the judgement. Sums are over all buckets.

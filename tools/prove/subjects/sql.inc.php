@@ -52,7 +52,7 @@ class SqlSubject extends Subject
             try {
                 $this->server->connect([PDO::ATTR_TIMEOUT => 5])->exec('DELETE FROM buckets');
             } catch (PDOException) {
-                // A suspended worker holds the lock.
+                // A suspended worker holds the lock, so the table keeps its rows.
             }
         }];
         if (!$this->server instanceof SqliteFile) {

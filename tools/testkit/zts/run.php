@@ -2,7 +2,7 @@
 /**
  * Runs the scenarios of this folder in threads.
  *
- *   php run.php HOST MODULE TIMES             each scenario must pass at each time
+ *   php run.php HOST MODULE TIMES             each scenario must pass TIMES times
  *   php run.php HOST MODULE TIMES control     MODULE counts and keeps settings by process, so the
  *                                             scenarios that need threads must fail
  *

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 /// A folder that belongs to the user of the server. Dropping the value removes the folder.
 ///
 /// The folder is in the system's temporary folder, because the path of a socket has at most 107
-/// bytes. Another user must also have access to the folder.
+/// bytes, and because another user must have access to the folder.
 pub struct Folder(PathBuf);
 
 impl Folder {

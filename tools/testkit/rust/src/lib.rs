@@ -53,8 +53,8 @@ fn free_port() -> u16 {
     }
 }
 
-/// Polls `condition`. Reports whether the condition became true within a minute. A test that fails
-/// on a slow machine must not depend on a shorter time.
+/// Polls `condition`. Reports whether the condition became true within a minute. No test may depend
+/// on a shorter time, because it would fail on a slow machine.
 pub fn eventually(condition: impl FnMut() -> bool) -> bool {
     within(PATIENCE, condition)
 }
