@@ -64,8 +64,8 @@ class RateLimiter extends LaravelRateLimiter
 
     /**
      * Returns a named limiter. The queue's middleware calls the named limiter for a job, and then
-     * tooManyAttempts() for one limit after the other. The first of these calls takes a token of
-     * every limit of the job.
+     * tooManyAttempts() for one limit after the other. The first of these calls decides all limits
+     * of the job at once.
      */
     public function limiter($name)
     {

@@ -152,7 +152,7 @@ final class GuardTest extends SiteTestCase
                 self::$site->count();
                 self::$site->send(self::spellings($page, $request('owner', 'wrong', '192.0.2.5')));
                 self::assertGreaterThan(30, self::$site->count(), 'without limits');
-                // WordPress takes no password from a request with another method.
+                // WordPress verifies no password if the request has a method other than POST.
                 self::$site->send(self::otherMethods($request('owner', 'wrong', '192.0.2.5')));
                 self::assertSame(0, self::$site->count());
             }

@@ -45,7 +45,8 @@ final class GuardedServer
     /** @param array<string, string> $ini settings of PHP */
     public function __construct(private readonly Site $site, string $name, array $ini)
     {
-        // The other servers take the settings of PHP from here, as in a test of the extension.
+        // Apache and PHP's own web server take the settings of PHP from this variable, as in a test
+        // of the extension.
         putenv('TEST_PHP_EXTRA_ARGS=' . strtr(example_arguments(Site::EXTENSIONS), "'", '"'));
         file_put_contents("$site->folder/site/.htaccess", self::HTACCESS);
         $apache = fn (bool $cgi, array $directives, array $ini) => new Apache($cgi, self::MODULES + $directives + self::DIRECTIVES, $site->ini($ini), "$site->folder/site");
