@@ -29,7 +29,8 @@ foreach ([new TokenBucketStorageSharedMemory, new TokenBucketStorageMemory] as $
     $run(1_000);
     $before = [memory_get_usage(), resident()];
     $run(20_000);
-    check(memory_get_usage() - $before[0] < 1_000, get_class($storage) . ': ' . memory_get_usage() - $before[0] . ' bytes of PHP');
+    // One byte a call would be a leak. PHP's own lists grow a little.
+    check(memory_get_usage() - $before[0] < 20_000, get_class($storage) . ': ' . memory_get_usage() - $before[0] . ' bytes of PHP');
     $grown = resident() - $before[1];
     // Valgrind and AddressSanitizer keep freed memory for a while.
     check($grown < 500 || is_slow() || PHP_DEBUG, get_class($storage) . ": the process has grown by $grown kB");
