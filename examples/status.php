@@ -577,7 +577,7 @@ final class ClientForm
         [$this->status, $this->result] = $sent === [] ? [200, ''] : $this->reply();
     }
 
-    /** Reports whether the extension knows a password, without which nobody may act. */
+    /** Reports whether the extension knows a password, without which no operator may act. */
     public static function is_allowed(): bool
     {
         return (string) ini_get('tokenbucket.guard_password_hash') !== '';

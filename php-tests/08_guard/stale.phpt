@@ -45,7 +45,7 @@ echo count($lines), ' line: ', preg_replace(['/^\[.*?\] /', '/20\d\.\d{3} s/'], 
 /** Returns the number of connections to a pool of one worker, also of those that wait for it. */
 function connections(Fpm $fpm): int
 {
-    // One of these sockets listens, so it is no connection.
+    // One of these sockets listens. It is not a connection.
     return substr_count(file_get_contents('/proc/net/unix'), "$fpm->folder/www.sock\n") - 1;
 }
 

@@ -156,7 +156,7 @@ fn granted(acquired: Acquired) -> Result<Granted, Refusal> {
 }
 
 impl Permit {
-    /// Gives the permit back, unless another process or nobody holds it. Returns a permit on a
+    /// Gives the permit back, unless another process or no process holds it. Returns a permit on a
     /// server instead of giving it back, because that may fail.
     #[must_use]
     pub fn release(self) -> Option<Box<ServerPermit>> {

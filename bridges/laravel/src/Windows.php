@@ -41,7 +41,7 @@ final class Windows
     /** Returns the quota of a limit, or null if the limit is a bucket. */
     public function quota(TokenBucketStorage $storage, string $identifier, int $attempts, int|float $seconds): ?Quota
     {
-        // attempt() passes the seconds until a date as a fraction, because a date is no window.
+        // attempt() passes the seconds until a date as a fraction, because a date is not a window.
         return is_int($seconds) && isset($this->periods[$seconds]) ? $this->of($this->periods[$seconds], $storage, $identifier, $attempts) : null;
     }
 

@@ -14,8 +14,8 @@ final class Header
     public const MAGIC = "TBUCKET\x02";
 
     /**
-     * @param string $secret 16 bytes that key the hashes, so that nobody can choose keys that fall
-     *     into one page
+     * @param string $secret 16 bytes that key the hashes, so that no client can choose keys that
+     *     fall into one page
      * @param int $region the position of the pages in the file
      * @param int $pages the number of pages, a power of two
      * @param int $offset the instant minus the monotonic clock, in ticks

@@ -6,7 +6,7 @@ namespace TokenBucket\Bridge\WordPress\Tests;
 
 require_once __DIR__ . '/SiteTestCase.php';
 
-/** Tests limits of logins beside other plugins that take part in logins. */
+/** Tests limits of logins together with other plugins that take part in logins. */
 final class OtherPluginsTest extends SiteTestCase
 {
     private static string $plugins;

@@ -9,7 +9,7 @@ use std::ffi::CStr;
 pub enum Unnamed {
     /// There must be this many values, one for each key.
     Count(usize),
-    /// The value of the key `ip` is no address.
+    /// The value of the key `ip` is not an address.
     Address,
 }
 
@@ -45,7 +45,7 @@ impl Limit {
     /// name.
     ///
     /// # Errors
-    /// Fails if there are more or fewer values, or if a client is no address.
+    /// Fails if there are more or fewer values, or if a client is not an address.
     pub fn named(&self, values: &[&[u8]]) -> Result<(Vec<u8>, Option<Client>), Unnamed> {
         let keys = self.parts.iter().filter(|&part| *part != Part::All).count();
         if values.len() != keys {
