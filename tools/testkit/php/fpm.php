@@ -110,8 +110,11 @@ final class Fpm
     public function reload(): void
     {
         $before = $this->workers();
+        // Workers may also end by themselves. And a signal would kill a master that is not ready.
+        $ready = fn (): int => substr_count($this->log(), 'ready to handle connections');
+        $starts = $ready();
         send_signal('USR2', $this->master());
-        $this->wait_until('php-fpm has reloaded', fn () => count($this->workers()) === count($before)
+        $this->wait_until('php-fpm has reloaded', fn () => $ready() > $starts && count($this->workers()) === count($before)
             && array_intersect($before, $this->workers()) === [] && $this->answers());
     }
 
