@@ -1304,7 +1304,8 @@ namespace TokenBucket {
 }
 
 /**
- * Replaces well-known userland limiters, with their interfaces and their records.
+ * Replacements for well-known userland limiters. They have the methods of those limiters. On the
+ * kind of server that a limiter uses, they also use its records.
  *
  * The classes are not final, and their methods are untyped, so that code written for the userland
  * classes can extend them.

@@ -58,7 +58,8 @@ wait_for('CrowdSec reads the journal', function () use ($cscli): bool {
     return str_contains($cscli('decisions', 'list', '-o', 'json'), PROBE);
 });
 preg_match('/^ *(\w{20,})/m', $cscli('bouncers', 'add', 'test', '-o', 'raw'), $key);
-// The defaults of Debian, except that it asks for decisions once a second.
+// The bouncer has Debian's settings, but asks for decisions once a second, stays in the foreground
+// and writes to its output.
 $settings = file_get_contents("$root/etc/crowdsec/bouncers/crowdsec-firewall-bouncer.yaml");
 file_put_contents("$folder/bouncer.yaml", strtr($settings, [
     '${BACKEND}' => 'nftables', '${API_KEY}' => $key[1], 'frequency: 10s' => 'frequency: 1s', 'daemonize: true' => 'daemonize: false',

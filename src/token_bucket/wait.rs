@@ -68,7 +68,8 @@ fn take_within(question: &Question<'_>) -> Result<Decision, Thrown> {
     let cancel = Put::cancel(cost, span, outcome.empty_at);
     throw::aside(|| storage.give_back(question.plan.key(), &cancel, fallback))?;
     rested?;
-    // Other calls may have taken tokens during the sleep. Then a cancel gives back less.
+    // If other calls have taken tokens during the sleep, the cancel gives back less. So the state
+    // is read again.
     let look = Step::new(0, span).dry();
     let seen = storage.take_or_fall_back(question.plan.key(), &look, None)?;
     Ok(question.decision(&Sourced {

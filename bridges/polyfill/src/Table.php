@@ -145,8 +145,8 @@ final class Table
     }
 
     /**
-     * Copies the live records to $pages pages. Returns false if a page would be too full. Gives up
-     * if another call writes meanwhile.
+     * Copies the live records to $pages pages. Returns false if a page would be too full. Stops and
+     * returns true if a signal handler or a destructor has written to the file meanwhile.
      */
     private function copy(Header $header, int $pages, int $now, int $writes): bool
     {

@@ -220,7 +220,7 @@ final class RateLimitMiddlewareTest extends TestCase
             self::assertStringStartsWith("\"$tokens\";r=", $response->getHeaderLine('RateLimit'));
         }
         self::assertSame(PHP_INT_MAX / 1e15, $this->byAddress('short', PHP_INT_MAX, 1e-9)->seconds);
-        // The rounded rate of this limit is above the highest one.
+        // Here, rounding makes tokens / seconds greater than 10^15, the highest rate of a bucket.
         self::assertSame(200, $this->answer([$this->byAddress('rounded', 5_623_241_252_408_853_290, 1e-9)])->getStatusCode());
         self::assertSame('"short";q=999999999999999;w=9224', $this->answer([$this->byAddress('short', PHP_INT_MAX, 1e-9)])->getHeaderLine('RateLimit-Policy'));
         $limits = [$this->byAddress('unlimited', PHP_INT_MAX, 60), $this->byAddress('huge', 10 ** 15, 1)];

@@ -80,7 +80,10 @@ final class LoginRateLimiter implements RequestRateLimiterInterface
         return $window == $itsWindow ? $taken : 0;
     }
 
-    /** Returns the key of a limiter: of an address, or of a lowercase name, "-" and an address. */
+    /**
+     * Returns the hash that a limiter has as its key. $key is an address, or a lowercase name, "-"
+     * and an address.
+     */
     public static function hash(string $key, #[\SensitiveParameter] string $secret): string
     {
         return hash_hmac('sha256', $key, $secret);

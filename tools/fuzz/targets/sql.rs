@@ -30,7 +30,7 @@ fn names(first: &[u8], second: &[u8]) {
     );
 }
 
-/// Returns a statement in which placeholders replace the names.
+/// Returns the text of a statement with `<table>` and `<name>` instead of the names.
 fn bare(query: Query, dialect: Dialect, name: &str) -> String {
     let table = Table::parse(name.as_bytes(), dialect).expect("a name");
     assert_eq!(table.shown(), name);

@@ -7,19 +7,19 @@
 //!
 //! `wait` before a reservation is the longest wait that its caller accepts. After a granted
 //! reservation, it is the delay until the tokens may be used. After a denial, it is the time to
-//! retry. Before a cancel, it is the sequence of the reservation. Before a drain, it is the time
-//! until the bucket holds the tokens that are left. Before a take, it is the floor, in thousandths
+//! retry. Before a cancel, it is the sequence of the reservation. Before a drain, it is the length
+//! of the block, or 0 if there is no block. Before a take, it is the floor, in thousandths
 //! of a token.
 //!
 //! A batch has a log record for each of its buckets, before and after the call. Those before the
 //! call all have the same time.
 //!
-//! **Why it survives `kill -9`.** Each log record is one `write()` to a file opened for appending,
-//! without a buffer in the process. After `write()` the bytes are in the kernel's page cache, which
-//! survives the process. 32 divides the page size, so a log record lies in one page. The kernel
-//! checks for fatal signals only between pages. So a log record is either complete or absent. The
-//! first log record is written before the call begins, so the log has every call that a dead caller
-//! may have made.
+//! **Why the log survives `kill -9`.** Each log record is one `write()` to a file opened for
+//! appending, without a buffer in the process. After `write()` the bytes are in the kernel's page
+//! cache, which survives the process. 32 divides the page size, so a log record lies in one page.
+//! The kernel checks for fatal signals only between pages. So a log record is either complete or
+//! absent. The first log record is written before the call begins, so the log has every call that a
+//! dead caller may have made.
 
 use crate::call::{Kind, Nanos};
 

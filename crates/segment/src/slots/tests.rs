@@ -99,8 +99,8 @@ impl Slots for Table {
 }
 
 impl Table {
-    /// Returns slots that hold other buckets, which lack half of their lifetime. The slots in
-    /// `words` hold these words instead.
+    /// Returns slots that each hold a half-full record of the key `OTHER`. The slots in `words`
+    /// hold these words instead.
     fn new(words: &[(usize, Word)]) -> Self {
         let slots: [_; 8] = std::array::from_fn(|_| Cell::new(live(OTHER, NOW - 50)));
         for &(index, word) in words {

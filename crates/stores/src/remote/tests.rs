@@ -26,7 +26,7 @@ const TWO: NonZero<Ticks> = NonZero::new(2).expect("it is not 0");
 const MILLISECOND: Ticks = TICKS_PER_SECOND / 1000;
 
 const ID: &[u8] = b"id";
-/// An identifier whose name takes longer to compute than a timeout. Real ones are very long.
+/// An identifier whose name takes longer to compute than the timeout of the tests that use it.
 const SLOW: &[u8] = b"slow";
 const SLOW_NAME: Ticks = 300 * MILLISECOND;
 
