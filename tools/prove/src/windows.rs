@@ -8,7 +8,7 @@
 //!    are certainly in them are at most their limits, plus the refunds and losses that overlap
 //!    them. In a single window without a loss, charges that ended before the start of the last
 //!    grant count, too. A loss also cancels charges beyond the limit. A give-back of
-//!    a batch is no refund, because it gives nothing to a later window.
+//!    a batch does not count as a refund, because it gives nothing to a later window.
 //! 2. **No denial without cause.** A denial of n tokens is certainly in a window. Then the tokens
 //!    that calls took or may have taken in the window before its end exceed the limit without n. An
 //!    undone take counts while its call lasts.
