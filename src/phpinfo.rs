@@ -20,6 +20,7 @@ pub extern "C" fn phpinfo(_module: *mut ModuleEntry) {
     let mut rows = vec![
         row("tokenbucket support", "enabled"),
         row("Version", env!("CARGO_PKG_VERSION")),
+        row("Build", build()),
     ];
     if let Some(host) = attached::host() {
         let totals = host.slots().totals();
@@ -43,6 +44,12 @@ pub extern "C" fn phpinfo(_module: *mut ModuleEntry) {
     }
     system::print_table(&rows);
     system::print_settings(env!("CARGO_PKG_NAME"));
+}
+
+/// Returns the commit, the compiler and the API of PHP's engine that the module was built with.
+fn build() -> String {
+    let api = ext_php_rs::ffi::ZEND_MODULE_API_NO;
+    format!("{}, API {api}", env!("TOKENBUCKET_BUILD"))
 }
 
 fn row(name: impl Into<String>, value: impl Display) -> Row {

@@ -33,8 +33,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-env-changed=PHP_CONFIG");
     println!("cargo::rerun-if-env-changed=PATH");
     let version: u32 = php_config("--vernum")?.parse()?;
+    let release = format!("{}.{}", version / 10_000, version / 100 % 100);
+    println!("cargo::metadata=RELEASE={release}");
     if !(FIRST..UNTESTED).contains(&version) {
-        let release = format!("{}.{}", version / 10_000, version / 100 % 100);
         return Err(
             format!("tokenbucket supports PHP 8.2 to 8.6, and this is PHP {release}").into(),
         );

@@ -26,7 +26,7 @@ for ($i = 0; $i < 3; $i++) {
 ob_start();
 phpinfo(INFO_MODULES);
 preg_match('/\ntokenbucket\n\n(.*?)\n\n/s', ob_get_clean(), $section);
-echo preg_replace(['/(?<=Version => ).*/', '/\d+ bytes/', '/\d+ s ago/', '/down, [a-z ]+(?:\d+ ms)?/', '/[\d.]+ ms/'], ['%s', '%d bytes', '%d s ago', 'down', '%f ms'], $section[1]), "\n";
+echo preg_replace(['/(?<=Version => ).*/', '/(?<=Build => )(commit \w+, )?rustc [\d.]+ .*, for PHP ' . PHP_MAJOR_VERSION . '\.' . PHP_MINOR_VERSION . ', API 20\d{6}$/m', '/\d+ bytes/', '/\d+ s ago/', '/down, [a-z ]+(?:\d+ ms)?/', '/[\d.]+ ms/'], ['%s', '%s', '%d bytes', '%d s ago', 'down', '%f ms'], $section[1]), "\n";
 ?>
 --EXPECT--
 true false
@@ -49,6 +49,7 @@ tokenbucket.track_identifiers => 1 => 1
 true false
 tokenbucket support => enabled
 Version => %s
+Build => %s
 Shared memory => memfd
 Shared by => this process and its children, such as workers; other processes have other buckets
 Size => %d bytes

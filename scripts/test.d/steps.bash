@@ -105,7 +105,7 @@ choose_newer_php() {
     export PHP_CONFIG
     home=${PHP_CONFIG%/*}
     module=$home/tokenbucket.so
-    if [[ ! -e $module || -n $(find Cargo.toml Cargo.lock src crates -newer "$module" -print -quit) ]]; then
+    if [[ ! -e $module || -n $(find Cargo.toml Cargo.lock build.rs src crates -newer "$module" -print -quit) ]]; then
         build_for_tests "$home" || return
     fi
     home=$(readable "$home")
