@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace TokenBucket\Bridge\HttpClient;
 
 use TokenBucket;
+use TokenBucket\StorageException;
 
 /** Slows down the bucket of requests to a server, as the replies of this server ask. */
 final class Peer
@@ -26,6 +27,25 @@ final class Peer
         }
         if (!($maxBlock >= 0 && $maxBlock <= 1e9)) {
             throw new \ValueError('$maxBlock must be between 0 and 1e9');
+        }
+    }
+
+    /**
+     * Slows down the bucket that $bucketOf returns for the resource that a reply names, or for
+     * null.
+     *
+     * If the store fails, only the log says so, because the request has got its reply.
+     *
+     * @param callable(?string): ?TokenBucket $bucketOf
+     * @param array<string, list<string>> $headers of the reply, by name
+     */
+    public function learn(callable $bucketOf, int $status, array $headers): void
+    {
+        try {
+            $bucket = $bucketOf((new Reply($headers))->resource());
+            $bucket === null || $this->obey($bucket, $status, $headers);
+        } catch (StorageException $error) {
+            error_log("tokenbucket/http-client: a reply with the status $status did not slow down its bucket: {$error->getMessage()}");
         }
     }
 

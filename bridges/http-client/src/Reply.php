@@ -4,13 +4,19 @@ declare(strict_types=1);
 
 namespace TokenBucket\Bridge\HttpClient;
 
-/** Reads the fields of a reply that state a limit. A malformed field counts as missing. */
+/**
+ * Reads the fields of a reply that state a limit. A malformed field counts as missing. Of a field
+ * that occurs several times, the strictest value counts, because proxies repeat fields.
+ */
 final class Reply
 {
     /** The formats of dates in RFC 9110. Senders use the first one. */
     private const DATES = ['D, d M Y H:i:s \G\M\T', 'l, d-M-y H:i:s \G\M\T', 'D M j H:i:s Y'];
-    /** Larger numbers of X-RateLimit-Reset are Unix timestamps. Smaller ones are seconds. */
-    private const OLDEST_TIMESTAMP = 1_000_000_000;
+    /**
+     * The least Unix timestamps in X-RateLimit-Reset, by their units in a second: instants after
+     * the year 2001. Smaller numbers are seconds from now.
+     */
+    private const TIMESTAMPS = [1_000_000_000 => 1e18, 1_000_000 => 1e15, 1_000 => 1e12, 1 => 1e9];
 
     /** @var array<string, list<string>> */
     private readonly array $headers;
@@ -27,15 +33,21 @@ final class Reply
         return isset($this->headers['retry-after']) || $this->remaining()[0] === 0;
     }
 
+    /** Returns the resource that the limit is about, such as "search" on GitHub, or null. */
+    public function resource(): ?string
+    {
+        return $this->single('x-ratelimit-resource') ?: null;
+    }
+
     /** Returns the seconds of Retry-After. If it is a date, subtracts the date of the reply. */
     public function retryAfter(): ?float
     {
-        $value = $this->single('retry-after');
-        if (preg_match('/^\d+$/D', $value)) {
-            return (float) $value;
+        $waits = [];
+        foreach ($this->headers['retry-after'] ?? [] as $value) {
+            $instant = self::timestamp(trim($value));
+            array_push($waits, ...$instant === null ? self::numbers($value) : [max(0.0, (float) ($instant - $this->date()))]);
         }
-        $instant = self::timestamp($value);
-        return $instant === null ? null : max(0.0, $instant - $this->date());
+        return $waits === [] ? null : max($waits);
     }
 
     /**
@@ -53,14 +65,24 @@ final class Reply
             return $policies[0];
         }
         foreach (['x-ratelimit-', 'ratelimit-'] as $prefix) {
-            $remaining = self::integer($this->single($prefix . 'remaining'));
-            if ($remaining !== null) {
-                $reset = self::integer($this->single($prefix . 'reset'));
-                $start = $reset > self::OLDEST_TIMESTAMP ? $this->date() : 0;
-                return [$remaining, $reset === null ? null : max(0.0, (float) ($reset - $start))];
+            $remaining = self::numbers(implode(',', $this->headers[$prefix . 'remaining'] ?? []));
+            if ($remaining !== [] && min($remaining) < 1e15) {
+                $resets = self::numbers(implode(',', $this->headers[$prefix . 'reset'] ?? []));
+                return [(int) min($remaining), $resets === [] ? null : max(array_map($this->seconds(...), $resets))];
             }
         }
         return [null, null];
+    }
+
+    /** Returns the seconds until a number of X-RateLimit-Reset. */
+    private function seconds(float $reset): float
+    {
+        foreach (self::TIMESTAMPS as $units => $least) {
+            if ($reset > $least) {
+                return max(0.0, $reset / $units - $this->date());
+            }
+        }
+        return $reset;
     }
 
     /**
@@ -72,7 +94,7 @@ final class Reply
     private function policies(): array
     {
         // A quoted string may contain the other delimiters.
-        $field = preg_replace('/"(?:[^"\\\\]|\\\\.)*"/', 'string', implode(',', $this->headers['ratelimit'] ?? []));
+        $field = preg_replace('/"(?:[^"\\\\]++|\\\\.)*+"/', 'string', implode(',', $this->headers['ratelimit'] ?? [])) ?? '';
         if (preg_match('/(^|,)\s*remaining=/', $field)) {
             $field = 'draft-7;' . strtr($field, [',' => ';', 'remaining=' => 'r=', 'reset=' => 't=']);
         }
@@ -104,6 +126,15 @@ final class Reply
     private function date(): int
     {
         return self::timestamp($this->single('date')) ?? time();
+    }
+
+    /** @return list<float> the numbers of a list, or an empty list if it is malformed */
+    private static function numbers(string $list): array
+    {
+        // RFC 9110 lets recipients ignore empty elements.
+        $elements = array_filter(array_map(trim(...), explode(',', $list)), static fn (string $element) => $element !== '');
+        $invalid = preg_grep('/^\d+(\.\d*)?$/D', $elements, PREG_GREP_INVERT);
+        return $invalid === [] ? array_map(floatval(...), array_values($elements)) : [];
     }
 
     private static function integer(string $value): ?int

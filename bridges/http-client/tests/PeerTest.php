@@ -106,6 +106,28 @@ final class PeerTest extends TestCase
         }
     }
 
+    public function testAFailingStoreNeverChangesTheOutcomeOfARequest(): void
+    {
+        $log = ini_set('error_log', $file = tempnam(sys_get_temp_dir(), 'tokenbucket-log-'));
+        try {
+            $store = new \TokenBucketStorageRedis('unix:///nowhere.sock', onFailure: \TokenBucket\OnFailure::Throw);
+            $bucketOf = static fn () => new TokenBucket($store, 'peer', 10, 1);
+            (new Peer(0, 3600, true))->learn($bucketOf, 429, ['X-RateLimit-Remaining' => ['0']]);
+            self::assertStringContainsString('a reply with the status 429 did not slow down its bucket', file_get_contents($file));
+        } finally {
+            ini_set('error_log', $log);
+            unlink($file);
+        }
+    }
+
+    public function testAReplySlowsDownTheBucketOfTheResourceThatItNames(): void
+    {
+        $memory = new TokenBucketStorageMemory();
+        $bucketOf = static fn (?string $resource) => new TokenBucket($memory, $resource ?? 'core', 10, 1);
+        (new Peer(0, 3600, true))->learn($bucketOf, 200, ['X-RateLimit-Remaining' => ['0'], 'X-RateLimit-Resource' => ['search']]);
+        self::assertSame([10.0, 0.0], [$bucketOf(null)->peek()->remaining, $bucketOf('search')->peek()->remaining]);
+    }
+
     private static function bucket(float $rate): TokenBucket
     {
         return new TokenBucket(new TokenBucketStorageMemory(), 'peer', 10, $rate);

@@ -15,7 +15,7 @@ final class ReplyTest extends TestCase
     public function testRetryAfterIsSecondsOrADateThatTheReplysDateMeasures(): void
     {
         $seconds = [
-            '0' => 0.0, '120' => 120.0, ' 7 ' => 7.0, '31536000' => 31_536_000.0, '99999999999999999999999' => 1e23,
+            '0' => 0.0, '2.0' => 2.0, '64.57' => 64.57, '30, 30' => 30.0, '5,6' => 6.0, '30,' => 30.0, '120' => 120.0, ' 7 ' => 7.0, '31536000' => 31_536_000.0, '99999999999999999999999' => 1e23,
             'Sun, 06 Nov 1994 08:50:37 GMT' => 60.0,
             'Sunday, 06-Nov-94 08:50:37 GMT' => 60.0,
             'Sun Nov  6 08:50:37 1994' => 60.0,
@@ -32,14 +32,14 @@ final class ReplyTest extends TestCase
     public function testAMalformedRetryAfterCountsAsMissing(): void
     {
         $values = [
-            '', '-1', '1.5', '+5', '1e3', '0x10', '5 seconds', '5, 5', "5\n6", 'tomorrow', 'now', '12:00', 'NAN', 'INF', '٣',
+            '', ',', '-1', '.5', '1.2.3', '+5', '1e3', '0x10', '5 seconds', '5, x', "5\n6", 'tomorrow', 'now', '12:00', 'NAN', 'INF', '٣',
             'Mon, 06 Nov 1994 08:50:37 GMT', 'Sun, 06 Nov 1994 08:50:37', 'Sun, 06 Nov 1994 08:50:37 CET', 'Sun, 6 Nov 1994 08:50:37 GMT',
             'Sun, 31 Feb 1994 08:50:37 GMT', 'Sun, 06 Nov 1994 25:50:37 GMT', '1994-11-06T08:50:37Z',
         ];
         foreach ($values as $value) {
             self::assertNull(self::reply(['Retry-After' => [$value]])->retryAfter(), $value);
         }
-        self::assertNull(self::reply(['Retry-After' => ['5', '6']])->retryAfter());
+        self::assertSame(6.0, self::reply(['Retry-After' => ['5', 'soon', '6']])->retryAfter());
         self::assertNull(self::reply([])->retryAfter());
     }
 
@@ -77,10 +77,18 @@ final class ReplyTest extends TestCase
             [[4, 60.0], ['RateLimit-Remaining' => ['4'], 'RateLimit-Reset' => ['60']]],
             [[4, null], ['X-RateLimit-Remaining' => ['4'], 'X-RateLimit-Reset' => ['soon']]],
             [[0, 1_000_000_000.0], ['X-RateLimit-Remaining' => ['0'], 'X-RateLimit-Reset' => [(string) 1_000_000_000]]],
+            [[0, 10.0], ['X-RateLimit-Remaining' => ['0'], 'X-RateLimit-Reset' => ['1784111777.0']], 1_784_111_767],
+            [[0, 10.5], ['X-RateLimit-Remaining' => ['0'], 'X-RateLimit-Reset' => ['1784111777.5']], 1_784_111_767],
+            [[0, 10.0], ['X-RateLimit-Remaining' => ['0'], 'X-RateLimit-Reset' => ['1784111777000']], 1_784_111_767],
+            [[0, 10.0], ['X-RateLimit-Remaining' => ['0'], 'X-RateLimit-Reset' => ['1784111777000000']], 1_784_111_767],
+            [[4, 0.5], ['X-RateLimit-Remaining' => ['4.9'], 'X-RateLimit-Reset' => ['0.5']]],
+            [[4, 60.0], ['X-RateLimit-Remaining' => ['5', '4'], 'X-RateLimit-Reset' => ['60, 6']]],
+            [[5, 30.0], ['RateLimit' => ['"' . str_repeat('\\"', 4096) . str_repeat('x', 8192) . '";r=5;t=30']]],
             [[0, 1_784_111_777.0 - $epoch], ['X-RateLimit-Remaining' => ['0'], 'X-RateLimit-Reset' => ['1784111777']]],
         ];
-        foreach ($fields as [$expected, $headers]) {
-            self::assertSame($expected, self::reply($headers)->remaining(), json_encode($headers));
+        foreach ($fields as $field) {
+            [$expected, $headers, $now] = $field + [2 => $epoch];
+            self::assertSame($expected, self::reply($headers + ['Date' => [gmdate('D, d M Y H:i:s \G\M\T', $now)]])->remaining(), json_encode($headers));
         }
     }
 
@@ -93,10 +101,9 @@ final class ReplyTest extends TestCase
         foreach ($values as $value) {
             self::assertSame([null, null], self::reply(['RateLimit' => [$value]])->remaining(), $value);
         }
-        foreach (['', '-1', '1.5', '4, 5', 'none', '99999999999999999999'] as $value) {
+        foreach (['', '-1', '4, x', 'none', '99999999999999999999'] as $value) {
             self::assertSame([null, null], self::reply(['X-RateLimit-Remaining' => [$value]])->remaining(), $value);
         }
-        self::assertSame([null, null], self::reply(['X-RateLimit-Remaining' => ['4', '5']])->remaining());
     }
 
     /** @param array<string, list<string>> $headers */

@@ -27,9 +27,10 @@ final class RateLimit
     private readonly Peer $peer;
 
     /**
-     * @param callable(RequestInterface): ?TokenBucket $bucketOf returns the bucket of a request, or
-     *     null for a request without a limit. A bucket over a storage that is written in PHP cannot
-     *     be used, because it has no reservations
+     * @param callable(RequestInterface, string=): ?TokenBucket $bucketOf returns the bucket of a
+     *     request, or null for a request without a limit. If the reply names the resource that its
+     *     limit is about, as GitHub's do, the function is called again with this name. A bucket
+     *     over a storage that is written in PHP cannot be used, because it has no reservations
      * @param float $maxWait the most seconds that a request waits for its token; 0 or more
      * @param float $maxBlock the most seconds for which one reply stops all requests of its bucket;
      *     0 to 1e9
@@ -61,7 +62,7 @@ final class RateLimit
                 // The option is in milliseconds. A retry may already have a longer delay.
                 $options['delay'] = max($options['delay'] ?? 0, (int) ceil($reservation->delay * 1000));
             }
-            return self::cancelling($this->obeying($handler($request, $options), $bucket), $reservation, $due);
+            return self::cancelling($this->obeying($handler($request, $options), $request, $bucket), $reservation, $due);
         };
     }
 
@@ -69,9 +70,10 @@ final class RateLimit
      * Returns a promise with the same result. Before it resolves, the response slows the bucket
      * down.
      */
-    private function obeying(PromiseInterface $sent, TokenBucket $bucket): PromiseInterface
+    private function obeying(PromiseInterface $sent, RequestInterface $request, TokenBucket $bucket): PromiseInterface
     {
-        $obey = fn (ResponseInterface $response) => $this->peer->obey($bucket, $response->getStatusCode(), $response->getHeaders());
+        $bucketOf = fn (?string $resource) => $resource === null ? $bucket : ($this->bucketOf)($request, $resource);
+        $obey = fn (ResponseInterface $response) => $this->peer->learn($bucketOf, $response->getStatusCode(), $response->getHeaders());
         return $sent->then(
             static function (ResponseInterface $response) use ($obey): ResponseInterface {
                 $obey($response);

@@ -31,10 +31,11 @@ final class RateLimitedHttpClient implements HttpClientInterface, ResetInterface
     private readonly Peer $peer;
 
     /**
-     * @param callable(string, string, array): ?TokenBucket $bucketOf returns the bucket of a
-     *     request with this method, URL and options, or null for a request without a limit. A
-     *     bucket over a storage that is written in PHP cannot be used, because it has no
-     *     reservations
+     * @param callable(string, string, array, string=): ?TokenBucket $bucketOf returns the bucket of
+     *     a request with this method, URL and options, or null for a request without a limit. If
+     *     the reply names the resource that its limit is about, as GitHub's do, the function is
+     *     called again with this name. A bucket over a storage that is written in PHP cannot be
+     *     used, because it has no reservations
      * @param float $maxWait the most seconds that a request waits for its token; 0 or more
      * @param float $maxBlock the most seconds for which one reply stops all requests of its bucket;
      *     0 to 1e9
@@ -73,12 +74,13 @@ final class RateLimitedHttpClient implements HttpClientInterface, ResetInterface
     private function obey(?TokenBucket $bucket, AsyncContext $context, string $method, array $options): void
     {
         $redirects = (int) $context->getInfo('redirect_count');
-        if ($redirects > 0) {
-            $bucket = ($this->bucketOf)($method, $context->getInfo('url'), $options);
-            $bucket?->charge($redirects);
-        }
-        if ($bucket !== null) {
-            $this->peer->obey($bucket, $context->getStatusCode(), $context->getHeaders());
-        }
+        $bucketOf = function (?string $resource) use ($bucket, $context, $method, $options, $redirects): ?TokenBucket {
+            if ($redirects > 0) {
+                $bucket = ($this->bucketOf)($method, $context->getInfo('url'), $options);
+                $bucket?->charge($redirects);
+            }
+            return $resource === null || $bucket === null ? $bucket : ($this->bucketOf)($method, $context->getInfo('url'), $options, $resource);
+        };
+        $this->peer->learn($bucketOf, $context->getStatusCode(), $context->getHeaders());
     }
 }
