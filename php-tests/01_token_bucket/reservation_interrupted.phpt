@@ -15,7 +15,7 @@ $reservation = $bucket->reserve(2);
 print_values($bucket->peek()->remaining);
 $signaller = signal_during_sleep('ALRM');
 echo thrown(fn() => $reservation->wait()), "\n";
-pcntl_waitpid($signaller, $status);
+signalled($signaller);
 print_values($bucket->peek()->remaining);
 $reservation->cancel();
 print_values($bucket->peek()->remaining);
@@ -25,7 +25,7 @@ $reservation = $bucket->reserve(2);
 pcntl_signal(SIGALRM, fn() => $reservation->cancel());
 $signaller = signal_during_sleep('ALRM');
 echo thrown(fn() => $reservation->wait()), "\n";
-pcntl_waitpid($signaller, $status);
+signalled($signaller);
 echo "-- a handler that returns does not end the wait --\n";
 $handled = 0;
 pcntl_signal(SIGALRM, function () use (&$handled) {
@@ -38,13 +38,13 @@ $reservation = $quick->reserve();
 $signaller = signal_during_sleep('ALRM');
 $reservation->wait();
 $waited = (hrtime(true) - $start) / 1e9;
-pcntl_waitpid($signaller, $status);
+signalled($signaller);
 check($waited >= 0.99, "a second: $waited");
 print_values($handled, $quick->peek(0)->allowed);
 echo "-- wait() of the bucket gives its tokens back, too --\n";
 $signaller = signal_during_sleep('ALRM');
 print_values($bucket->wait(INF, 2)->reason, $bucket->peek()->remaining);
-pcntl_waitpid($signaller, $status);
+signalled($signaller);
 ?>
 --EXPECT--
 -- a handler that throws --

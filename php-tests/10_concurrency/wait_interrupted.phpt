@@ -18,7 +18,7 @@ $held = $limit->acquire();
 
 $signaller = signal_during_sleep('ALRM');
 $permit = $limit->acquire(1000.0);
-pcntl_waitpid($signaller, $status);
+signalled($signaller);
 show($permit->decision);
 print_values($handled, $permit->renew(), $permit->decision->headers());
 
@@ -26,7 +26,7 @@ echo "-- the handler releases the permit that the call waits for --\n";
 pcntl_signal(SIGALRM, fn () => $held->release());
 $signaller = signal_during_sleep('ALRM');
 $permit = $limit->acquire(1000.0);
-pcntl_waitpid($signaller, $status);
+signalled($signaller);
 print_values($permit->decision->reason, $limit->held());
 $held = $limit->acquire();
 print_values($held->decision->reason);
@@ -42,7 +42,7 @@ if (is_slow() || PHP_DEBUG) {
 } else {
     $signaller = signal_during_sleep('ALRM');
     echo thrown(fn () => $limit->acquire(1000.0)), "\n";
-    pcntl_waitpid($signaller, $status);
+    signalled($signaller);
 }
 print_values($limit->held());
 $held->release();
@@ -55,7 +55,7 @@ $signaller = signal_during_sleep('ALRM');
 $start = hrtime(true);
 print_values($limit->acquire(0.5)->decision->reason);
 check(hrtime(true) - $start >= 500_000_000, 'half a second');
-pcntl_waitpid($signaller, $status);
+signalled($signaller);
 ?>
 --EXPECT--
 denied interrupted remaining=0.0 capacity=1.0 retryAfter=1.0 resetAfter=0.0

@@ -24,7 +24,7 @@ final class SystemCallsTest extends TestCase
             $web->page($name, $path, $web->cacheConfiguration($name, $environment));
             $calls[$name] = $web->systemCalls($name);
         }
-        fprintf(STDERR, "System calls of a request: %.1f without a limit, %.1f with the bridge, %.1f with Laravel's limiter\n", ...array_values($calls));
+        fprintf(STDERR, "System calls of a request: %d without a limit, %d with the bridge, %d with Laravel's limiter\n", ...array_values($calls));
         $this->assertLessThan($calls['none'] + 2, $calls['bridge']);
         // Laravel's limiter opens files.
         $this->assertGreaterThan($calls['none'] + 5, $calls['own']);

@@ -40,10 +40,10 @@ final class Web
         return $web;
     }
 
-    /** Returns the number of system calls of a request, on average. */
-    public function systemCalls(string $page): float
+    /** Returns the number of system calls of a request. */
+    public function systemCalls(string $page): int
     {
-        return count_calls($this->fpm->workers(), fn () => $this->send($page, 40)) / 40;
+        return count_calls($this->fpm->workers(), 40, fn () => $this->send($page, 40));
     }
 
     /**

@@ -2,6 +2,7 @@
 require_once __DIR__ . '/check.php';
 require_once __DIR__ . '/fpm.php';
 require_once __DIR__ . '/server_process.php';
+require_once __DIR__ . '/wait_for.php';
 
 /**
  * An Apache with prefork that runs PHP scripts in its children (mod_php), or as CGI.
@@ -12,8 +13,9 @@ final class Apache extends ServerProcess
 {
     private const MODULES = '/usr/lib/apache2/modules';
     private const CGI = '/usr/bin/php-cgi' . PHP_MAJOR_VERSION . '.' . PHP_MINOR_VERSION;
-    /** The seconds within which all children must be replaced. */
-    private const PATIENCE = 60;
+
+    /** The generations of the processes before a restart. */
+    private int $earlier = 0;
 
     /**
      * @param array<string, string|int> $directives directives of Apache, instead of the defaults
@@ -55,13 +57,20 @@ final class Apache extends ServerProcess
     /** Reloads the configuration and PHP. Returns when all children have been replaced. */
     public function graceful(): void
     {
-        $before = $this->workers();
+        // A suspended parent starts no child that this list would lack.
+        $this->signal('STOP');
+        $old = array_map(fn (int $child) => [$child, start_of_process($child)], $this->workers());
+        $before = $this->generations();
         $this->signal('USR1');
-        $deadline = microtime(true) + self::PATIENCE;
-        while (array_intersect($before, $this->workers()) !== [] || $this->workers() === []) {
-            microtime(true) < $deadline || throw new RuntimeException('Apache does not reload: ' . $this->log());
-            usleep(10_000);
-        }
+        $this->signal('CONT');
+        $lives = fn (array $child) => start_of_process($child[0]) === $child[1];
+        wait_for('Apache has reloaded', fn () => $this->generations() > $before && array_filter($old, $lives) === [] && $this->workers() !== []);
+    }
+
+    /** Returns the number of times that Apache has read its configuration and started to serve. */
+    private function generations(): int
+    {
+        return substr_count((string) @file_get_contents("$this->folder/errors.log"), 'resuming normal operations');
     }
 
     /** @return list<int> the children */
@@ -87,13 +96,14 @@ final class Apache extends ServerProcess
         chmod("$this->folder/php-cgi", 0755);
         file_put_contents(($this->root ?? $this->folder) . '/ping', $this->folder);
         file_put_contents("$this->folder/apache.conf", $this->configuration($port));
+        $this->earlier = $this->generations();
         return ['env', 'PHP_INI_SCAN_DIR=', '/usr/sbin/apache2', '-DFOREGROUND', '-f', "$this->folder/apache.conf"];
     }
 
     protected function answers(int $port): bool
     {
         $context = stream_context_create(['http' => ['timeout' => 5]]);
-        return @file_get_contents("http://127.0.0.1:$port/ping", false, $context) === $this->folder;
+        return @file_get_contents("http://127.0.0.1:$port/ping", false, $context) === $this->folder && $this->generations() > $this->earlier;
     }
 
     /** Returns the php.ini. Copies the extension, because Apache's user may lack access to it. */

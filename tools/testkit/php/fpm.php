@@ -109,13 +109,9 @@ final class Fpm
     /** Reloads php-fpm with USR2. Returns when every worker has been replaced. */
     public function reload(): void
     {
-        $before = $this->workers();
-        // Workers may also end by themselves. And a signal would kill a master that is not ready.
-        $ready = fn (): int => substr_count($this->log(), 'ready to handle connections');
-        $starts = $ready();
+        $before = $this->generations();
         send_signal('USR2', $this->master());
-        $this->wait_until('php-fpm has reloaded', fn () => $ready() > $starts && count($this->workers()) === count($before)
-            && array_intersect($before, $this->workers()) === [] && $this->answers());
+        $this->wait_until('php-fpm has reloaded', fn () => $this->generations() > $before);
     }
 
     /** Ends the master and its workers, and kills processes that do not end in time. */
@@ -126,16 +122,27 @@ final class Fpm
         if (self::lives($master)) {
             send_signal('TERM', $master);
         }
-        for ($i = 0; $i < 500 && array_filter($processes, self::lives(...)) !== []; $i++) {
-            usleep(10_000);
-        }
-        foreach (array_filter($processes, self::lives(...)) as $process) {
-            send_signal('KILL', $process);
+        $live = fn () => array_filter($processes, self::lives(...));
+        try {
+            $this->wait_until('php-fpm has ended', fn () => $live() === []);
+        } catch (RuntimeException $late) {
+            send_signal('KILL', ...$live());
+            echo $late->getMessage(), "\n";
         }
         if ($this->process !== null) {
             proc_close($this->process);
             $this->process = null;
         }
+    }
+
+    /**
+     * Returns the number of times that the master has started its workers. It replaces itself only
+     * after all workers of the last time have ended, and writes this line after it has forked the
+     * new ones. A signal before this line may kill the master.
+     */
+    private function generations(): int
+    {
+        return substr_count((string) @file_get_contents("$this->folder/fpm.log"), 'ready to handle connections');
     }
 
     /** Returns the logs of php-fpm and its php. */
@@ -185,7 +192,7 @@ final class Fpm
             $pipes,
             $working_folder
         );
-        $this->wait_until('php-fpm has started', $this->answers(...));
+        $this->wait_until('php-fpm has started', fn () => $this->generations() > 0 && $this->answers());
     }
 
     private function answers(): bool
@@ -218,10 +225,8 @@ final class Fpm
     {
         $children = [];
         foreach (glob('/proc/[0-9]*') as $process) {
-            // The process name, in brackets, may contain any bytes. The state and the parent follow
-            // the name.
-            if (preg_match('/.*\) (\S) (\d+)/s', (string) @file_get_contents("$process/stat"), $stat)
-                && (int) $stat[2] === $parent && $stat[1] !== 'Z') {
+            [$state, $its_parent] = process_fields($process) + ['Z', '0'];
+            if ((int) $its_parent === $parent && $state !== 'Z') {
                 $children[] = (int) basename($process);
             }
         }
@@ -230,7 +235,7 @@ final class Fpm
 
     private static function lives(int $process): bool
     {
-        return preg_match('/.*\) [^ZX] /s', (string) @file_get_contents("/proc/$process/stat")) === 1;
+        return !in_array(process_fields("/proc/$process")[0] ?? 'X', ['Z', 'X'], true);
     }
 
     private function remove(): void

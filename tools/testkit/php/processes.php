@@ -100,21 +100,49 @@ function send_signal(string $signal, int ...$pids): void
 }
 
 /**
- * Starts a process that sends the named signal to this process when this process sleeps. Returns
- * the id of the started process, which then ends.
+ * Returns the fields of a process or thread in /proc from its state on, or an empty list if it does
+ * not exist. The process name, in brackets, may contain any bytes and precedes them.
+ *
+ * @return list<string>
+ */
+function process_fields(string $folder): array
+{
+    $stat = (string) @file_get_contents("$folder/stat");
+    return $stat === '' ? [] : explode(' ', substr($stat, strrpos($stat, ')') + 2));
+}
+
+/** Returns the instant at which a process started. With its id, it identifies the process. */
+function start_of_process(int $pid): ?string
+{
+    return process_fields("/proc/$pid")[19] ?? null;
+}
+
+/**
+ * Starts a process that sends the named signal to this process when a call of the extension sleeps.
+ * Returns the id of the started process for signalled().
  */
 function signal_during_sleep(string $signal): int
 {
     $sleeper = getmypid();
     $pid = pcntl_fork();
     if ($pid === 0) {
-        // The process name, in brackets, may contain any bytes. The state follows the name.
-        while (preg_match('/.*\) [^S] /s', (string) @file_get_contents("/proc/$sleeper/stat"))) {
+        // The extension sleeps in ppoll(). Some kernels do not name the function, but "0".
+        $sleeps_in = fn (string $function): bool => (process_fields("/proc/$sleeper")[0] ?? '') === 'S'
+            && preg_match("/$function|^0?$/", (string) @file_get_contents("/proc/$sleeper/wchan"));
+        do {
             usleep(1_000);
-        }
-        send_signal($signal, $sleeper);
+            $sleeps = $sleeps_in('poll');
+        } while (!$sleeps && !$sleeps_in('do_wait') && is_dir("/proc/$sleeper"));
+        $sleeps && send_signal($signal, $sleeper);
         // Ends without the shutdown functions of the parent.
-        send_signal('KILL', getmypid());
+        send_signal($sleeps ? 'KILL' : 'TERM', getmypid());
     }
     return $pid;
+}
+
+/** Ends the test if the signal of signal_during_sleep() was not sent before the sleep ended. */
+function signalled(int $signaller): void
+{
+    pcntl_waitpid($signaller, $status);
+    pcntl_wtermsig($status) === SIGKILL || inconclusive('the sleep ended before it was seen');
 }

@@ -1,4 +1,7 @@
 <?php
+require_once __DIR__ . '/processes.php';
+require_once __DIR__ . '/wait_for.php';
+
 /**
  * A server's process, run as an unprivileged user, with its sockets and log in a temporary folder.
  *
@@ -71,9 +74,7 @@ abstract class ServerProcess
     public function signal(string $signal): void
     {
         exec("kill -$signal $this->pid");
-        while ($signal === 'STOP' && preg_grep('/^T/', $this->states(), PREG_GREP_INVERT) !== []) {
-            usleep(1_000);
-        }
+        $signal === 'STOP' && wait_for('all threads are suspended', fn () => array_diff($this->states(), ['T']) === []);
     }
 
     /** Kills the server and its children, as in a crash. Returns when it no longer exists. */
@@ -140,11 +141,7 @@ abstract class ServerProcess
     /** @return list<string> the state of each thread of the server, one letter as in ps */
     private function states(): array
     {
-        return array_map(
-            // The thread name, in brackets, may contain any bytes. The state follows the name.
-            fn ($stat) => preg_replace('/.*\) (\S).*/s', '$1', (string) @file_get_contents($stat)),
-            glob("/proc/$this->pid/task/*/stat")
-        );
+        return array_map(fn (string $thread) => process_fields($thread)[0] ?? '', glob("/proc/$this->pid/task/*"));
     }
 
     /**

@@ -105,9 +105,7 @@ final class PostgreSqlServer extends SqlServer
     {
         if ($this->pid !== 0 && file_exists("/proc/$this->pid")) {
             exec("kill -QUIT $this->pid");
-            for ($i = 0; $i < 500 && preg_match('/\) [^Z]/', (string) @file_get_contents("/proc/$this->pid/stat")); $i++) {
-                usleep(10_000);
-            }
+            wait_for('PostgreSQL has ended', fn () => (process_fields("/proc/$this->pid")[0] ?? 'Z') === 'Z');
         }
         parent::kill();
     }

@@ -1,6 +1,7 @@
 <?php
 /** Counts system calls with strace. Other load on the machine does not change these numbers. */
 require_once __DIR__ . '/child.php';
+require_once __DIR__ . '/wait_for.php';
 
 /** Reports whether strace can trace processes here. */
 function has_strace(): bool
@@ -10,32 +11,59 @@ function has_strace(): bool
 }
 
 /**
- * Runs $work while strace traces these calls of running processes. Returns a line for each call.
+ * Runs $work while strace traces these calls of running processes. Returns a line for each call
+ * when the trace $is_whole.
  *
  * @param list<int> $processes
  */
-function traced(array $processes, string $calls, callable $work): string
+function traced(array $processes, string $calls, callable $work, callable $is_whole): string
 {
     $trace = temporary_folder() . '/trace';
     $of = array_merge(...array_map(fn (int $process) => ['-p', (string) $process], $processes));
-    $strace = proc_open(['strace', ...$of, '-e', "trace=$calls", '-o', $trace], [2 => ['pipe', 'w']], $pipes);
-    // strace prints a line when it is attached to a process.
-    array_map(fn () => fgets($pipes[2]), $processes);
-    $work();
-    proc_terminate($strace, 2);
-    proc_close($strace);
+    $strace = proc_open(['strace', '-f', ...$of, '-e', "trace=$calls", '-o', $trace], [2 => ['file', "$trace.errors", 'w']], $pipes);
+    $tracer = proc_get_status($strace)['pid'];
+    $is_traced = fn (int $process): bool => array_filter(
+        glob("/proc/$process/task/*/status"),
+        fn (string $status) => !str_contains((string) @file_get_contents($status), "\nTracerPid:\t$tracer\n")
+    ) === [];
+    try {
+        wait_for('strace traces all threads', fn () => array_filter($processes, $is_traced) === $processes);
+        $work();
+        // strace writes each line at once.
+        wait_for('the trace is whole', fn () => $is_whole(file_get_contents($trace)));
+    } finally {
+        proc_terminate($strace, 2);
+        proc_close($strace);
+    }
     return file_get_contents($trace);
 }
 
 /**
- * Returns the least number of system calls that running processes make during $work, which runs
- * several times, because the processes fill their caches at first. Does not count calls that read
- * attributes of files, because PHP's caches of these expire.
+ * Returns the median number of system calls that a worker of php-fpm makes for a request. $work
+ * sends this number of requests. It is done twice, because the workers fill their caches at first.
+ * Does not count calls that read attributes of files, because PHP's caches of these expire.
+ *
+ * @param list<int> $workers
  */
-function count_calls(array $processes, callable $work): int
+function count_calls(array $workers, int $requests, callable $work): int
 {
-    $count = fn () => preg_match_all('/^(\d+ +)?\w+\(/m', traced($processes, '!newfstatat,stat,lstat', $work));
-    return min(array_map($count, range(1, 4)));
+    $work();
+    // Each request begins when accept() returns. After the last one, a worker calls it again.
+    $accepts = fn (string $trace): int => preg_match_all('/^(\d+ +)?accept4?\(/m', $trace);
+    $trace = traced($workers, '!newfstatat,stat,lstat', $work, fn (string $trace) => $accepts($trace) === $requests + count($workers));
+    preg_match_all('/^(?:(\d+) +)?(\w+)\(/m', $trace, $calls, PREG_SET_ORDER);
+    $counts = [];
+    foreach ($calls as [, $worker, $call]) {
+        if (str_starts_with($call, 'accept')) {
+            $counts[$worker][] = 0;
+        }
+        if (isset($counts[$worker])) {
+            $counts[$worker][array_key_last($counts[$worker])]++;
+        }
+    }
+    $counts = array_merge(...array_map(fn (array $of_worker) => array_slice($of_worker, 0, -1), array_values($counts)));
+    sort($counts);
+    return $counts[intdiv($requests, 2)];
 }
 
 /** Runs $code in a child php while strace traces these calls. Returns a line for each call. */
