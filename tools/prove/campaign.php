@@ -13,6 +13,9 @@ require __DIR__ . '/../testkit/php/servers.php';
 require __DIR__ . '/../testkit/php/sql_servers.php';
 require __DIR__ . '/../testkit/php/proxy.php';
 require __DIR__ . '/../testkit/php/clocks.php';
+foreach (glob(__DIR__ . '/*controls.inc.php') as $file) {
+    require_once $file;
+}
 foreach (glob(__DIR__ . '/subjects/*.inc.php') as $file) {
     require_once $file;
 }
@@ -22,10 +25,8 @@ foreach (glob(__DIR__ . '/subjects/*.inc.php') as $file) {
  * and servers are tried.
  */
 const ROUND = 30.0;
-/** The seconds for each control. */
-const CONTROL = 8.0;
-/** The seconds for controls that break a rule all the time. */
-const SHORT_CONTROL = 2.5;
+/** A control whose fault does not happen is tried again, up to this many times in all. */
+const TRIES = 3;
 
 /**
  * Returns the factories of the subjects, by store and variant.
@@ -56,63 +57,79 @@ function subjects(): array
         'sentinel' => fn () => new RedisSentinelSubject,
         'sentinel, failover' => fn () => new RedisSentinelFailoverSubject,
         'memcached' => fn () => new MemcachedSubject,
-        'memcached, clocks' => fn () => clocks(),
+        'memcached, clocks' => fn () => can_set_clocks() ? new MemcachedClocksSubject : 'libfaketime is not installed',
         'mariadb' => fn () => $sql('mysql', 'MariaDbServer', ['root', '']),
         'postgresql' => fn () => $sql('pgsql', 'PostgreSqlServer', ['postgres', '']),
         'sqlite' => fn () => $sql('sqlite', 'SqliteFile', [null, null], ['PRAGMA synchronous = OFF']),
     ];
 }
 
-/** Returns hosts whose clocks are set to random times, or the reason why they are missing. */
-function clocks(int ...$error): Subject|string
-{
-    return can_set_clocks() ? new MemcachedClocksSubject(...$error) : 'libfaketime is not installed';
-}
-
 /**
- * Returns the controls: for each, the rule that its log must break, and the factory of its subject.
- * Most names are classes of the files of controls.
+ * Returns the controls.
  *
- * @return array<string, array{int|string, callable(string): (Subject|string), 2?: float}> by name
+ * @return array<class-string<Scripted>, string> why the control is skipped, or an empty string
  */
 function controls(): array
 {
-    $limiter = fn (string $class) => new ControlSubject($class);
-    $caller = fn (string $class) => new WrongCallerSubject($class);
-    $permits = fn (string $class) => new PermitControlSubject($class);
-    $limit = fn (string $class) => new LimitControlSubject($class);
-    return [
-        'CheckThenIncrement' => [1, $limiter],
-        'FetchDecideSave' => [1, $limiter],
-        'BlindRetry' => [2, fn () => new BlindRetrySubject],
-        'BlindRetry on a cluster' => [2, fn () => new BlindRetryClusterSubject],
-        'ForgottenDebt' => [1, $caller],
-        'WholeCancel' => [1, $caller],
-        'ForgottenCharge' => [1, $caller],
-        'LateGiveBack' => [1, $caller],
-        'CheckedFloor' => [5, $caller, SHORT_CONTROL],
-        'FirstHitWindow' => ['quotas 2', $limit, 3.0],
-        'RenewedWindow' => ['quotas 2', $limit, 3.0],
-        'NextWindowGiveBack' => ['quotas 1', $caller, 4.0],
-        'CheckThenCount' => ['lockouts 1', $limit, SHORT_CONTROL],
-        'RenewedBlock' => ['lockouts 3', $limit, SHORT_CONTROL],
-        'CountedPermits' => [3, $permits],
-        'LeasedPermits' => [1, $permits],
-        'UncheckedPermits' => [1, $permits],
-        'NumberedPermits' => [1, fn (string $class) => can_unshare() ? new PermitControlApartSubject($class) : 'unshare is not permitted'],
-        'OnceReadPermits' => [2, $permits],
-        // These clocks differ by more than is allowed. If libfaketime did not change the clocks, no
-        // rule would be broken.
-        'clocks wrong by up to 500 ms' => [1, fn () => clocks(500_000)],
+    $controls = [
+        CheckThenIncrement::class, FetchDecideSave::class, BlindRetry::class, BlindRetryOnCluster::class,
+        ForgottenDebt::class, WholeCancel::class, ForgottenCharge::class, LateGiveBack::class, CheckedFloor::class,
+        FirstHitWindow::class, RenewedWindow::class, NextWindowGiveBack::class, CheckThenCount::class, RenewedBlock::class,
+        CountedPermits::class, LeasedPermits::class, UncheckedPermits::class, OnceReadPermits::class,
     ];
+    return array_fill_keys($controls, '') + [
+        NumberedPermits::class => can_unshare() ? '' : 'unshare is not permitted',
+        ClockAhead::class => can_set_clocks() ? '' : 'libfaketime is not installed',
+    ];
+}
+
+/**
+ * Runs a control, and prints the verdict.
+ *
+ * @return bool true if the fault of the control happened, and the judge has found it
+ */
+function convict(string $control): bool
+{
+    for ($try = 1; ; $try++) {
+        try {
+            [$told, $code, $faults] = History::of($control);
+        } catch (Inconclusive $reason) {
+            echo "control: $control: inconclusive: {$reason->getMessage()}\n";
+            if ($try < TRIES) {
+                continue;
+            }
+            return false;
+        }
+        $is_convicted = $code === 1 && str_contains($told, "\n  (" . $control::RULE . ') ');
+        printf("control: %s: %s\n  %s\n", $control, counted($faults), $told);
+        echo $is_convicted ? '  convicted by rule ' . $control::RULE . ", as expected\n" : '  NOT CONVICTED by rule ' . $control::RULE . "\n";
+        return $is_convicted;
+    }
+}
+
+/** @param array<string, int> $faults the number of each fault */
+function counted(array $faults): string
+{
+    ksort($faults);
+    return implode(', ', array_map(fn (string $fault, int $count) => "$fault $count", array_keys($faults), $faults));
+}
+
+/** Keeps a folder of logs if PROVE_KEEP asks for it. */
+function keep(string $name, string $folder): void
+{
+    $kept = getenv('PROVE_KEEP');
+    if ($kept !== false) {
+        [$from, $to] = array_map(escapeshellarg(...), [$folder, "$kept/$name"]);
+        exec("rm -rf $to; mkdir -p " . escapeshellarg($kept) . "; cp -r $from $to");
+    }
 }
 
 /**
  * Runs the trial of one subject and prints the verdict.
  *
- * @return array{string, int} the judge's output and exit code. The code is 2 if the trial failed
+ * @return bool true if the rules hold
  */
-function attempt(string $name, Subject $subject, float $seconds, int $seed): array
+function holds(string $name, Subject $subject, float $seconds, int $seed): bool
 {
     $trial = new Trial($subject, $seconds, $seed);
     try {
@@ -121,16 +138,10 @@ function attempt(string $name, Subject $subject, float $seconds, int $seed): arr
         [$told, $code] = ['FAILED: ' . $error->getMessage(), 2];
     }
     $subject->stop();
-    ksort($trial->counts);
-    $counts = array_map(fn (string $fault, int $count) => "$fault $count", array_keys($trial->counts), $trial->counts);
-    printf("%s, %g s, seed %d: %s\n  %s\n", $name, $seconds, $seed, implode(', ', $counts), $told);
-    $kept = getenv('PROVE_KEEP');
-    if ($kept !== false) {
-        exec('rm -rf ' . escapeshellarg("$kept/$name") . '; mkdir -p ' . escapeshellarg($kept)
-            . '; cp -r ' . escapeshellarg($trial->folder) . ' ' . escapeshellarg("$kept/$name"));
-    }
+    printf("%s, %g s, seed %d: %s\n  %s\n", $name, $seconds, $seed, counted($trial->counts), $told);
+    keep($name, $trial->folder);
     $trial->remove();
-    return [$told, $code];
+    return $code === 0;
 }
 
 [, $store, $seconds, $seed] = $argv;
@@ -148,21 +159,15 @@ foreach ($chosen as $name => $make) {
             echo "$name: skipped, $subject\n";
             break;
         }
-        [, $code] = attempt($name, $subject, $seconds / $rounds, $seed + $round);
-        $failures += $code === 0 ? 0 : 1;
+        $failures += holds($name, $subject, $seconds / $rounds, $seed + $round) ? 0 : 1;
     }
 }
-foreach (controls() as $control => $entry) {
-    [$rule, $make, $seconds] = [...$entry, CONTROL];
-    $subject = $make($control);
-    if (is_string($subject)) {
-        echo "control: $control: skipped, $subject\n";
+foreach (controls() as $control => $missing) {
+    if ($missing !== '') {
+        echo "control: $control: skipped, $missing\n";
         continue;
     }
-    [$told, $code] = attempt("control: $control", $subject, $seconds, (int) $seed);
-    $is_convicted = $code === 1 && str_contains($told, "\n  ($rule) ");
-    echo $is_convicted ? "  convicted by rule $rule, as expected\n" : "  NOT CONVICTED by rule $rule\n";
-    $failures += $is_convicted ? 0 : 1;
+    $failures += convict($control) ? 0 : 1;
 }
 echo $failures === 0 ? "All verdicts are as expected.\n" : "$failures verdicts are not as expected.\n";
 exit($failures === 0 ? 0 : 1);

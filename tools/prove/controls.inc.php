@@ -1,8 +1,9 @@
 <?php
 /**
- * Defines the controls: limiters that are wrong on purpose, as some applications use them. The
- * judge must find that the log of each of them breaks a rule.
+ * Defines the controls: limiters that are wrong on purpose, as some applications use them. Each has
+ * the calls that bring its fault about. The judge must find that their log breaks a rule.
  */
+require_once __DIR__ . '/history.inc.php';
 
 /** A connection to a server, with only the commands that the controls need. */
 final class Wire
@@ -46,13 +47,10 @@ final class Wire
 }
 
 /** The base of the controls that do not extend Extension, the limiter in worker.php. */
-abstract class Control
+abstract class Control implements Scripted
 {
-    protected readonly Wire $wire;
-
-    public function __construct(protected readonly array $load)
+    public function __construct(protected readonly Wire $wire)
     {
-        $this->wire = new Wire($load['address']);
     }
 
     public function failed(Throwable $error): int
@@ -62,6 +60,13 @@ abstract class Control
 
     /** @return array{int, float} the result as a constant of CallLog, and the seconds to wait */
     abstract public function take(array $bucket, float $cost): array;
+
+    /** Starts a Redis, and returns a connection to it for each caller. */
+    protected static function redis(): callable
+    {
+        $server = RedisServer::start();
+        return fn () => new Wire("unix://$server->socket");
+    }
 }
 
 /**
@@ -83,10 +88,17 @@ final class CheckThenIncrement extends Control
             // apply, and its denials are logged as excused.
             return [CallLog::EXCUSED, (ceil($time) - $time) * $span];
         }
+        History::gap();
         if ($this->wire->ask("incr $key $cost") === null) {
             $this->wire->ask("add $key 0 60 " . strlen((string) $cost) . "\r\n$cost");
         }
         return [CallLog::DONE, 0];
+    }
+
+    public static function run(History $history): void
+    {
+        $server = MemcachedServer::startUnix();
+        take_twice($history, fn () => new self(new Wire("unix://$server->socket")), 4);
     }
 }
 
@@ -102,42 +114,111 @@ final class FetchDecideSave extends Control
         if ($tokens < $cost) {
             return [CallLog::DENIED, ($cost - $tokens) / $rate];
         }
+        History::gap();
         $this->wire->ask("SET b$id " . ($tokens - $cost) . "/$now");
         return [CallLog::DONE, 0];
     }
+
+    public static function run(History $history): void
+    {
+        $wire = self::redis();
+        take_twice($history, fn () => new self($wire()), 4);
+    }
+}
+
+/** Lets two callers decide on the same state of a bucket. */
+function take_twice(History $history, callable $limiter, int $cost, int $floor = 0): void
+{
+    $bucket = $history->bucket(4, 0.01);
+    [$one, $other] = [$history->caller($limiter()), $history->caller($limiter())];
+    $answers = [];
+    $first = $history->meanwhile(
+        fn () => $one->take($bucket, $cost, $floor),
+        function () use ($other, $bucket, $cost, $floor, &$second) {
+            $second = $other->take($bucket, $cost, $floor);
+        },
+    );
+    $history->happened('granted on an old state', $first[0] === CallLog::DONE && $second[0] === CallLog::DONE);
 }
 
 /** The extension on a Redis that loses replies, in an application that retries each failed call. */
-final class BlindRetry extends Control
+class BlindRetry extends Extension implements Scripted
 {
-    private readonly Extension $extension;
+    public const RULE = '2';
+    private const CAPACITY = 8;
 
-    public function __construct(array $load)
-    {
-        $this->extension = new Extension($load['storage']);
-    }
-
-    public function take(array $bucket, float $cost): array
+    public function take(array $bucket, float $cost, float $floor = 0): array
     {
         for ($attempt = 0; ; $attempt++) {
             try {
-                return $this->extension->take($bucket, $cost);
+                return parent::take($bucket, $cost, $floor);
             } catch (TokenBucket\StorageException $error) {
                 if ($attempt === 500) {
                     throw $error;
                 }
+                $attempt === 0 && History::gap();
                 usleep(10_000);
             }
         }
     }
+
+    public static function run(History $history): void
+    {
+        $redis = RedisServer::start();
+        $proxy = new Proxy("unix://$redis->socket");
+        self::retry(
+            $history,
+            "redis://127.0.0.1:$proxy->port",
+            fn () => $proxy->set(Proxy::SWALLOW_REPLIES),
+            fn () => $proxy->set(Proxy::PASS),
+        );
+        $proxy->stop();
+    }
+
+    /** Lets a call fail after the store has charged it, and retries it. */
+    protected static function retry(History $history, string $dsn, callable $fail, callable $heal): void
+    {
+        $storage = ['class' => 'TokenBucketStorageRedis', 'arguments' => ['dsn' => $dsn, 'onFailure' => 'Throw', 'denialCache' => false]];
+        // The rate is so low that a token that was charged twice is not refilled.
+        $bucket = $history->bucket(self::CAPACITY, 0.001);
+        $caller = $history->caller(new self($storage));
+        // The first call connects, so that the second one reaches the store.
+        $caller->take($bucket);
+        $fail();
+        $history->meanwhile(fn () => $caller->take($bucket, 2), $heal);
+        $left = $caller->limiter->bucket($bucket)->peek()->remaining;
+        $history->happened('charged twice', $left < self::CAPACITY - 4);
+        while ($caller->take($bucket)[0] === CallLog::DONE) {
+        }
+    }
+}
+
+/** The same application on a cluster whose primaries reply too late. */
+final class BlindRetryOnCluster extends BlindRetry
+{
+    public static function run(History $history): void
+    {
+        $servers = start_cluster();
+        $dsn = 'redis+cluster://' . implode(',', array_map(fn (RedisServer $seed) => "127.0.0.1:$seed->port", $servers));
+        $signal = fn (int $signal) => fn () => array_map(fn (RedisServer $server) => posix_kill($server->pid, $signal), $servers);
+        self::retry($history, $dsn, $signal(SIGSTOP), $signal(SIGCONT));
+    }
 }
 
 /** The base of applications that call the extension, but do a part of its work wrongly. */
-abstract class WrongCaller extends Extension
+abstract class WrongCaller extends Extension implements Scripted
 {
-    public function __construct(array $load)
+    public const ALLOWANCES = "tick 1\n";
+
+    final public function __construct()
     {
-        parent::__construct($load['storage']);
+        parent::__construct(['class' => 'TokenBucketStorageSharedMemory', 'arguments' => []]);
+    }
+
+    /** Returns the tokens that the store keeps of a bucket. */
+    public function remaining(array $bucket): float
+    {
+        return $this->bucket($bucket)->peek()->remaining;
     }
 }
 
@@ -153,6 +234,16 @@ final class ForgottenDebt extends WrongCaller
         }
         return $answer;
     }
+
+    public static function run(History $history): void
+    {
+        $bucket = $history->bucket(4, 0.1);
+        $caller = $history->caller(new self);
+        $caller->take($bucket, 4);
+        $caller->reserve($bucket, 4, 1000);
+        $history->happened('debt forgotten', $caller->limiter->remaining($bucket) > -1);
+        $caller->reserve($bucket, 4, 1000);
+    }
 }
 
 /** Cancels a reservation by a refund of its whole cost, although later reservations build on it. */
@@ -161,6 +252,17 @@ final class WholeCancel extends WrongCaller
     public function cancel(array $bucket, float $cost, object $reservation): void
     {
         $this->bucket($bucket)->refund($cost);
+    }
+
+    public static function run(History $history): void
+    {
+        $bucket = $history->bucket(4, 0.1);
+        $caller = $history->caller(new self);
+        [, , $reservation, $sequence] = $caller->reserve($bucket, 4, 1000);
+        $caller->reserve($bucket, 4, 1000);
+        $caller->cancel($bucket, 4, $reservation, $sequence);
+        $history->happened('whole cost given back', $caller->limiter->remaining($bucket) > -1);
+        $caller->reserve($bucket, 4, 1000);
     }
 }
 
@@ -172,56 +274,34 @@ final class ForgottenCharge extends WrongCaller
         $this->take($bucket, $cost);
         return [CallLog::DONE, 0];
     }
+
+    public static function run(History $history): void
+    {
+        $bucket = $history->bucket(4, 0.1);
+        $caller = $history->caller(new self);
+        $caller->take($bucket, 4);
+        $caller->charge($bucket, 4);
+        $history->happened('charge ignored', $caller->limiter->remaining($bucket) > -1);
+        $caller->reserve($bucket, 4, 1000);
+    }
 }
 
 /**
  * A batch that takes from one bucket after the other. If a bucket denies, the batch gives back the
- * whole costs, but so late that the buckets are full again. All workers take from single buckets in
- * short groups of calls at fixed times.
+ * whole costs, but so late that the buckets are full again.
  */
-final class LateGiveBack extends WrongCaller
+class LateGiveBack extends WrongCaller
 {
-    /** The time from one group of calls to the next in nanoseconds. A bucket is full in between. */
-    private const PERIOD = 40_000_000;
-    /** The length of a group in nanoseconds. */
-    private const GROUP = 5_000_000;
-
-    /** @var ?resource the lock of the worker whose turn it is */
-    private $turn = null;
-
-    public function take(array $bucket, float $cost, float $floor = 0): array
-    {
-        if (hrtime(true) % self::PERIOD > self::GROUP) {
-            self::sleep_until(0);
-        }
-        $answer = parent::take($bucket, $cost, $floor);
-        usleep($answer[0] === CallLog::DENIED ? 100 : 0);
-        return $answer;
-    }
+    /** The seconds in which the bucket is full again. */
+    private const REFILL = 0.5;
 
     public function take_all(array $entries): array
     {
-        // One batch runs at a time, so that no give-back of another batch can explain the extra
-        // tokens.
-        $this->turn ??= fopen(__FILE__, 'r');
-        if (!flock($this->turn, LOCK_EX | LOCK_NB)) {
-            return array_fill_keys(array_keys($entries), [CallLog::EXCUSED, 0]);
-        }
-        try {
-            return $this->take_in_turn($entries);
-        } finally {
-            flock($this->turn, LOCK_UN);
-        }
-    }
-
-    private function take_in_turn(array $entries): array
-    {
-        self::sleep_until(self::PERIOD / 2);
         $answers = [];
         foreach ($entries as $id => $entry) {
-            $answers[$id] = parent::take(...$entry);
+            $answers[$id] = $this->take(...$entry);
             if ($answers[$id][0] !== CallLog::DONE) {
-                self::sleep_until(self::GROUP / 5);
+                History::gap();
                 foreach (array_keys($answers, [CallLog::DONE, 0]) as $taken) {
                     $this->refund($entries[$taken][0], $entries[$taken][1]);
                 }
@@ -231,10 +311,27 @@ final class LateGiveBack extends WrongCaller
         return $answers;
     }
 
-    /** Sleeps until $after nanoseconds after the next start of a group. */
-    private static function sleep_until(int $after): void
+    public static function run(History $history): void
     {
-        $wait = self::PERIOD - (hrtime(true) - $after) % self::PERIOD;
-        usleep(intdiv($wait, 1_000));
+        $bucket = $history->bucket(4, 4 / self::REFILL);
+        self::give_back($history, $bucket, 4, function (Caller $other) use ($bucket, &$taken) {
+            while ($other->limiter->remaining($bucket) < 4) {
+                usleep(1_000);
+            }
+            $taken = hrtime(true);
+            $other->take($bucket, 4);
+        });
+        $history->happened('given back late', hrtime(true) - $taken < self::REFILL / 2 * 1e9);
+    }
+
+    /** Makes other calls before a batch gives tokens back, and takes these tokens. */
+    protected static function give_back(History $history, array $bucket, int $cost, callable $others): void
+    {
+        $empty = $history->bucket(1, 0.001);
+        [$caller, $other] = [$history->caller(new static), $history->caller(new static)];
+        $caller->take($empty);
+        $entries = [$bucket[0] => [$bucket, $cost, 0], $empty[0] => [$empty, 1, 0]];
+        $history->meanwhile(fn () => $caller->take_all($entries), fn () => $others($other));
+        $other->take($bucket, $cost);
     }
 }

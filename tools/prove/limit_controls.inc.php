@@ -11,6 +11,8 @@ require_once __DIR__ . '/controls.inc.php';
  */
 abstract class CountedWindow extends Control
 {
+    public const RULE = 'quotas 2';
+
     /** The length of a window in milliseconds. */
     protected const LENGTH = 60_000;
 
@@ -35,6 +37,19 @@ abstract class CountedWindow extends Control
 
     protected function denied(string $key): void
     {
+    }
+
+    public static function run(History $history): void
+    {
+        // The next window begins in one or two seconds.
+        $quota = $history->quota(2, $anchor = (int) ceil(microtime(true)) + 1);
+        $wire = self::redis();
+        $caller = $history->caller(new static($wire()));
+        while ($caller->take($quota)[0] === CallLog::DONE) {
+        }
+        $in_time = microtime(true) < $anchor - 0.1;
+        History::sleep_until($anchor + 0.1);
+        $history->happened('denied in a new window', $in_time && $caller->take($quota)[0] === CallLog::DENIED);
     }
 }
 
@@ -65,6 +80,8 @@ final class RenewedWindow extends CountedWindow
 /** A lockout that checks for a block first, and counts the failure afterwards. */
 final class CheckThenCount extends Control
 {
+    public const RULE = 'lockouts 1';
+
     public function take(array $bucket, float $cost): array
     {
         [$attempts, $block, $factor, $longest] = $bucket['lockout'];
@@ -73,6 +90,7 @@ final class CheckThenCount extends Control
         if ($now < $until) {
             return [CallLog::DENIED, $until - $now];
         }
+        History::gap();
         $failures = (int) substr($this->wire->ask("INCR failures$bucket[0]"), 1);
         if ($failures >= $attempts) {
             $until = $now + min($block * $factor ** ($failures - $attempts), $longest);
@@ -81,15 +99,25 @@ final class CheckThenCount extends Control
         return [CallLog::DONE, 0];
     }
 
-    public function reset(array $bucket): void
+    public static function run(History $history): void
     {
-        $this->wire->ask("DEL until$bucket[0] failures$bucket[0]");
+        $lockout = $history->lockout(1, 60, 2, 600);
+        $wire = self::redis();
+        [$one, $other] = [$history->caller(new self($wire())), $history->caller(new self($wire()))];
+        $first = $history->meanwhile(fn () => $one->take($lockout), function () use ($other, $lockout, &$second) {
+            $second = $other->take($lockout);
+        });
+        $history->happened('both counted afterwards', [$first[0], $second[0]] === [CallLog::DONE, CallLog::DONE]);
     }
 }
 
 /** A lockout in which each granted attempt begins a block, and each denial begins it again. */
 final class RenewedBlock extends Control
 {
+    public const RULE = 'lockouts 3';
+    /** The length of a block in seconds. */
+    private const BLOCK = 1.0;
+
     public function take(array $bucket, float $cost): array
     {
         $block = (int) ($bucket['lockout'][1] * 1000);
@@ -101,23 +129,41 @@ final class RenewedBlock extends Control
         return [CallLog::DENIED, $rest / 1000];
     }
 
-    public function reset(array $bucket): void
+    public static function run(History $history): void
     {
-        $this->wire->ask("DEL block$bucket[0]");
+        $lockout = $history->lockout(1, self::BLOCK, 1, self::BLOCK);
+        $wire = self::redis();
+        $caller = $history->caller(new self($wire()));
+        $caller->take($lockout);
+        [$first, $wait] = $caller->take($lockout);
+        $ends = microtime(true) + $wait;
+        // The calls meanwhile renew the block again and again.
+        do {
+            usleep(50_000);
+            $is_over = microtime(true) > $ends + 0.01;
+            [$answer] = $caller->take($lockout);
+        } while (!$is_over && $answer === CallLog::DENIED);
+        $history->happened('block renewed', [$first, $answer] === [CallLog::DENIED, CallLog::DENIED]);
     }
 }
 
 /** Checks the floor first, and takes the tokens afterwards. */
 final class CheckedFloor extends WrongCaller
 {
+    public const RULE = '5';
+
     public function take(array $bucket, float $cost, float $floor = 0): array
     {
-        if ($this->bucket($bucket)->peek()->remaining < $cost + $floor) {
+        if ($this->remaining($bucket) < $cost + $floor) {
             return [CallLog::EXCUSED, 0];
         }
-        // The time of a round trip to another host.
-        usleep(1_000);
+        History::gap();
         return parent::take($bucket, $cost);
+    }
+
+    public static function run(History $history): void
+    {
+        take_twice($history, fn () => new self, 2, 2);
     }
 }
 
@@ -125,24 +171,18 @@ final class CheckedFloor extends WrongCaller
  * A batch that gives the tokens of a quota back in the next window, where other callers get them,
  * too.
  */
-final class NextWindowGiveBack extends WrongCaller
+final class NextWindowGiveBack extends LateGiveBack
 {
-    /** The longest time from the start of the next window to the give-back, in microseconds. */
-    private const LATEST = 400_000;
+    public const RULE = 'quotas 1';
 
-    public function take_all(array $entries): array
+    public static function run(History $history): void
     {
-        $id = array_key_first($entries);
-        [$quota, $cost] = $entries[$id];
-        $answer = is_quota($quota) ? $this->take($quota, $cost) : [CallLog::EXCUSED, 0];
-        $rest = ($quota['anchor'] ?? 0) - microtime(true);
-        if ($answer[0] === CallLog::DONE && $rest > 0) {
-            // The first worker that wakes takes all tokens of the next window. The workers that
-            // wake later give tokens back to this window.
-            usleep((int) ($rest * 1e6) + mt_rand(0, self::LATEST));
-            $this->refund($quota, $cost);
-            $answer = [CallLog::UNDONE, 0];
-        }
-        return [$id => $answer] + array_fill_keys(array_keys($entries), [CallLog::EXCUSED, 0]);
+        $quota = $history->quota(2, $anchor = (int) ceil(microtime(true)) + 1);
+        self::give_back($history, $quota, 1, function (Caller $other) use ($history, $quota, $anchor) {
+            $in_time = microtime(true) < $anchor - 0.1;
+            History::sleep_until($anchor + 0.1);
+            $other->take($quota, 2);
+            $history->happened('given back in the next window', $in_time && $other->limiter->remaining($quota) < 1);
+        });
     }
 }

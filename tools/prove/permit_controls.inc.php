@@ -9,13 +9,16 @@ require_once __DIR__ . '/controls.inc.php';
  * The base of these controls. Most keep each permit in a Redis key of its own, which is called a
  * cell.
  */
-abstract class PermitControl
+abstract class PermitControl implements Scripted
 {
+    public const ALLOWANCES = '';
+
     protected readonly Wire $wire;
 
-    public function __construct(array $load)
+    /** @param int $first the cell that is tried first */
+    final public function __construct(RedisServer $server, private readonly int $first = 0)
     {
-        $this->wire = new Wire($load['address']);
+        $this->wire = new Wire("unix://$server->socket");
     }
 
     /** @return array{int, ?object} the result as a constant of CallLog, and the permit */
@@ -36,17 +39,26 @@ abstract class PermitControl
         return $this->wire->ask("SET $cell $value NX PX $milliseconds") === '+OK';
     }
 
-    /** Returns the names of the cells of a limit. The order begins with a random cell. */
-    protected static function cells(int $key, int $limit): array
+    /** @return list<string> the names of the cells of a limit, in the order of their use */
+    protected function cells(int $key, int $limit): array
     {
-        $first = mt_rand(0, $limit - 1);
-        return array_map(fn (int $i) => "cell:$key:" . ($first + $i) % $limit, range(0, $limit - 1));
+        return array_map(fn (int $i) => "cell:$key:" . ($this->first + $i) % $limit, range(0, $limit - 1));
+    }
+
+    /** Makes the calls on a key with a limit. */
+    abstract protected static function calls(History $history, RedisServer $server): void;
+
+    public static function run(History $history): void
+    {
+        static::calls($history, RedisServer::start());
     }
 }
 
 /** A counter, which keeps the permits of the dead. */
 final class CountedPermits extends PermitControl
 {
+    public const RULE = '3';
+
     protected function take(int $key, int $limit): ?object
     {
         if ((int) substr($this->wire->ask("INCR held:$key"), 1) <= $limit) {
@@ -63,6 +75,13 @@ final class CountedPermits extends PermitControl
             $this->wire->ask("DECR held:$permit->key");
         }
     }
+
+    protected static function calls(History $history, RedisServer $server): void
+    {
+        $history->key(1, 1);
+        $history->forked('holder killed', fn (CallLog $log) => (new PermitCaller(new self($server), $log))->acquire(1)[0] !== null);
+        $history->permit_caller(new self($server))->acquire(1);
+    }
 }
 
 /** Permits with a time to live that is shorter than some of the work. */
@@ -71,7 +90,7 @@ final class LeasedPermits extends PermitControl
     protected function take(int $key, int $limit): ?object
     {
         $token = bin2hex(random_bytes(8));
-        foreach (self::cells($key, $limit) as $cell) {
+        foreach ($this->cells($key, $limit) as $cell) {
             if ($this->set($cell, $token, 3)) {
                 return (object) ['cell' => $cell, 'token' => $token];
             }
@@ -83,6 +102,19 @@ final class LeasedPermits extends PermitControl
     {
         $this->wire->ask("EVAL \"if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end return 1\" 1 $permit->cell $permit->token");
     }
+
+    protected static function calls(History $history, RedisServer $server): void
+    {
+        $history->key(1, 1);
+        [$holder, $other] = [$history->permit_caller(new self($server)), $history->permit_caller(new self($server))];
+        [$permit, $sequence] = $holder->acquire(1);
+        do {
+            [$second, $taken] = $other->acquire(1);
+        } while ($second === null);
+        $history->happened('permit expired in use');
+        $other->release(1, $second, $taken);
+        $holder->release(1, $permit, $sequence);
+    }
 }
 
 /** Permits that anyone may release. Callers release some of them twice. */
@@ -90,7 +122,7 @@ final class UncheckedPermits extends PermitControl
 {
     protected function take(int $key, int $limit): ?object
     {
-        foreach (self::cells($key, $limit) as $cell) {
+        foreach ($this->cells($key, $limit) as $cell) {
             if ($this->set($cell, 'held')) {
                 return (object) ['cell' => $cell];
             }
@@ -102,6 +134,21 @@ final class UncheckedPermits extends PermitControl
     {
         $this->wire->ask("DEL $permit->cell");
     }
+
+    protected static function calls(History $history, RedisServer $server): void
+    {
+        $history->key(1, 1);
+        $callers = array_map(fn () => $history->permit_caller(new self($server)), range(0, 2));
+        [$old, $sequence] = $callers[0]->acquire(1);
+        $callers[0]->release(1, $old, $sequence);
+        [$held, $holds] = $callers[1]->acquire(1);
+        // The permit is released again. This cannot change the permit of another caller.
+        $callers[0]->limiter->release($old);
+        [$second, $taken] = $callers[2]->acquire(1);
+        $history->happened('permit of another released', $second !== null);
+        $callers[2]->release(1, $second, $taken);
+        $callers[1]->release(1, $held, $holds);
+    }
 }
 
 /**
@@ -112,7 +159,7 @@ final class NumberedPermits extends PermitControl
 {
     protected function take(int $key, int $limit): ?object
     {
-        foreach (self::cells($key, $limit) as $cell) {
+        foreach ($this->cells($key, $limit) as $cell) {
             $permit = (object) ['cell' => $cell, 'value' => getmypid() . ':' . bin2hex(random_bytes(8))];
             $value = $this->wire->ask("GET $cell");
             if ($value === null) {
@@ -138,19 +185,34 @@ final class NumberedPermits extends PermitControl
         $script = "if redis.call('GET', KEYS[1]) == ARGV[1] then $change return 1 end return 0";
         return $this->wire->ask("EVAL \"$script\" 1 $cell $old \"$new\"") === ':1';
     }
+
+    protected static function calls(History $history, RedisServer $server): void
+    {
+        $history->key(1, 1);
+        $holder = $history->permit_caller(new self($server));
+        [$permit, $sequence] = $holder->acquire(1);
+        $history->forked('permit taken in another namespace', function (CallLog $log) use ($server) {
+            $other = new PermitCaller(new self($server), $log);
+            [$second, $taken] = $other->acquire(1);
+            $second === null || $other->release(1, $second, $taken);
+            return $second !== null;
+        }, apart: true);
+        $holder->release(1, $permit, $sequence);
+    }
 }
 
 /** Permits whose cells are read only once before a denial. */
 final class OnceReadPermits extends PermitControl
 {
+    public const RULE = '2';
+
     protected function take(int $key, int $limit): ?object
     {
-        foreach (self::cells($key, $limit) as $cell) {
+        foreach ($this->cells($key, $limit) as $cell) {
             if ($this->wire->ask("GET $cell") === null && $this->set($cell, 'held')) {
                 return (object) ['cell' => $cell, 'is_held' => true];
             }
-            // Pauses as long as a round trip to another host takes.
-            usleep(100);
+            History::gap();
         }
         return null;
     }
@@ -161,5 +223,18 @@ final class OnceReadPermits extends PermitControl
             $permit->is_held = false;
             $this->wire->ask("DEL $permit->cell");
         }
+    }
+
+    protected static function calls(History $history, RedisServer $server): void
+    {
+        $history->key(1, 2);
+        $holders = array_map(fn (int $first) => $history->permit_caller(new self($server, $first)), [0, 1]);
+        $reader = $history->permit_caller(new self($server));
+        [$permit, $sequence] = $holders[0]->acquire(1, 2);
+        [$read] = $history->meanwhile(fn () => $reader->acquire(1, 2), function () use ($holders, &$permit, $sequence) {
+            $holders[0]->release(1, $permit, $sequence);
+            $holders[1]->acquire(1, 2);
+        });
+        $history->happened('cells read at different times', $read === null);
     }
 }

@@ -45,8 +45,49 @@ final class Permits
     }
 }
 
+/** Calls a concurrency limit, and notes each call. */
+class PermitCaller
+{
+    public function __construct(public readonly object $limiter, protected readonly CallLog $log)
+    {
+    }
+
+    /** @return array{?object, int, int} the permit, the sequence of the call, and the result as a constant of CallLog */
+    public function acquire(int $key, int $limit = 1, float $timeout = 0): array
+    {
+        $sequence = $this->log->start(CallLog::TAKE, $key, $limit);
+        try {
+            [$answer, $permit] = $this->limiter->acquire($key, $limit, $timeout);
+        } catch (TokenBucket\StorageException $error) {
+            [$answer, $permit] = [failure_of($error), null];
+        }
+        $this->log->end(hrtime(true), $sequence, CallLog::TAKE, $key, $answer);
+        return [$permit, $sequence, $answer];
+    }
+
+    /**
+     * Releases a permit that the call with this sequence was granted, by its method or by its last
+     * reference.
+     */
+    public function release(int $key, ?object &$permit, int $taken, bool $drops = false): void
+    {
+        $sequence = $this->log->start_cancel($key, 0, $taken);
+        $answer = CallLog::DONE;
+        try {
+            if ($drops) {
+                $permit = null;
+            } else {
+                $this->limiter->release($permit);
+            }
+        } catch (TokenBucket\StorageException) {
+            $answer = CallLog::ERROR;
+        }
+        $this->log->end(hrtime(true), $sequence, CallLog::CANCEL, $key, $answer);
+    }
+}
+
 /** Takes, holds and releases permits in a loop. */
-final class PermitLoad
+final class PermitLoad extends PermitCaller
 {
     /** The first of the keys that callers rarely use. */
     public const RARE = 1_000;
@@ -61,10 +102,11 @@ final class PermitLoad
     private $alive;
 
     public function __construct(
-        private readonly object $limiter,
-        private readonly CallLog $log,
+        object $limiter,
+        CallLog $log,
         private readonly array $load,
     ) {
+        parent::__construct($limiter, $log);
         $this->alive = fopen("$load[logs]/alive", 'r');
         flock($this->alive, LOCK_SH);
     }
@@ -78,33 +120,27 @@ final class PermitLoad
             } elseif ($this->released !== [] && mt_rand(0, 7) === 0) {
                 $this->release_again(array_pop($this->released));
             } elseif ($this->held !== [] && (count($this->held) >= $this->load['held'] || mt_rand(0, 1) === 0)) {
-                $this->release();
+                $this->release_one();
             } else {
-                $this->acquire();
+                $this->acquire_one();
             }
             if ($this->one_in($this->load['pauses'])) {
                 usleep(mt_rand(0, $this->load['pause']));
             }
         }
         while ($this->held !== []) {
-            $this->release();
+            $this->release_one();
         }
     }
 
-    private function acquire(): void
+    private function acquire_one(): void
     {
         [$key, $limit] = $this->load['limits'][array_rand($this->load['limits'])];
         if ($this->load['rare'] > 0 && mt_rand(0, 5) === 0) {
             [$key, $limit] = [self::RARE + mt_rand(0, $this->load['rare'] - 1), 1];
         }
         $timeout = mt_rand(0, 3) === 0 ? mt_rand(0, 20) / 1_000 : 0.0;
-        $sequence = $this->log->start(CallLog::TAKE, $key, $limit);
-        try {
-            [$answer, $permit] = $this->limiter->acquire($key, $limit, $timeout);
-        } catch (TokenBucket\StorageException $error) {
-            [$answer, $permit] = [failure_of($error), null];
-        }
-        $this->log->end(hrtime(true), $sequence, CallLog::TAKE, $key, $answer);
+        [$permit, $sequence, $answer] = $this->acquire($key, $limit, $timeout);
         if ($answer === CallLog::ERROR || $answer === CallLog::UNASKED) {
             usleep(2_000);
         }
@@ -113,22 +149,10 @@ final class PermitLoad
         }
     }
 
-    /** Releases a permit, by its method or by its last reference. */
-    private function release(): void
+    private function release_one(): void
     {
         [[$key, $permit, $taken]] = array_splice($this->held, array_rand($this->held), 1);
-        $sequence = $this->log->start_cancel($key, 0, $taken);
-        $answer = CallLog::DONE;
-        try {
-            if ($this->load['drops'] && mt_rand(0, 1) === 0) {
-                $permit = null;
-            } else {
-                $this->limiter->release($permit);
-            }
-        } catch (TokenBucket\StorageException) {
-            $answer = CallLog::ERROR;
-        }
-        $this->log->end(hrtime(true), $sequence, CallLog::CANCEL, $key, $answer);
+        $this->release($key, $permit, $taken, $this->load['drops'] && mt_rand(0, 1) === 0);
         if ($permit !== null && count($this->released) < self::KEPT) {
             $this->released[] = $permit;
         }
@@ -175,13 +199,11 @@ function take_all_permits(array $load): void
 {
     $held = TokenBucket\status()['permits']['held'];
     $held === 0 || print("$held permits are held after all workers have ended\n");
-    [$limiter, $log] = [new Permits($load), new CallLog($load['logs'], 'after')];
+    $caller = new PermitCaller(new Permits($load), new CallLog($load['logs'], 'after'));
     $permits = [];
     foreach ($load['limits'] as [$key, $limit]) {
         for ($turn = 0; $turn <= $limit; $turn++) {
-            $sequence = $log->start(CallLog::TAKE, $key, $limit);
-            [$answer, $permits[]] = $limiter->acquire($key, $limit, 0);
-            $log->end(hrtime(true), $sequence, CallLog::TAKE, $key, $answer);
+            [$permits[]] = $caller->acquire($key, $limit);
         }
     }
 }

@@ -12,8 +12,6 @@ abstract class Subject
     protected const SHARED = [[0, 20, 400], [1, 5, 100], [2, 40, 1000], [3, 10, 20]];
     /** The capacity and rate of each worker's own bucket. */
     protected const OWN = [3, 50];
-    /** The settings of a load whose calls are all takes from one bucket. */
-    protected const TAKES = ['refunds' => 0, 'resets' => 0, 'batches' => 0, 'charges' => 0, 'reserves' => 0] + self::PLAIN;
     /** The settings of a load without blocks, floors, quotas and lockouts. */
     protected const PLAIN = ['drains' => 0, 'floors' => 0, 'others' => []];
     /**
@@ -95,12 +93,10 @@ abstract class Subject
         return $id;
     }
 
-    /** Returns the code that the workers of php-fpm run. It is one file, with the controls. */
+    /** Returns the code that the workers of php-fpm run. It is one file. */
     public function code(): string
     {
-        $controls = substr(file_get_contents(__DIR__ . '/controls.inc.php'), strlen('<?php'));
-        $main = '// The campaign includes this file';
-        return str_replace($main, "$controls\n$main", file_get_contents(__DIR__ . '/worker.php'));
+        return file_get_contents(__DIR__ . '/worker.php');
     }
 
     /** Lets a worker of php-fpm run a script. Returns its output, or null if the worker died. */
@@ -226,7 +222,7 @@ abstract class Subject
     }
 
     /** Returns the Unix time minus the time of hrtime(), in nanoseconds. */
-    private static function offset(): int
+    public static function offset(): int
     {
         $offsets = array_map(fn () => (int) (microtime(true) * 1e9) - hrtime(true), range(0, 99));
         return max($offsets);

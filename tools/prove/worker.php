@@ -259,11 +259,93 @@ class Extension
     }
 }
 
+/** Calls a limiter, and notes each call. */
+class Caller
+{
+    public function __construct(public readonly object $limiter, protected readonly CallLog $log)
+    {
+    }
+
+    /**
+     * Takes tokens, or makes an attempt of a lockout.
+     *
+     * @return array{int, float} the result as a constant of CallLog, and the seconds to wait
+     */
+    public function take(array $bucket, int $cost = 1, int $floor = 0): array
+    {
+        $sequence = $this->log->start_take($bucket[0], $cost, $floor);
+        return $this->call($sequence, CallLog::TAKE, $bucket, fn () => $this->limiter->take($bucket, $cost, $floor));
+    }
+
+    /**
+     * Takes tokens from all buckets or none, and notes the call for each of them.
+     *
+     * @param array<int, array{array, int, int}> $entries as of Extension::take_all()
+     * @return array<int, array{int, float}> the results by bucket id, as of take()
+     */
+    public function take_all(array $entries): array
+    {
+        $time = hrtime(true);
+        $sequences = array_map(fn (array $entry) => $this->log->start_take($entry[0][0], $entry[1], $entry[2], $time), $entries);
+        try {
+            $answers = $this->limiter->take_all($entries);
+            $time = hrtime(true);
+        } catch (Exception $error) {
+            $time = hrtime(true);
+            // The call may have reached the store of another bucket.
+            $this->limiter->failed($error);
+            $answers = array_fill_keys(array_keys($entries), [CallLog::ERROR, 0]);
+        }
+        foreach ($answers as $id => [$answer, $wait]) {
+            $this->log->end($time, $sequences[$id], CallLog::TAKE, $id, $answer, $wait);
+        }
+        return $answers;
+    }
+
+    public function charge(array $bucket, int $cost): void
+    {
+        $sequence = $this->log->start(CallLog::CHARGE, $bucket[0], $cost);
+        $this->call($sequence, CallLog::CHARGE, $bucket, fn () => $this->limiter->charge($bucket, $cost));
+    }
+
+    /** @return array{int, float, ?object, int} as Extension::reserve(), and the sequence of the call */
+    public function reserve(array $bucket, int $cost, float $wait): array
+    {
+        $sequence = $this->log->start(CallLog::RESERVE, $bucket[0], $cost, wait: $wait);
+        return [...$this->call($sequence, CallLog::RESERVE, $bucket, fn () => $this->limiter->reserve($bucket, $cost, $wait)), $sequence];
+    }
+
+    public function cancel(array $bucket, int $cost, object $reservation, int $sequence): void
+    {
+        $sequence = $this->log->start_cancel($bucket[0], $cost, $sequence);
+        $this->call($sequence, CallLog::CANCEL, $bucket, fn () => $this->limiter->cancel($bucket, $cost, $reservation));
+    }
+
+    /**
+     * Runs a call and notes its end.
+     *
+     * @return array{int, float, ?object} the result, the seconds to wait, and the reservation
+     */
+    protected function call(int $sequence, int $kind, array $bucket, callable $call): array
+    {
+        try {
+            $answer = $call();
+            $time = hrtime(true);
+            $answer ??= [CallLog::DONE, 0];
+        } catch (Exception $error) {
+            $time = hrtime(true);
+            $answer = [$this->limiter->failed($error), 0.002];
+        }
+        $this->log->end($time, $sequence, $kind, $bucket[0], $answer[0], $answer[1]);
+        return $answer + [2 => null];
+    }
+}
+
 /**
  * Calls the limiter in a loop. It calls the worker's own bucket when the stated wait is over, and
  * random shared buckets otherwise.
  */
-final class Load
+final class Load extends Caller
 {
     /** @var array<int, int> the granted tokens that may be given back, by bucket */
     private array $granted = [];
@@ -273,11 +355,12 @@ final class Load
     private int $due = 0;
 
     public function __construct(
-        private readonly object $limiter,
-        private readonly CallLog $log,
+        object $limiter,
+        CallLog $log,
         private readonly array $load,
         private readonly int $slot,
     ) {
+        parent::__construct($limiter, $log);
     }
 
     public function run(int $end): void
@@ -286,7 +369,7 @@ final class Load
             $own = $this->load['own'][$this->slot] ?? null;
             // In about one of 41 turns, the worker calls its own bucket before the wait is over.
             if ($own !== null && ($now >= $this->due || mt_rand(0, 40) === 0)) {
-                $wait = $this->take($own, 1);
+                [, $wait] = $this->take($own, 1);
                 $this->due = hrtime(true) + (int) ceil(min($wait, 10) * 1e9);
             } elseif ($this->load['others'] !== [] && ($this->load['shared'] === [] || mt_rand(0, 3) === 0)) {
                 $this->ask_other($this->load['others'][array_rand($this->load['others'])]);
@@ -314,7 +397,7 @@ final class Load
         } elseif ($this->one_in($this->load['drains'])) {
             $this->drain($bucket);
         } elseif ($this->one_in($this->load['batches'])) {
-            $this->take_all();
+            $this->take_several();
         } else {
             $this->take($bucket, ...$this->amount($bucket));
         }
@@ -332,7 +415,7 @@ final class Load
             $this->granted[$limit[0]]--;
             $this->give(CallLog::REFUND, $limit, 1, fn () => $this->limiter->refund($limit, 1));
         } elseif ($this->one_in($this->load['batches'])) {
-            $this->take_all($limit);
+            $this->take_several($limit);
         } else {
             $this->take($limit, $this->cost($limit));
         }
@@ -359,20 +442,15 @@ final class Load
         return [mt_rand(1, min($this->load['costs'], $bucket[1] - $floor)), $floor];
     }
 
-    /** Takes tokens and notes the call. Returns the seconds to wait. */
-    private function take(array $bucket, int $cost, int $floor = 0): float
+    public function take(array $bucket, int $cost = 1, int $floor = 0): array
     {
-        $sequence = $this->log->start_take($bucket[0], $cost, $floor);
-        [$answer, $wait] = $this->call($sequence, CallLog::TAKE, $bucket, fn () => $this->limiter->take($bucket, $cost, $floor));
-        $this->took($bucket, $cost, $answer);
-        return $wait;
+        $answer = parent::take($bucket, $cost, $floor);
+        $this->took($bucket, $cost, $answer[0]);
+        return $answer;
     }
 
-    /**
-     * Takes tokens from the given bucket, if any, and from two or three shared buckets at once.
-     * Notes the call for each of them.
-     */
-    private function take_all(array ...$buckets): void
+    /** Takes tokens from the given bucket, if any, and from two or three shared buckets at once. */
+    private function take_several(array ...$buckets): void
     {
         foreach ((array) array_rand($this->load['shared'], min(count($this->load['shared']), mt_rand(2, 3))) as $index) {
             $buckets[] = $this->load['shared'][$index];
@@ -381,21 +459,7 @@ final class Load
         foreach ($buckets as $bucket) {
             $entries[$bucket[0]] = [$bucket, ...$this->amount($bucket)];
         }
-        $time = hrtime(true);
-        $sequences = array_map(fn (array $entry) => $this->log->start_take($entry[0][0], $entry[1], $entry[2], $time), $entries);
-        try {
-            $answers = $this->limiter->take_all($entries);
-            $time = hrtime(true);
-        } catch (Exception $error) {
-            $time = hrtime(true);
-            // The call may have reached the store of another bucket.
-            $this->limiter->failed($error);
-            $answers = array_fill_keys(array_keys($entries), [CallLog::ERROR, 0]);
-        }
-        foreach ($entries as $id => [$bucket, $cost]) {
-            [$answer, $wait] = $answers[$id];
-            $this->log->end($time, $sequences[$id], CallLog::TAKE, $id, $answer, $wait);
-        }
+        $answers = $this->take_all($entries);
         foreach ($entries as $id => [$bucket, $cost]) {
             $this->took($bucket, $cost, $answers[$id][0]);
         }
@@ -411,7 +475,7 @@ final class Load
             if ($this->one_in($this->load['charges'])) {
                 mt_rand(0, 1) === 0 ? $this->charge($bucket, $this->cost($bucket)) : $this->settle($bucket, $cost);
             } elseif (!is_quota($bucket) && $this->one_in($this->load['reserves'])) {
-                $this->reserve($bucket, $this->cost($bucket), mt_rand(0, 8) / $bucket[2]);
+                $this->reserve_or_wait($bucket, $this->cost($bucket), mt_rand(0, 8) / $bucket[2]);
             }
         }
     }
@@ -422,12 +486,6 @@ final class Load
         [$tokens, $block] = mt_rand(0, 1) === 0 ? [1, mt_rand(1, 8) / $bucket[2]] : [mt_rand(0, min(3, $bucket[1])), 0];
         $sequence = $this->log->start(CallLog::DRAIN, $bucket[0], $tokens, $block);
         $this->call($sequence, CallLog::DRAIN, $bucket, fn () => $this->limiter->drain($bucket, $tokens, $block));
-    }
-
-    private function charge(array $bucket, int $cost): void
-    {
-        $sequence = $this->log->start(CallLog::CHARGE, $bucket[0], $cost);
-        $this->call($sequence, CallLog::CHARGE, $bucket, fn () => $this->limiter->charge($bucket, $cost));
     }
 
     /** Settles a grant. The call is noted as the charge or the refund of the difference. */
@@ -441,14 +499,14 @@ final class Load
     }
 
     /** Reserves tokens, or waits for them. Then uses, cancels or holds the reservation. */
-    private function reserve(array $bucket, int $cost, float $wait): void
+    private function reserve_or_wait(array $bucket, int $cost, float $wait): void
     {
-        $sequence = $this->log->start(CallLog::RESERVE, $bucket[0], $cost, wait: $wait);
         if ($wait < 0.02 && mt_rand(0, 3) === 0) {
+            $sequence = $this->log->start(CallLog::RESERVE, $bucket[0], $cost, wait: $wait);
             $this->call($sequence, CallLog::RESERVE, $bucket, fn () => $this->limiter->wait($bucket, $cost, $wait));
             return;
         }
-        [$answer, $delay, $reservation] = $this->call($sequence, CallLog::RESERVE, $bucket, fn () => $this->limiter->reserve($bucket, $cost, $wait));
+        [$answer, $delay, $reservation, $sequence] = $this->reserve($bucket, $cost, $wait);
         if ($answer !== CallLog::DONE) {
             return;
         }
@@ -458,39 +516,14 @@ final class Load
             $this->cancel($bucket, $cost, $reservation, $sequence);
         } elseif ($choice === 2) {
             $this->held[] = [$bucket, $cost, $reservation, $sequence];
-        } elseif ($delay < 0.02 && $reservation instanceof TokenBucket\Reservation) {
+        } elseif ($delay < 0.02) {
             $reservation->wait();
         }
-    }
-
-    private function cancel(array $bucket, int $cost, object $reservation, int $sequence): void
-    {
-        $sequence = $this->log->start_cancel($bucket[0], $cost, $sequence);
-        $this->call($sequence, CallLog::CANCEL, $bucket, fn () => $this->limiter->cancel($bucket, $cost, $reservation));
     }
 
     private function give(int $kind, array $bucket, float $cost, callable $call): void
     {
         $this->call($this->log->start($kind, $bucket[0], $cost), $kind, $bucket, $call);
-    }
-
-    /**
-     * Runs a call and notes its end.
-     *
-     * @return array{int, float, ?object} the result, the seconds to wait, and the reservation
-     */
-    private function call(int $sequence, int $kind, array $bucket, callable $call): array
-    {
-        try {
-            $answer = $call();
-            $time = hrtime(true);
-            $answer ??= [CallLog::DONE, 0];
-        } catch (Exception $error) {
-            $time = hrtime(true);
-            $answer = [$this->limiter->failed($error), 0.002];
-        }
-        $this->log->end($time, $sequence, $kind, $bucket[0], $answer[0], $answer[1]);
-        return $answer + [2 => null];
     }
 
     private function one_in(int $chance): bool
@@ -529,25 +562,19 @@ function process_id(): int
     return (int) readlink('/proc/self');
 }
 
-// The campaign includes this file only for CallLog.
+// The campaign includes this file for its classes.
 if (basename($_SERVER['SCRIPT_FILENAME']) === 'worker.php') {
     [$load, $slot, $seed] = isset($_GET['load']) ? [$_GET['load'], $_GET['slot'], $_GET['seed']] : array_slice($argv, 1, 3);
     $load = json_decode(file_get_contents($load), true);
     mt_srand((int) $seed);
     $end = isset($_GET['milliseconds']) ? min($load['end'], hrtime(true) + 1_000_000 * (int) $_GET['milliseconds']) : $load['end'];
     $log = new CallLog($load['logs'], process_id());
-    $of_permits = isset($load['permits']);
-    if (isset($load['control'])) {
-        // Under php-fpm the class is in this file.
-        class_exists($load['control']) || require_once __DIR__ . ($of_permits ? '/permit_controls.inc.php' : '/limit_controls.inc.php');
-        $limiter = new $load['control']($load);
-    }
-    if ($of_permits) {
+    if (isset($load['permits'])) {
         // Under php-fpm the class is in this file.
         class_exists('PermitLoad') || require_once __DIR__ . '/permits.inc.php';
-        (new PermitLoad($limiter ?? new Permits($load), $log, $load))->run($end);
+        (new PermitLoad(new Permits($load), $log, $load))->run($end);
     } else {
-        (new Load($limiter ?? new Extension($load['storage']), $log, $load, (int) $slot))->run($end);
+        (new Load(new Extension($load['storage']), $log, $load, (int) $slot))->run($end);
     }
     echo 'done';
 }

@@ -62,8 +62,7 @@ class MemcachedClocksSubject extends MemcachedSubject
     /** The allowed error of a clock in microseconds. */
     private const EPSILON = 5_000;
 
-    /** @param int $error the greatest error of a clock in microseconds */
-    public function __construct(private readonly int $error = self::EPSILON)
+    public function __construct()
     {
         parent::__construct();
         link_to_faketime(self::module(), "$this->folder/clocks.so");
@@ -87,7 +86,7 @@ class MemcachedClocksSubject extends MemcachedSubject
     protected function store_faults(): array
     {
         return [
-            'clock stepped' => [3, fn (Trial $trial, int $roll) => $this->step($roll % 2, ($roll >> 1) % (2 * $this->error + 1) - $this->error)],
+            'clock stepped' => [3, fn (Trial $trial, int $roll) => $this->step($roll % 2, ($roll >> 1) % (2 * self::EPSILON + 1) - self::EPSILON)],
         ] + parent::store_faults();
     }
 

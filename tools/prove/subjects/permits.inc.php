@@ -1,5 +1,4 @@
 <?php
-require_once __DIR__ . '/controls.inc.php';
 require_once __DIR__ . '/redis.inc.php';
 require_once __DIR__ . '/shared_memory.inc.php';
 require_once __DIR__ . '/../permits.inc.php';
@@ -214,53 +213,6 @@ final class PermitsBehindNginxSubject extends PermitsSubject
     {
         $this->nginx->kill();
         parent::stop();
-    }
-}
-
-/** A concurrency limit on Redis that is wrong on purpose. */
-class PermitControlSubject extends ControlSubject
-{
-    use LoadOfPermits {
-        load as load_of_permits;
-    }
-
-    public function __construct(private readonly string $control)
-    {
-        parent::__construct($control);
-    }
-
-    public function load(): array
-    {
-        $control = ['control' => $this->control, 'address' => $this->address(), 'drops' => false];
-        return ['limits' => [[1, 2], [2, 2]]] + $control + $this->load_of_permits();
-    }
-
-    /**
-     * A killed worker would keep its permit for ever, so the log would break a rule. So no worker
-     * is killed if the judge must find another fault of the control.
-     */
-    public function faults(): array
-    {
-        $faults = parent::faults();
-        unset($faults['server stopped']);
-        if (in_array($this->control, ['OnceReadPermits', 'UncheckedPermits'], true)) {
-            unset($faults['worker killed']);
-        }
-        return $faults;
-    }
-}
-
-/** A wrong concurrency limit whose workers are in different process namespaces. */
-final class PermitControlApartSubject extends PermitControlSubject
-{
-    public function command(int $slot): string
-    {
-        return ($slot % 2 === 1 ? 'unshare --pid --fork --kill-child 2>/dev/null ' : '') . parent::command($slot);
-    }
-
-    public function process(int $slot, int $id): int
-    {
-        return $slot % 2 === 1 ? child_of($id) : $id;
     }
 }
 
