@@ -1,5 +1,5 @@
 <?php
-/** Measures statements alternately, in rounds. Prints and saves a line for each statement. */
+/** Measures statements in a random order, in rounds. Prints and saves a line for each statement. */
 require_once __DIR__ . '/record.inc.php';
 
 /** One line of a benchmark: a statement and the times of its samples. */
@@ -44,22 +44,10 @@ final class Row
         $this->calls += $this->turns * self::UNROLLED;
     }
 
-    public function median(): float
-    {
-        return quantile($this->samples, 0.5);
-    }
-
-    /** Returns the median ratio to another row. Subtracts $loop nanoseconds from both rows. */
-    public function ratio(self $other, float $loop): float
-    {
-        return quantile($this->ratios($other, $loop), 0.5);
-    }
-
     /** @return list<float> the ratio of each round */
-    public function ratios(self $other, float $loop): array
+    public function ratios(self $other): array
     {
-        $of_round = fn (float $mine, float $others): float => ($mine - $loop) / ($others - $loop);
-        return array_map($of_round, $this->samples, $other->samples);
+        return array_map(fn (float $mine, float $others): float => $mine / $others, $this->samples, $other->samples);
     }
 
     /** Replaces the samples of each round by their quantile $part. */
@@ -97,25 +85,6 @@ function quantiles(array $values, array $parts): array
 }
 
 /**
- * Samples all rows alternately, so that other load on the machine affects all rows.
- *
- * @param list<Row> $rows
- * @param ?callable $barrier waits for the other processes that measure the same rows
- */
-function measure(array $rows, int $rounds, ?callable $barrier = null): void
-{
-    for ($round = 0; $round < $rounds; $round++) {
-        foreach ($rows as $row) {
-            if ($barrier !== null) {
-                $barrier();
-            }
-            $row->sample();
-        }
-        $rows[] = array_shift($rows);
-    }
-}
-
-/**
  * Samples all rows in a random order, because a database still cleans up after the last writer.
  *
  * @param array<Row> $rows
@@ -147,7 +116,7 @@ function kept(Row $row, ?Row $beside): array
 {
     $figures = ['ns' => of_rounds($row->samples)];
     if ($beside !== null) {
-        $figures += ['beside' => $beside->name, 'beside_ns' => of_rounds($beside->samples), 'ratio' => of_rounds($row->ratios($beside, 0))];
+        $figures += ['beside' => $beside->name, 'beside_ns' => of_rounds($beside->samples), 'ratio' => of_rounds($row->ratios($beside))];
     }
     return $figures;
 }
@@ -159,29 +128,14 @@ function figures(Row $row): string
     return sprintf('%-41s %s', $row->name, spread($micros, '%8.2f %8.2f to %7.2f'));
 }
 
-/** @param ?float $target the greatest ratio to $floor that is allowed, or null */
-function report(Row $row, ?Row $floor = null, ?float $target = null): void
+function report(Row $row, ?Row $beside = null): void
 {
     echo figures($row);
-    $figures = kept($row, $floor);
-    if ($floor !== null) {
-        printf('  %s x %s', spread($row->ratios($floor, 0), '%7.3f (%.3f to %.3f)'), $floor->name);
-        if ($target !== null) {
-            $met = $row->ratio($floor, 0) <= $target;
-            printf(': target %.2f %s', $target, $met ? 'met' : 'MISSED');
-            $figures += ['target' => $target, 'met' => $met];
-        }
+    if ($beside !== null) {
+        printf('  %s x %s', spread($row->ratios($beside), '%7.3f (%.3f to %.3f)'), $beside->name);
     }
     echo "\n";
-    Record::row($row->name, $figures);
-}
-
-/** Prints and saves our row, compared with the limiter that it replaces. */
-function report_rival(Row $row, Row $rival): void
-{
-    $verdict = $row->ratio($rival, 0) < 1 ? 'faster' : 'SLOWER';
-    printf("%s  %s: %s\n", figures($row), spread($row->ratios($rival, 0), '%7.3f (%.3f to %.3f)'), $verdict);
-    Record::row($row->name, kept($row, $rival) + ['rival' => true]);
+    Record::row($row->name, kept($row, $beside));
 }
 
 function title(string $title): void

@@ -73,27 +73,13 @@ function line(string $what, string $micros = '', string $a_second = '', string $
     echo '| ', implode(' | ', func_get_args() + array_fill(0, 8, '')), " |\n";
 }
 
-/**
- * Prints a line for a row that is compared with another row. Includes the target if the row has
- * one.
- */
-function line_beside(string $what, array $row): void
-{
-    $verdict = isset($row['target']) ? sprintf('%.2f: %s', $row['target'], $row['met'] ? 'met' : '**MISSED**') : '';
-    $beside = $row['beside'] . ', ' . micros($row['beside_ns'][0]);
-    line($what, micros($row['ns'][0]), rate(1e9 / $row['ns'][0]), '', '', $beside, times($row['ratio'][0]), $verdict);
-}
-
 function lines_of_targets(Results $results): void
 {
     line('**Targets, compared with the least that is possible**');
     foreach ($results->those(fn (array $row) => isset($row['target'])) as $row) {
-        if (isset($row['slots'])) {
-            $what = sprintf('%s live buckets, in %s slots of %d bytes', number_format($row['live']), number_format($row['slots']), $row['bytes'] / $row['slots']);
-            line($what, '', '', '', '', '', '', "$row[target]: " . ($row['met'] ? 'met' : '**MISSED**'));
-        } else {
-            line_beside("$row[title]: $row[name]", $row);
-        }
+        $beside = $row['beside'] . ', ' . micros($row['beside_ns'][0]);
+        $verdict = sprintf('%.2f: %s', $row['target'], $row['met'] ? 'met' : '**MISSED**');
+        line("$row[title]: $row[name]", micros($row['ns'][0]), rate(1e9 / $row['ns'][0]), '', '', $beside, times($row['ratio'][0]), $verdict);
     }
 }
 
@@ -131,36 +117,6 @@ function line_of_limiter(Results $results, string $home, array $spread): void
     );
 }
 
-function lines_of_classes(Results $results): void
-{
-    line('**TokenBucket\Compat and the table, granted, compared with what they replace**');
-    foreach ($results->of('migrations') as $row) {
-        if (isset($row['rival']) && str_contains($row['name'], ', granted') && !str_contains($row['title'], 'TCP')) {
-            line_beside("$row[title]: $row[name]", $row);
-        }
-    }
-}
-
-function lines_of_keys(Results $results): void
-{
-    line('**More and more keys: new bucket, one call**');
-    foreach ($results->of('growth') as $row) {
-        line_beside($row['name'], $row);
-    }
-}
-
-function lines_of_processes(Results $results): void
-{
-    foreach (['Processes on one key', 'Processes on a key each'] as $title) {
-        line("**$title: 1 / 2 / 4 / 8**");
-        foreach ($results->of('processes', $title) as $row) {
-            $rates = implode(' / ', array_map(fn (array $parts) => rate($parts[0]), $row['per_second']));
-            $verdict = max($row['denied']) > 0 ? sprintf('up to %.2g %% denied as `contended`', 100 * max($row['denied'])) : '';
-            line($row['name'], '', $rates, '', '', '', '', $verdict);
-        }
-    }
-}
-
 function lines_of_web(Results $results): void
 {
     line('**nginx and php-fpm, requests per second**');
@@ -175,11 +131,7 @@ function losses(Results $results): void
 {
     echo "\n**Where we are slower** in this run:\n\n";
     foreach ($results->those(fn (array $row) => isset($row['target']) && !$row['met']) as $row) {
-        echo "- $row[title]: $row[name]: ", isset($row['ratio']) ? sprintf('%.3f × %s', $row['ratio'][0], $row['beside']) : 'too little', ", target $row[target]\n";
-    }
-    $slower = fn (array $row) => isset($row['rival']) && $row['ratio'][0] > 1 || $row['program'] === 'growth' && $row['ratio'][0] > 1;
-    foreach ($results->those($slower) as $row) {
-        printf("- %s: %s: %s × %s\n", $row['title'], $row['name'], times($row['ratio'][0]), $row['beside']);
+        echo "- $row[title]: $row[name]: ", sprintf('%.3f × %s', $row['ratio'][0], $row['beside']), ", target $row[target]\n";
     }
     foreach ($results->those(fn (array $row) => $row['program'] === 'peers' && isset($row['ratio']) && $row['ratio'][0] < 1) as $row) {
         printf("- %s: %s: %s × TokenBucket\n", $row['title'], $row['name'], times($row['ratio'][0]));
@@ -188,31 +140,6 @@ function losses(Results $results): void
         if (min($row['granted']) !== $row['of'] || max($row['granted']) !== $row['of'] || max($row['early']) + max($row['failed']) > 0) {
             printf("- %s: %s granted %s of %d, %s falsely denied\n", $row['title'], $row['name'], range_of($row['granted']), $row['of'], range_of($row['early']));
         }
-    }
-}
-
-/** Throws if a row with a target is missing. */
-function must_have_targets(Results $results): void
-{
-    $needed = [
-        ['consume', 'One process, one key', 'consume(1), granted'],
-        ['consume', 'One process, one key', 'consume(1), denied'],
-        ['consume', 'Two processes at once, one key', 'consume(1), granted'],
-        ['consume', 'Memory', 'slots of live buckets'],
-        ['core', 'Without PHP, keys: 1', 'granted'],
-        ['core', 'Without PHP, keys: 1000000', 'granted'],
-        ['migrations', 'MariaDB table, native prepares', 'TokenBucket, granted'],
-        ['migrations', 'MariaDB table, native prepares', 'TokenBucket, denied, no denial cache'],
-    ];
-    foreach (['Over a Unix socket', 'Over TCP, 127.0.0.1'] as $title) {
-        foreach (['Redis', 'memcached'] as $server) {
-            $needed[] = ['remote', $title, "consume() on $server, granted"];
-            $needed[] = ['remote', $title, "consume() on $server, denied from the cache"];
-        }
-    }
-    foreach ($needed as [$program, $title, $name]) {
-        $rows = array_filter($results->of($program, $title), fn (array $row) => $row['name'] === $name && isset($row['met']));
-        $rows !== [] || throw new RuntimeException("a row with a target is missing: $title, $name");
     }
 }
 
@@ -289,16 +216,12 @@ function table_of_instructions(array $run): void
 function table_of_results(array $run): void
 {
     $results = new Results($run['rows']);
-    must_have_targets($results);
     echo "## The table\n\n";
     circumstances($run, 'Medians. µs: of one call of one process. p50 / p99 / p99.9: of single calls. Granted: by 8 processes of 1,000 tokens, in three races.');
     line('', 'µs', 'per second', 'round trips', 'p50 / p99 / p99.9 µs', 'compared with, µs', '×', 'target; granted of 1,000');
     echo '|---|---|---|---|---|---|---|---|', "\n";
     lines_of_targets($results);
     lines_of_limiters($results);
-    lines_of_classes($results);
-    lines_of_keys($results);
-    lines_of_processes($results);
     lines_of_web($results);
     losses($results);
 }
