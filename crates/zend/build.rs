@@ -20,12 +20,12 @@ const FUNCTIONS: &str = "zend_parse_arg_(bool|long|double|str|str_or_long|number
     |zend_exception_set_previous|zend_is_(unwind|graceful)_exit|zend_clear_exception|php_error_docref|zend_error(_zstr)?\
     |php_format_date|zend_declare_typed_property|zend_declare_class_constant\
     |zend_register_(internal_enum|functions)|zend_enum_add_case_cstr|zend_add_attribute|zend_class_implements\
-    |zend_create_closure|zend_update_property|object_init_ex|zend_get_class_constant_ex|add_(property|assoc)_zval_ex\
+    |zend_create_closure|tsrm_realpath|zend_update_property|object_init_ex|zend_get_class_constant_ex|add_(property|assoc)_zval_ex\
     |zend_hash_(internal_pointer_reset|get_current_(key_zval|data)|move_forward)_ex|zend_std_get_gc|zend_get_gc_buffer_(create|grow)\
     |(sub|mul|div)_function|zend_is_auto_global_str|zend_ini_string_ex|php_log_err_with_severity|zend_unregister_ini_entries|display_ini_entries|php_ini_get_configuration_hash|php_password_algo_(default|identify_ex)";
 const VARIABLES: &str = "spl_ce_LogicException|module_registry|PDO_DRIVER_AT|zend_empty_string|zend_interrupt_function|zend_standard_class_def\
     |zend_compile_file|zend_error_cb|ZEND_COMPILE_PRELOAD|ZEND_ACC_READONLY|ZEND_ATTRIBUTE_PERSISTENT|ZEND_INTERNAL_CLASS\
-    |MAY_BE_(VOID|NULL|BOOL|LONG|DOUBLE|STRING|ARRAY|OBJECT|STATIC)|E_(WARNING|NOTICE|DEPRECATED|USER_WARNING|CORE_WARNING)|ZEND_INI_STAGE_STARTUP|MODULE_PERSISTENT";
+    |MAY_BE_(VOID|NULL|BOOL|LONG|DOUBLE|STRING|ARRAY|OBJECT|STATIC)|MAXPATHLEN|E_(WARNING|NOTICE|DEPRECATED|USER_WARNING|CORE_WARNING)|ZEND_INI_STAGE_STARTUP|MODULE_PERSISTENT";
 const TYPES: &str = "_?zend_expected_type|zend_result|ZEND_RESULT_CODE|_?zend_attribute|zend_class_type|zpp_parse_bool_status|(__)?time_t|_?php_password_algo";
 
 fn main() -> Result<(), Box<dyn Error>> {

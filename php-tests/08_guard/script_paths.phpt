@@ -49,6 +49,15 @@ $marked = fn (int $i) => ['REMOTE_ADDR' => '192.0.2.1', 'REQUEST_URI' => "/login
 echo 'question marks: ', statuses($fpm, "proxy:fcgi://localhost$fpm->folder/login.php?x.php", ...array_map($marked, range(1, 5))), "\n";
 $fpm->stop();
 
+// A condition finds the script if the root is a symbolic link.
+$fpm = new Fpm(['www' => []], ['tokenbucket.guard' => 'on /login.php ip 1/day burst 3']);
+$login = $fpm->script('login', SCRIPT);
+symlink($fpm->folder, "$fpm->folder/current");
+$below = fn (string $root) => ['REQUEST_URI' => '/1/login.php', 'SCRIPT_NAME' => '/1/login.php', 'DOCUMENT_ROOT' => $root];
+echo 'linked root: ', statuses($fpm, $login, ...array_fill(0, 5, $below("$fpm->folder/current"))), "\n";
+echo 'control, another root: ', statuses($fpm, $login, ...array_fill(0, 5, $below("$fpm->folder/other"))), "\n";
+$fpm->stop();
+
 foreach (['mod_php' => false, 'php-cgi' => true] as $how => $cgi) {
     // Processes of php-cgi share a named segment.
     $apache = new Apache($cgi, directives: MULTI_VIEWS, ini: GUARD + ['tokenbucket.shm_path' => segment_path()]);
@@ -65,6 +74,8 @@ foreach (['mod_php' => false, 'php-cgi' => true] as $how => $cgi) {
 nginx: 200 200 200 429 429 429
 front controller: 200 200 200 429 200 200 200 429 200
 question marks: 200 200 200 429 429
+linked root: 200 200 200 429 429
+control, another root: 200 200 200 200 200
 Apache, mod_php: 200 200 200 429 429 429
 Apache, mod_php, MultiViews: 200 200 200 429 429
 Apache, mod_php, two suffixes: 200 200 200 429 429

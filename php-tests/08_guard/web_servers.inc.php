@@ -43,7 +43,7 @@ function with_web_servers(array $ini, array $scripts, callable $test, string ...
         },
         'Apache and php-fpm' => function () use ($fpm_of, $apache_of): array {
             $fpm = $fpm_of();
-            $handler = ['<LocationMatch ^/(?!ping$)>' => '', 'SetHandler' => "\"proxy:unix:$fpm->folder/www.sock|fcgi://localhost\"", '</LocationMatch>' => ''];
+            $handler = ['<LocationMatch ^/(?!ping$)>' => '', 'SetHandler' => "\"proxy:unix:$fpm->folder/www.sock|fcgi://localhost/\"", '</LocationMatch>' => ''];
             $apache = $apache_of(false, apache_modules('proxy', 'proxy_fcgi') + $handler, []);
             return [$apache->port, fn () => [$apache->kill(), $fpm->stop()]];
         },

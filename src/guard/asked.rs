@@ -8,6 +8,7 @@ use segment::slots::SharedMemory;
 use segment::slots::clients::Day;
 use std::ffi::CStr;
 use zend::request::Request;
+use zend::system;
 
 /// The variables of a request, for the rules of the crate [`guard`].
 pub struct Variables<'a>(pub &'a Request);
@@ -19,6 +20,10 @@ impl guard::Request for Variables<'_> {
 
     fn script(&self) -> &[u8] {
         self.0.script()
+    }
+
+    fn real_path(&self, path: &[u8]) -> Option<Vec<u8>> {
+        system::real_path(path)
     }
 }
 

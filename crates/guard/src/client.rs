@@ -45,8 +45,10 @@ impl Client {
         };
         if trusted.contains(client) {
             let forwarded = request.variable(c"HTTP_X_FORWARDED_FOR");
-            for text in forwarded.unwrap_or_default().rsplit(|&byte| byte == b',') {
-                let Some(address) = parse(text.trim_ascii()) else {
+            let elements = forwarded.unwrap_or_default().rsplit(|&byte| byte == b',');
+            // RFC 9110, 5.6.1: recipients ignore empty elements of a list.
+            for text in elements.map(<[u8]>::trim_ascii).filter(|it| !it.is_empty()) {
+                let Some(address) = parse(text) else {
                     break;
                 };
                 client = address;

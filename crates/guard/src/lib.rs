@@ -36,6 +36,11 @@ pub trait Request {
 
     /// Returns the path of the file that PHP runs, or no bytes if it is unknown.
     fn script(&self) -> &[u8];
+
+    /// Returns a path of the file system without symbolic links, or `None` if that is unknown.
+    fn real_path(&self, _path: &[u8]) -> Option<Vec<u8>> {
+        None
+    }
 }
 
 /// Reports whether the request may be a preflight request (CORS), by which a browser asks whether

@@ -94,7 +94,7 @@ mod tests {
     fn values_name_the_bucket_that_counts_the_request() {
         let request = Sent([
             (c"REMOTE_ADDR", "::ffff:192.0.2.1"),
-            (c"REQUEST_URI", "//login/?x=1"),
+            (c"REQUEST_URI", "/.//login/?x=1"),
             (c"SERVER_NAME", "Shop.example."),
             (c"HTTP_X_KEY", "abc"),
         ]);

@@ -26,21 +26,45 @@ pub fn path<'r>(uri: &'r [u8], script: &'r [u8], info: &[u8], file: &[u8]) -> Pa
     if uri.is_empty() {
         return script;
     }
+    let is_of_script = |path: &[u8]| {
+        let is_below = matches!(path.strip_prefix(&*script), Some([] | [b'/', ..]));
+        let above_info = path.strip_suffix(&*resolved(info.into()));
+        let is_named = is_without_suffixes(path, &script)
+            || above_info.is_some_and(|path| is_without_suffixes(path, &script));
+        (is_below || is_named || path == folder(&script)) && script.len() > 1
+    };
     let path = until(resolved(decoded(uri)));
-    let is_below = matches!(path.strip_prefix(&*script), Some([b'/', ..]));
-    let above_info = path.strip_suffix(&*resolved(info.into()));
-    let is_named = is_without_suffixes(&path, &script)
-        || above_info.is_some_and(|path| is_without_suffixes(path, &script));
-    if (is_below || is_named || &*path == folder(&script)) && script.len() > 1 {
+    let other = parsed(uri).map(|it| until(resolved(it)));
+    if is_of_script(&path) || other.as_ref().is_some_and(|it| is_of_script(it)) {
         script
     } else {
-        path
+        other.unwrap_or(path)
     }
 }
 
 /// Returns the decoded path of a request's target.
 pub fn decoded(uri: &[u8]) -> Path<'_> {
     percent_decode(target(uri)).into()
+}
+
+/// Returns the decoded path that PHP's `parse_url()` finds in a URI, if web servers read the URI in
+/// another way: `/login` of `//host/login`, of `http:/login` and of `http:80/login`.
+pub fn parsed(uri: &[u8]) -> Option<Path<'_>> {
+    let uri = without_query(uri);
+    let slash = |text: &[u8]| text.iter().position(|&byte| byte == b'/');
+    let path = match uri {
+        [b'/', b'/', rest @ ..] => &rest[slash(rest)?..],
+        [b'/', ..] => return None,
+        _ => {
+            let colon = uri.iter().position(|&byte| byte == b':')?;
+            match &uri[colon + 1..] {
+                [b'/', b'/', ..] => return None,
+                rest @ [b'0'..=b'9', ..] => &rest[slash(rest)?..],
+                rest => rest,
+            }
+        }
+    };
+    Some(percent_decode(path).into())
 }
 
 /// Returns the decoded path of a setting.
@@ -90,8 +114,7 @@ pub fn folder(path: &[u8]) -> &[u8] {
 
 /// Returns the path of a URI without its query. HTTP also allows a whole URL as the target.
 fn target(uri: &[u8]) -> &[u8] {
-    let end = uri.iter().position(|byte| matches!(byte, b'?' | b'#'));
-    let uri = &uri[..end.unwrap_or(uri.len())];
+    let uri = without_query(uri);
     if uri.starts_with(b"/") {
         return uri;
     }
@@ -101,6 +124,11 @@ fn target(uri: &[u8]) -> &[u8] {
         let path = rest.iter().position(|&byte| byte == b'/');
         path.map_or(b"/", |path| &rest[path..])
     })
+}
+
+fn without_query(uri: &[u8]) -> &[u8] {
+    let end = uri.iter().position(|byte| matches!(byte, b'?' | b'#'));
+    &uri[..end.unwrap_or(uri.len())]
 }
 
 /// Removes empty segments, "." and "..". The result begins with a slash and ends without one.
@@ -163,6 +191,26 @@ mod tests {
         ] {
             let path = path(uri.as_bytes(), b"/index.php", b"", b"/srv/index.php");
             assert_eq!(&*path, b"/login", "{uri}");
+        }
+    }
+
+    #[test]
+    fn a_client_cannot_vary_what_parse_url_ignores() {
+        for (uri, expected) in [
+            ("//x/login?y", "/login"),
+            ("//user@x:80/login", "/login"),
+            ("//x//a/..//login", "/login"),
+            ("//x", "/x"),
+            ("///login", "/login"),
+            ("http:/login", "/login"),
+            ("x:login", "/login"),
+            ("http:80/login", "/login"),
+            ("/x:80/login", "/x:80/login"),
+            ("//x/index.php/login", "/index.php"),
+            ("//index.php/login", "/index.php"),
+        ] {
+            let path = path(uri.as_bytes(), b"/index.php", b"", b"/srv/index.php");
+            assert_eq!(&*path, expected.as_bytes(), "{uri}");
         }
     }
 

@@ -1,7 +1,7 @@
 //! The target of a request: its method, and the paths by which an application may know its page.
 
 use super::Request;
-use super::path::{Path, decoded, folder, is_normal, part, resolved, until, with_parents};
+use super::path::{Path, decoded, folder, is_normal, parsed, part, resolved, until, with_parents};
 use gcra::batch::Few;
 use std::cell::OnceCell;
 
@@ -30,6 +30,7 @@ impl<'r, R: Request> Target<'r, R> {
     /// Returns every path by which a server or an application may have found the page:
     ///
     /// - the path of the URI, and `SCRIPT_NAME`, which differ if the server rewrites the URI
+    /// - the path that PHP's `parse_url()` finds in the URI
     /// - both without the part below the script that runs, as `/login.php` of `/login.php/1`
     /// - the path of the URI after the script, as `/export` of `/index.php/export`, also below the
     ///   folder of the script, and `PATH_INFO`
@@ -50,8 +51,11 @@ fn paths<R: Request>(request: &R) -> Paths<'_> {
     let script = resolved(variable(c"SCRIPT_NAME").into());
     let path = decoded(variable(c"REQUEST_URI"));
     let mut paths = Paths::new();
-    let below_root = below_root(file, variable(c"DOCUMENT_ROOT")).filter(|path| **path != *script);
-    paths.extend(below_root.map(|path| resolved(path.into())));
+    let below_root = below_root(request, file, variable(c"DOCUMENT_ROOT"));
+    paths.extend(below_root.filter(|path| *path != script));
+    if let Some(parsed) = parsed(variable(c"REQUEST_URI")) {
+        add_found(&mut paths, (parsed, &script), file, None);
+    }
     if path == script && file.ends_with(&script) {
         // Most requests for a script are like this.
         add_below(&mut paths, &script, script.len());
@@ -110,11 +114,33 @@ fn add_below<'r>(paths: &mut Paths<'r>, path: &Path<'r>, end: usize) {
     }
 }
 
-/// Returns the path of a file below the root of a site.
-fn below_root<'r>(file: &'r [u8], root: &[u8]) -> Option<&'r [u8]> {
-    let root = root.strip_suffix(b"/").unwrap_or(root);
-    let path = file.strip_prefix(root)?;
-    (!root.is_empty() && path.starts_with(b"/")).then_some(path)
+/// Returns the path of a file below the root of a site. Either may be spelled with symbolic links.
+/// In a pool with `chroot`, the file has no part of the root that is outside the pool.
+fn below_root<'r>(request: &impl Request, file: &'r [u8], root: &[u8]) -> Option<Path<'r>> {
+    if file.is_empty() || root.is_empty() {
+        return None;
+    }
+    let (file, root) = (resolved(file.into()), resolved(root.into()));
+    if let Some(path) = below(&file, &root) {
+        return Some(part(&file, file.len() - path.len()..file.len()));
+    }
+    let real = |path: &[u8]| request.real_path(path);
+    if let (Some(file), Some(root)) = (real(&file), real(&root))
+        && let Some(path) = below(&file, &root)
+    {
+        return Some(path.to_vec().into());
+    }
+    let inside = root.iter().enumerate().filter(|(_, byte)| **byte == b'/');
+    let inside = inside.skip(1).map(|(at, _)| &root[at..]);
+    let path = inside.filter_map(|root| below(&file, root)).next();
+    Some(path.unwrap_or(&file).to_vec().into())
+}
+
+/// Returns the part of a path after one of the folders above it.
+fn below<'p>(path: &'p [u8], folder: &[u8]) -> Option<&'p [u8]> {
+    let folder = folder.strip_suffix(b"/").unwrap_or(folder);
+    let path = path.strip_prefix(folder)?;
+    path.starts_with(b"/").then_some(path)
 }
 
 #[cfg(test)]
@@ -135,13 +161,25 @@ mod tests {
         fn script(&self) -> &[u8] {
             self.1.as_bytes()
         }
+
+        fn real_path(&self, path: &[u8]) -> Option<Vec<u8>> {
+            if path.starts_with(b"/pools") {
+                return None;
+            }
+            let below = path.strip_prefix(b"/releases/42");
+            Some(below.map_or(path.to_vec(), |below| [b"/srv", below].concat()))
+        }
     }
 
     fn paths(uri: &str, script: &str, info: &str, file: &str) -> Vec<String> {
+        paths_below("/srv/", uri, script, info, file)
+    }
+
+    fn paths_below(root: &str, uri: &str, script: &str, info: &str, file: &str) -> Vec<String> {
         let mut variables = vec![
             (c"REQUEST_URI", uri),
             (c"SCRIPT_NAME", script),
-            (c"DOCUMENT_ROOT", "/srv/"),
+            (c"DOCUMENT_ROOT", root),
         ];
         if !info.is_empty() {
             variables.push((c"PATH_INFO", info));
@@ -228,7 +266,7 @@ mod tests {
                 "/srv/public/index.php",
                 "/a /public/index.php",
             ),
-            ("/a", "/a", "", "/srvx/index.php", "/a"),
+            ("/a", "/a", "", "/srvx/index.php", "/a /srvx/index.php"),
             // Some routers do not resolve "..".
             (
                 "/a/../b",
@@ -252,8 +290,44 @@ mod tests {
                 "/a /index.php /index.php/a",
             ),
             ("", "/a.php", "", "", "/ /a.php"),
+            // parse_url() reads a host or a scheme.
+            (
+                "//x/a",
+                "/index.php",
+                "",
+                "/srv/index.php",
+                "/a /index.php /x/a",
+            ),
+            (
+                "http:/a?b",
+                "/index.php",
+                "",
+                "/srv/index.php",
+                "/a /http:/a /index.php",
+            ),
         ] {
             assert_eq!(paths(uri, script, info, file).join(" "), expected, "{uri}");
+        }
+    }
+
+    #[test]
+    fn the_script_is_found_however_the_root_is_spelled() {
+        for (root, file) in [
+            ("/srv", "//srv/s/login.php"),
+            ("//srv//", "/srv/s/login.php"),
+            ("/", "/s/login.php"),
+            ("//", "/s/login.php"),
+            ("/releases/42", "/srv/s/login.php"),
+            ("/srv", "/releases/42/s/login.php"),
+            // A pool whose chroot is /pools/1.
+            ("/pools/1/www", "/www/s/login.php"),
+            ("/pools/1", "/s/login.php"),
+        ] {
+            let paths = paths_below(root, "/1/login.php", "/1/login.php", "", file);
+            assert!(
+                paths.contains(&"/s/login.php".into()),
+                "{root} {file}: {paths:?}"
+            );
         }
     }
 }

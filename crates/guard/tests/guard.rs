@@ -161,7 +161,8 @@ proptest! {
             let before = ["/", "//", "/./", "/x/../", "/%2e/", "%2F", "/x/%2E./", "/"][usize::from(way)];
             let at = usize::from(which) % segment.len();
             let escaped = format!("{}%{:02x}{}", &segment[..at], segment.as_bytes()[at], &segment[at + 1..]);
-            spelled += before;
+            // parse_url() reads a host after two slashes at the beginning.
+            spelled += if spelled.is_empty() && before == "//" { "/" } else { before };
             spelled += if which > 127 { &escaped } else { segment };
         }
         spelled += if segments.is_empty() { "/" } else { "" };
@@ -234,8 +235,10 @@ fn the_walk_stops_at_the_first_address_that_no_proxy_has_vouched_for() {
         ("10.0.0.3, 10.0.0.2", "10.0.0.3"),
         // Malformed text ends the walk at the proxy that passed it on.
         ("203.0.113.9, unknown, 10.0.0.2", "10.0.0.2"),
-        ("203.0.113.9,,10.0.0.2", "10.0.0.2"),
-        ("203.0.113.9,", "10.0.0.1"),
+        // Empty elements do not end it.
+        ("203.0.113.9, ,10.0.0.2", "203.0.113.9"),
+        (",203.0.113.9,\t", "203.0.113.9"),
+        (" , ", "10.0.0.1"),
         ("203.0.113.9 10.0.0.2", "10.0.0.1"),
         ("\"203.0.113.9\"", "10.0.0.1"),
         ("for=203.0.113.9", "10.0.0.1"),

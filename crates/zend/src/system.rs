@@ -310,6 +310,20 @@ impl<T: Sync> Shared<T> {
     }
 }
 
+/// Returns a path of the file system without symbolic links, from PHP's cache of such paths if
+/// possible, or `None` if there is no such file.
+#[must_use]
+pub fn real_path(path: &[u8]) -> Option<Vec<u8>> {
+    let path = CString::new(path).ok()?;
+    let mut real = [0; symbols::MAXPATHLEN as usize];
+    // SAFETY: both are C strings, and the second has the length that the engine expects. The result
+    // is null or the second one.
+    unsafe {
+        let found = symbols::tsrm_realpath(path.as_ptr(), real.as_mut_ptr());
+        (!found.is_null()).then(|| CStr::from_ptr(found).to_bytes().to_vec())
+    }
+}
+
 /// Prints a table of `phpinfo()`. Leaves out a row with a NUL byte.
 pub fn print_table(rows: &[(String, String)]) {
     // SAFETY: called while phpinfo() prints. The first argument of each row is the number of the C
