@@ -6,10 +6,11 @@ logs=target/test-logs
 # The status of a step whose program is not available.
 SKIPPED=77
 
-# Prints the numbers of passed, failed and skipped tests in the output of cargo, of nextest, of a
-# test without a harness, of run-tests.php, or of PHPUnit.
+# Prints the numbers of passed, failed, inconclusive and skipped tests in the output of cargo, of
+# nextest, of a test without a harness, of run-tests.php, or of PHPUnit.
 count() {
-    awk '/^test result: / { passed += $4; failed += $6 }
+    awk '/^ *inconclusive: / { inconclusive++; failed-- }
+        /^test result: / { passed += $4; failed += $6 }
         /^ +Summary \[/ {
             for (i = 1; i < NF; i++) {
                 if ($(i + 1) ~ /^passed/) passed += $i
@@ -20,7 +21,8 @@ count() {
         /^FAIL / { own_failed++ }
         /^Number of tests :/ { own_passed = own_failed = 0 }
         /^Tests passed +:/ { passed += $4 }
-        /^Tests (failed|leaked|borked|warned) +:/ { failed += $4 }
+        /^Tests (failed|leaked|borked) +:/ { failed += $4 }
+        /^Tests warned +:/ { inconclusive += $4 }
         /^Tests skipped +:/ { skipped += $4 }
         # PHPUnit
         /^OK \([0-9]+ tests?, / { sub("\\(", "", $2); passed += $2 }
@@ -29,16 +31,18 @@ count() {
             passed += $2
             for (i = 5; i < NF; i++) {
                 if ($i == "Errors:" || $i == "Failures:") { failed += $(i + 1); passed -= $(i + 1) }
+                if ($i == "Incomplete:") { inconclusive += $(i + 1); passed -= $(i + 1) }
                 if ($i == "Skipped:") { skipped += $(i + 1); passed -= $(i + 1) }
             }
         }
-        END { print passed + own_passed, failed + own_failed, skipped + 0 }' "$1"
+        /^Tried again: / { inconclusive -= $3 }
+        END { print passed + own_passed, failed + own_failed, inconclusive + 0, skipped + 0 }' "$1"
 }
 
 # Runs a step and prints its line. Shows the end of the step's output if a test failed. A step that
 # exits with an error or runs no test counts as a failed test.
 run_step() {
-    local name=$1 log=$logs/$1.log code ran_well broken skipped
+    local name=$1 log=$logs/$1.log code ran_well broken unclear skipped
     SECONDS=0
     # The subshell is not part of a condition. Otherwise bash would continue after a command that
     # fails.
@@ -47,32 +51,34 @@ run_step() {
     code=$?
     set -e
     if [[ $code -eq $SKIPPED ]]; then
-        printf '%-22s skipped: %s\n' "$name" "$(tail -n 1 "$log")"
-        echo "0 0 0 1" >"$logs/$name.count"
+        printf '%-16s skipped: %s\n' "$name" "$(tail -n 1 "$log")"
+        echo "0 0 0 0 1" >"$logs/$name.count"
         return
     fi
-    read -r ran_well broken skipped < <(count "$log")
-    if [[ $broken -eq 0 && ($code -ne 0 || $ran_well -eq 0) ]]; then
+    read -r ran_well broken unclear skipped < <(count "$log")
+    if [[ $broken -eq 0 && ($code -ne 0 || $((ran_well + unclear)) -eq 0) ]]; then
         broken=1
     fi
-    echo "$ran_well $broken $skipped 0" >"$logs/$name.count"
+    echo "$ran_well $broken $unclear $skipped 0" >"$logs/$name.count"
     # One step prints at a time.
     {
         flock 9
-        printf '%-22s %4d passed %3d failed %3d skipped %5d s\n' "$name" "$ran_well" "$broken" "$skipped" "$SECONDS"
-        if [[ $broken -ne 0 ]]; then
+        printf '%-16s %4d passed %3d failed %3d inconclusive %3d skipped %5d s\n' "$name" "$ran_well" "$broken" "$unclear" "$skipped" "$SECONDS"
+        if [[ $((broken + unclear)) -ne 0 ]]; then
             tail -n 60 "$log"
             echo "(full log: $log)"
         fi
     } 9>"$logs/.lock"
 }
 
-# Runs the named steps side by side and prints the sum. Fails if a test failed.
+# Runs the named steps side by side and prints the sum. Fails if a test failed, and if
+# FAIL_INCONCLUSIVE is set also if one stayed inconclusive.
 run_steps() {
-    local name at_once=${TEST_STEPS_AT_ONCE:-$(($(nproc) + 1))} passed=0 failed=0 skipped=0 without=0 counted
+    local name at_once=${TEST_STEPS_AT_ONCE:-$(($(nproc) + 1))} passed=0 failed=0 inconclusive=0 skipped=0 without=0 counted
     mkdir -p "$logs"
     rm -f "$logs"/*.count
     prepare
+    make_places
     for name in "$@"; do
         while [[ $(jobs -rp | wc -l) -ge $at_once ]]; do
             wait -n || true
@@ -81,10 +87,11 @@ run_steps() {
     done
     wait
     for name in "$@"; do
-        read -ra counted <"$logs/$name.count" || counted=(0 1 0 0)
+        read -ra counted <"$logs/$name.count" || counted=(0 1 0 0 0)
         passed=$((passed + counted[0])) failed=$((failed + counted[1]))
-        skipped=$((skipped + counted[2])) without=$((without + counted[3]))
+        inconclusive=$((inconclusive + counted[2]))
+        skipped=$((skipped + counted[3])) without=$((without + counted[4]))
     done
-    echo "$passed passed, $failed failed, $skipped skipped; $without of $# steps skipped"
-    [[ $failed -eq 0 ]]
+    echo "$passed passed, $failed failed, $inconclusive inconclusive, $skipped skipped; $without of $# steps skipped"
+    [[ $failed -eq 0 && (-z ${FAIL_INCONCLUSIVE:-} || $inconclusive -eq 0) ]]
 }

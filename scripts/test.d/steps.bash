@@ -15,6 +15,7 @@ steps=(
     'valgrind|all|120|.phpt of lifetimes, reentrancy and errors, with a planted leak as control'
     'fleets|all|60|fleets on Valkey and Redis 8'
     'jit|all|30|.phpt of the classes with the tracing JIT'
+    'verdicts|all|3|the runner itself: what it counts, and what it tries again'
     'instructions|all|10|instructions of calls, compared with tools/bench/instructions.json'
     'php8.6|full|200|every .phpt on PHP 8.6'
     'bridges-whole|full|300|bridges, the polyfill on each PHP and the plugin in each WordPress'
@@ -59,10 +60,20 @@ prepare() {
     copies=$(mktemp -d)
     trap 'rm -rf "$copies"' EXIT
     chmod 755 "$copies"
-    # Copies the test runner, because run-tests.php writes into its own folder. The copy does not
-    # run a failed test again: a test that fails sometimes is wrong.
-    # shellcheck disable=SC2016 # PHP's variable
-    sed 's/!\$retried && error_may_be_retried/false \&\& error_may_be_retried/' "$php_extensions/build/run-tests.php" >target/run-tests.php
+    "$PHP" -n tools/testkit/php/run_tests.php "$php_extensions/build/run-tests.php" target/run-tests.php
+}
+
+# Makes the places that the tests of all steps share, so that they do not bring more load than they
+# stand. See tools/testkit/php/places.php.
+make_places() {
+    local place
+    TEST_PLACES=$copies/places
+    mkdir "$TEST_PLACES"
+    for place in door $(seq $(($(nproc) + 2))); do
+        : >"$TEST_PLACES/$place"
+    done
+    chmod -R a+rwX "$TEST_PLACES"
+    export TEST_PLACES
 }
 
 skip() {
@@ -200,10 +211,12 @@ PHPT
 }
 
 # Runs the tests in Rust that the arguments of cargo select, with cargo-nextest if it is installed.
+# cargo-nextest counts failed tests in its output. So its status of them, 100, is not returned.
 engine() {
     local run=(test)
     if cargo nextest --version >/dev/null 2>&1; then run=(nextest run --color never); fi
-    cargo "${run[@]}" --workspace --exclude tokenbucket --exclude tokenbucket-zend --locked --no-fail-fast "$@"
+    NEXTEST_TEST_THREADS=$(($(nproc) + 2)) cargo "${run[@]}" --workspace --exclude tokenbucket --exclude tokenbucket-zend --locked --no-fail-fast "$@" ||
+        [[ $? -eq 100 ]]
 }
 
 # Runs the tests of permits and of fleets, whose servers replace each other, with another server
@@ -278,6 +291,34 @@ step_instructions() {
     "$PHP" -n -d "extension=$module" tools/bench/instructions.php check
     # shellcheck disable=SC2031
     "$PHP" -n -d "extension=$module" tools/bench/conditions.php
+}
+
+# Runs planted tests, and checks what the runner counts.
+step_verdicts() {
+    local folder
+    scripts/setup bridges
+    folder=$(mktemp -d "$copies/XXXXXX")
+    cp tools/testkit/verdicts/*.phpt "$folder"
+    export TESTKIT=$PWD/tools/testkit/php VERDICTS=$folder
+    counts '2 1 1 0' "$PHP" -n target/run-tests.php -p "$PHP" -n -q --no-color -j2 "$folder"
+    counts '1 1 1 0' scripts/phpunit phpunit tools/testkit/verdicts/VerdictsTest.php
+    counts '1 1 1 0' engine --test verdicts --run-ignored only
+}
+
+# Runs a command and compares what "count" counts in its output.
+#   counts 'PASSED FAILED INCONCLUSIVE SKIPPED' COMMAND…
+counts() {
+    local output counted
+    output=$(mktemp "$copies/XXXXXX")
+    "${@:2}" >"$output" 2>&1 || true
+    counted=$(count "$output")
+    if [[ $counted == "$1" ]]; then
+        echo "test result: counted. 1 passed; 0 failed"
+    else
+        sed 's/^/> /' "$output"
+        echo "Counted $counted instead of $1."
+        echo "test result: wrong. 0 passed; 1 failed"
+    fi
 }
 
 # The tests in Chromium are skipped, because the page is the same with each PHP.

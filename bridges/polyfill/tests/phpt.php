@@ -62,7 +62,7 @@ foreach (['tools', 'docs', 'examples', 'stubs', 'bridges/*', 'bridges/polyfill/*
         file_exists($link) || symlink($original, $link);
     }
 }
-copy($runner, "$work/run-tests.php");
+passthru(implode(' ', array_map(escapeshellarg(...), [PHP_BINARY, '-n', "$root/tools/testkit/php/run_tests.php", $runner, "$work/run-tests.php"])));
 chdir($work);
 $command = [
     PHP_BINARY, '-n', 'run-tests.php', '-p', PHP_BINARY, '-n', '-q', '--no-color', '--show-diff', '--set-timeout', '300', '-j3',

@@ -11,6 +11,7 @@ require_once __DIR__ . '/wait_for.php';
  */
 final class Apache extends ServerProcess
 {
+    protected const PLACES = 2;
     private const MODULES = '/usr/lib/apache2/modules';
     private const CGI = '/usr/bin/php-cgi' . PHP_MAJOR_VERSION . '.' . PHP_MINOR_VERSION;
 

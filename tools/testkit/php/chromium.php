@@ -7,6 +7,8 @@ require_once __DIR__ . '/server_process.php';
  */
 final class Chromium extends ServerProcess
 {
+    protected const PLACES = 3;
+
     private ?string $session = null;
 
     public function __construct()

@@ -10,6 +10,7 @@ require_once __DIR__ . '/servers.php';
  */
 function start_cluster(array $options = [], int $replicas = 0): array
 {
+    take_places(3);
     $servers = array_map(fn () => start_cluster_node($options), range(1, 3 + 3 * $replicas));
     foreach ($servers as $index => $server) {
         $server->command('CLUSTER', 'SET-CONFIG-EPOCH', (string) ($index + 1));

@@ -32,6 +32,7 @@ final class Fpm
         string $working_folder = '.',
         ?string $arguments = null,
     ) {
+        take_places(2);
         $this->owner = getmypid();
         $this->folder = sys_get_temp_dir() . "/tokenbucket-fpm-$this->owner-" . bin2hex(random_bytes(4));
         mkdir($this->folder);

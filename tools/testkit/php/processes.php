@@ -1,4 +1,6 @@
 <?php
+require_once __DIR__ . '/places.php';
+
 /**
  * Runs $work in forked children that start together, and returns their results in order.
  *
@@ -7,6 +9,7 @@
  */
 function in_processes(int $count, callable $work): array
 {
+    take_places(2);
     $parents = [];
     $pids = [];
     for ($index = 0; $index < $count; $index++) {

@@ -1,4 +1,5 @@
 <?php
+require_once __DIR__ . '/places.php';
 require_once __DIR__ . '/processes.php';
 require_once __DIR__ . '/wait_for.php';
 
@@ -11,6 +12,8 @@ require_once __DIR__ . '/wait_for.php';
  */
 abstract class ServerProcess
 {
+    /** The places that a test takes if this server is its first. */
+    protected const PLACES = 1;
     /** The seconds within which a server must start. */
     private const PATIENCE = 60;
 
@@ -54,6 +57,7 @@ abstract class ServerProcess
 
     protected function __construct(private readonly bool $needs_port, string $socket_name)
     {
+        take_places(static::PLACES);
         $this->owner = getmypid();
         $this->folder = sys_get_temp_dir() . "/tokenbucket-servers-$this->owner-" . bin2hex(random_bytes(4));
         mkdir($this->folder);

@@ -55,6 +55,7 @@ fn main() -> ExitCode {
         }
         return ExitCode::SUCCESS;
     }
+    testkit::take_places(usize::MAX);
     let seconds = std::env::var("TOKENBUCKET_CHAOS_SECONDS")
         .ok()
         .and_then(|seconds| seconds.parse().ok())
@@ -228,10 +229,9 @@ impl Chaos {
         let deaths = Point::ALL.iter().zip(self.deaths);
         let told: Vec<_> = deaths.map(|(point, n)| format!("{point:?} {n}")).collect();
         let told = told.join(", ");
-        let all = self.deaths.iter().all(|&deaths| deaths > 0);
-        self.tell(
-            "deaths at each step",
-            if all { Ok(told) } else { Err(told) },
-        );
+        if self.deaths.contains(&0) && self.failures == 0 {
+            testkit::inconclusive(format_args!("no death at some step: {told}"));
+        }
+        self.tell("deaths at each step", Ok(told));
     }
 }

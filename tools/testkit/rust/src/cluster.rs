@@ -1,5 +1,6 @@
 //! A Redis cluster with three primaries.
 
+use crate::places::take_places;
 use crate::redis::{Redis, major_version};
 use crate::{Proxy, Upstream, eventually, free_port, within};
 use std::time::Duration;
@@ -19,6 +20,7 @@ impl Cluster {
     /// Starts a cluster in which a server counts as down after half a second. Each primary has one
     /// replica if `replicas` is true.
     pub fn start(replicas: bool) -> Self {
+        take_places(3);
         let count = if replicas { 2 * PRIMARIES } else { PRIMARIES };
         // Before Redis 7, the port for other servers is always 10,000 higher than that for clients.
         let has_bus_option = major_version() >= 7;

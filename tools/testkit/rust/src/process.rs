@@ -6,6 +6,7 @@
 
 use crate::eventually;
 use crate::folder::Folder;
+use crate::places::take_places;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::{File, read_dir, read_to_string};
 use std::os::unix::process::CommandExt;
@@ -31,6 +32,7 @@ pub struct Process {
 impl Process {
     /// Starts `program`. Its output goes to the file `log` in the folder.
     pub fn start(program: &str, arguments: &[String], folder: &Folder) -> Self {
+        take_places(1);
         let log = File::options()
             .create(true)
             .append(true)

@@ -1,0 +1,42 @@
+<?php
+/**
+ * Copies PHP's run-tests.php, and changes its verdicts.
+ *
+ *   php run_tests.php FROM TO
+ *
+ * A failed test is not run again. A test that ends with inconclusive() is run again twice, unless
+ * it printed something wrong or leaked before. If it stays inconclusive, it counts as "warned",
+ * which is no other test.
+ */
+
+/** Reports whether a test ended with inconclusive(), after only what it should print. */
+function is_inconclusive(string $output, string $wanted, ?string $wanted_re): bool
+{
+    $lines = explode("\n", $output);
+    if (!str_starts_with(array_pop($lines), 'inconclusive: ')) {
+        return false;
+    }
+    $first = implode("\n", array_slice(explode("\n", $wanted_re ?? $wanted), 0, count($lines)));
+    $printed = implode("\n", $lines);
+    return $wanted_re === null ? $printed === $first : @preg_match("/^$first\$/s", $printed) === 1;
+}
+
+// The copy declares the function above, too.
+$function = new ReflectionFunction('is_inconclusive');
+$lines = array_slice(file(__FILE__), $function->getStartLine() - 1, $function->getEndLine() - $function->getStartLine() + 1);
+$verdict = '!$leaked && is_inconclusive($output, $wanted, $wanted_re)';
+$changes = [
+    '!$retried && error_may_be_retried($test, $output)' => "\$retried < 2 && $verdict",
+    '$retried = true;' => '$retried = 1 + (int) $retried;',
+    // Passed at last.
+    '} elseif ($retried) {' => '} elseif (false) {',
+    "\$restype[] = 'FAIL';" => "\$restype[] = $verdict ? 'WARN' : 'FAIL';",
+    " || \$sum_results['WARNED']" => '',
+    'function is_flaky_output(' => implode('', $lines) . "\nfunction is_flaky_output(",
+];
+$text = file_get_contents($argv[1]);
+foreach ($changes as $from => $to) {
+    substr_count($text, $from) === 1 || exit("$argv[1] has another form: $from\n");
+    $text = str_replace($from, $to, $text);
+}
+file_put_contents($argv[2], $text);
