@@ -8,17 +8,20 @@ require __DIR__ . '/traffic.inc.php';
 
 $apache = new Apache;
 $consume = $apache->script('consume', CONSUME);
+$meet = $apache->script('meet', MEET);
 $status = $apache->script('status', '<?php echo json_encode(TokenBucket\status()["shared_memory"]);');
 
 for ($round = 1; $round <= 3; $round++) {
-    $traffic = Traffic::of(8, 200, fn () => $apache->get($consume, ['id' => "round $round", 'capacity' => 1000]));
-    check($traffic->granted === 1000, "$traffic->granted granted of 1000");
-    check($traffic->denied === 600 && $traffic->lost === 0, "$traffic->denied denied, $traffic->lost lost");
-    check(count($traffic->workers) === 4, 'served by ' . count($traffic->workers) . ' of 4 children');
+    $bucket = ['id' => "round $round", 'capacity' => 1000];
+    $met = Traffic::of_each(4, $apache->folder, fn (array $meeting) => $apache->get($meet, $bucket + $meeting));
+    check($met->granted === 4, "$met->granted granted to four children");
+    $traffic = Traffic::of(8, 200, fn () => $apache->get($consume, $bucket));
+    check($traffic->granted === 996, "$traffic->granted granted of 996");
+    check($traffic->denied === 604 && $traffic->lost === 0, "$traffic->denied denied, $traffic->lost lost");
 
     $counters = json_decode($apache->get($status), true);
     check($counters['granted'] === 1000 * $round, "status() knows of $counters[granted] grants");
-    check($counters['denied'] === 600 * $round, "status() knows of $counters[denied] denials");
+    check($counters['denied'] === 604 * $round, "status() knows of $counters[denied] denials");
 }
 
 // Control: with the same traffic, a limiter that is not exact grants too much.

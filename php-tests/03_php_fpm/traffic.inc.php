@@ -8,6 +8,15 @@ const CONSUME = <<<'PHP'
     echo $bucket->consume() ? 'granted' : 'denied', ' ', getmypid();
     PHP;
 
+/** Like CONSUME, but replies only when $_GET['count'] processes run it. They meet in a file. */
+const MEET = CONSUME . <<<'PHP'
+
+    file_put_contents($_GET['met'], '.', FILE_APPEND);
+    for ($end = hrtime(true) + 60e9; filesize($_GET['met']) < $_GET['count'] && hrtime(true) < $end; usleep(1_000)) {
+        clearstatcache();
+    }
+    PHP;
+
 /** The results that clients received. */
 final class Traffic
 {
@@ -38,7 +47,7 @@ final class Traffic
             }
             $counts = [];
             for ($i = 0; $i < $requests || $meanwhile !== null && file_exists($running); $i++) {
-                $answer = $get() ?? 'lost';
+                $answer = $get($index) ?? 'lost';
                 $counts[$answer] = ($counts[$answer] ?? 0) + 1;
             }
             return $counts;
@@ -49,6 +58,21 @@ final class Traffic
                 $traffic->count($answer, $count);
             }
         }
+        return $traffic;
+    }
+
+    /**
+     * Requests a script like MEET once from each of $count workers, so that each of them replies.
+     *
+     * @param callable(array<string, string|int>, int): ?string $get is called with the variables of
+     * the meeting and the number of the client
+     */
+    public static function of_each(int $count, string $folder, callable $get): self
+    {
+        $met = tempnam($folder, 'met-');
+        chmod($met, 0666);
+        $traffic = self::of($count, 1, fn (int $client) => $get(['met' => $met, 'count' => $count], $client));
+        check(count($traffic->workers) === $count, 'served by ' . count($traffic->workers) . " of $count workers");
         return $traffic;
     }
 

@@ -49,7 +49,7 @@ foreach ($new as $store => $storage) {
     $missing = $granted - 600 + $denied - 400 - $traffic->granted - $traffic->denied;
     check($granted - 600 >= $traffic->granted && $denied - 400 >= $traffic->denied, "$store: a reply was not counted");
     check($missing >= 0 && $missing <= $traffic->lost && $traffic->lost <= $kills, "$store: $missing of $traffic->lost");
-    check(count($traffic->workers) > 5, "$store: no worker was killed");
+    count($traffic->workers) > 5 || inconclusive("$store: no new worker replied");
 }
 echo "Done.\n";
 ?>

@@ -8,7 +8,7 @@ use segment::slots::clients::Day;
 use segment::slots::counters::{By, SHARDS, Shard};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const SHARDS_AT: usize = 4096;
 
@@ -111,43 +111,47 @@ fn killed_processes_count_each_client_once() {
     const PROCESSES: u32 = 8;
     const CLIENTS: u32 = 4_000;
     let store = store(Segment::memfd(layout()).unwrap());
-    let row = store
-        .slots()
-        .reserved_hasher(&[b"guard", b"", b"x"], b"guard: x")
-        .row();
+    let row = |name: &str| {
+        let names: [&[u8]; 3] = [b"guard", b"", name.as_bytes()];
+        let label = format!("guard: {name}");
+        store
+            .slots()
+            .reserved_hasher(&names, label.as_bytes())
+            .row()
+    };
+    let (row, of_one_process) = (row("x"), row("y"));
     let day = Day::of(Duration::from_secs(1_700_000_000));
+    let add = |row, number: u32| {
+        store
+            .slots()
+            .add_denied_client(row, day, &number.to_le_bytes());
+    };
+    (0..CLIENTS).for_each(|number| add(of_one_process, number));
     let pids = (0..PROCESSES).map(|process| {
         // SAFETY: as in `in_child`.
         let pid = unsafe { libc::fork() };
         Pid::from_raw(pid).unwrap_or_else(|| {
             for number in 0..CLIENTS {
-                let client = (number + process * 500) % CLIENTS;
-                store
-                    .slots()
-                    .add_denied_client(row, day, &client.to_le_bytes());
+                add(row, (number + process * 500) % CLIENTS);
             }
             loop {
                 // Adds known clients until it is killed.
-                store
-                    .slots()
-                    .add_denied_client(row, day, &process.to_le_bytes());
+                add(row, process);
             }
         })
     });
     let pids: Vec<Pid> = pids.collect();
-    let estimate = || store.slots().denied_clients(row, day) as f64;
-    // Five standard errors, because the secret of a segment is random.
-    let close =
-        |number: f64| (number - f64::from(CLIENTS)).abs() < 5.0 * 0.0325 * f64::from(CLIENTS);
-    while !close(estimate()) {
+    let estimate = |row| store.slots().denied_clients(row, day);
+    let expected = estimate(of_one_process);
+    let end = Instant::now() + Duration::from_secs(60);
+    while estimate(row) != expected {
+        assert!(Instant::now() < end, "{} {expected}", estimate(row));
         std::thread::yield_now();
     }
     for pid in pids {
         kill_process(pid, Signal::KILL).unwrap();
         waitpid(Some(pid), WaitOptions::empty()).unwrap();
     }
-    assert!(close(estimate()), "{}", estimate());
-    // Control: the number of calls is not close to the number of clients.
-    assert!(!close(f64::from(PROCESSES * CLIENTS)));
+    assert_eq!(estimate(row), expected);
     assert_eq!(store.slots().denied_clients(row, day.before()), 0);
 }

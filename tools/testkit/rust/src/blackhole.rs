@@ -1,5 +1,6 @@
 //! An address that accepts no connection, so that connecting blocks until it times out.
 
+use crate::eventually;
 use crate::folder::Folder;
 use rustix::net::{
     AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, listen, socket_with,
@@ -8,7 +9,6 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
-use std::time::Duration;
 
 /// A listener that accepts no connection and whose queue of connections is full.
 pub struct Blackhole<L> {
@@ -24,13 +24,12 @@ impl Blackhole<TcpListener> {
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         listen(&listener, 0).unwrap();
         let address = listener.local_addr().unwrap();
-        let mut queued = Vec::new();
-        while let Ok(stream) = TcpStream::connect_timeout(&address, Duration::from_millis(200)) {
-            queued.push(stream.into());
-        }
+        // The queue has one place. The kernel drops further connections as soon as it is taken.
+        let queued = TcpStream::connect(address).unwrap();
+        assert!(eventually(|| is_queued(address.port())));
         Self {
             listener,
-            _queued: queued,
+            _queued: vec![queued.into()],
             _folder: None,
         }
     }
@@ -76,4 +75,15 @@ impl Blackhole<UnixListener> {
         let address = self.listener.local_addr().unwrap();
         address.as_pathname().unwrap().to_owned()
     }
+}
+
+/// Reports whether a connection waits in the queue of a listening port.
+fn is_queued(port: u16) -> bool {
+    let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
+    let port = format!(":{port:04X}");
+    table.lines().any(|line| {
+        let fields: Vec<_> = line.split_whitespace().collect();
+        // The state 0A is LISTEN. The second number of the queues counts waiting connections.
+        fields[1].ends_with(&port) && fields[3] == "0A" && fields[4].ends_with(":00000001")
+    })
 }

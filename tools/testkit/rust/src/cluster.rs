@@ -2,8 +2,7 @@
 
 use crate::places::take_places;
 use crate::redis::{Redis, major_version};
-use crate::{Proxy, Upstream, eventually, free_port, within};
-use std::time::Duration;
+use crate::{Proxy, Upstream, eventually, free_port};
 
 /// The number of primaries.
 pub const PRIMARIES: usize = 3;
@@ -35,6 +34,8 @@ impl Cluster {
                 options.extend(["--cluster-port", &text]);
             }
             options.extend(["--cluster-node-timeout", "500"]);
+            // A failover that is given up is logged.
+            options.extend(["--loglevel", "notice"]);
             options.extend(["--cluster-replica-validity-factor", "0"]);
             options.extend(["--cluster-require-full-coverage", "no"]);
             // Without this, a primary waits for five seconds before it sends its data.
@@ -132,16 +133,24 @@ impl Cluster {
         }
     }
 
-    /// Promotes the replica of a primary. Returns when the other primaries know it.
+    /// Promotes the replica of a primary. Returns when all servers know it.
     pub fn fail_over(&self, primary: usize) {
         let replica = &self.nodes[PRIMARIES + primary];
-        // A replica is promoted only after it has copied the primary's data.
-        let accepts = || replica.cli(&["CLUSTER", "FAILOVER"]) == "OK";
         let is_primary = || replica.cli(&["ROLE"]).starts_with("master");
-        // An accepted command is repeated only after six seconds, because Redis 6 would start the
-        // failover anew. Redis gives up a failover after five seconds.
-        let promoted = || within(Duration::from_secs(6), is_primary);
-        assert!(eventually(|| accepts() && promoted()));
+        let given_up = || replica.log().matches("failover timed out").count();
+        // A replica is promoted only after it has copied the primary's data. An accepted command is
+        // repeated only after the server has given up, because Redis 6 would start anew.
+        assert!(eventually(|| {
+            let before = given_up();
+            replica.cli(&["CLUSTER", "FAILOVER"]) == "OK"
+                && eventually(|| is_primary() || given_up() > before)
+                && is_primary()
+        }));
+        let id = id(replica);
+        // The slots of a primary follow eight other fields.
+        let owns = |line: &str| line.starts_with(&id) && line.split(' ').count() > 8;
+        let knows = |node: &Redis| node.cli(&["CLUSTER", "NODES"]).lines().any(owns);
+        assert!(eventually(|| self.nodes.iter().all(knows)));
     }
 
     /// Returns the number of round trips through all proxies.

@@ -59,13 +59,8 @@ fn free_port() -> u16 {
 
 /// Polls `condition`. Reports whether the condition became true within a minute. No test may depend
 /// on a shorter time, because it would fail on a slow machine.
-pub fn eventually(condition: impl FnMut() -> bool) -> bool {
-    within(PATIENCE, condition)
-}
-
-/// Does the same as [`eventually`] with another time.
-fn within(time: Duration, mut condition: impl FnMut() -> bool) -> bool {
-    let deadline = Instant::now() + time;
+pub fn eventually(mut condition: impl FnMut() -> bool) -> bool {
+    let deadline = Instant::now() + PATIENCE;
     loop {
         if condition() {
             return true;

@@ -132,6 +132,11 @@ impl Redis {
         self.folder.file("redis.sock")
     }
 
+    /// Returns the text that the server has logged.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(self.folder.file("log")).unwrap()
+    }
+
     /// Restarts the server without data, at the same ports and socket.
     pub fn restart(&mut self) {
         self.process.kill();
