@@ -89,7 +89,7 @@ $said = (string) shell_exec('exec ' . implode(' ', array_map(escapeshellarg(...)
 ])));
 [$pid, $folder] = explode(' ', $said) + ['', ''];
 $gone = fn () => !file_exists($folder)
-    && preg_match('/\) [^Z]/', (string) @file_get_contents("/proc/$pid/stat")) === 0;
+    && !is_alive((int) $pid);
 check($folder !== '', "it says: $said");
 wait_for('nothing is left of a killed test\'s server', $gone);
 echo "done\n";

@@ -2,6 +2,7 @@
 require_once __DIR__ . '/check.php';
 require_once __DIR__ . '/fast_cgi.php';
 require_once __DIR__ . '/processes.php';
+require_once __DIR__ . '/wait_for.php';
 
 /**
  * A php-fpm that belongs to the test and uses the settings of the php that runs the test.
@@ -120,10 +121,10 @@ final class Fpm
     {
         $master = $this->master();
         $processes = $master === 0 ? [] : [$master, ...$this->workers()];
-        if (self::lives($master)) {
+        if (is_alive($master)) {
             send_signal('TERM', $master);
         }
-        $live = fn () => array_filter($processes, self::lives(...));
+        $live = fn () => array_filter($processes, is_alive(...));
         try {
             $this->wait_until('php-fpm has ended', fn () => $live() === []);
         } catch (RuntimeException $late) {
@@ -232,11 +233,6 @@ final class Fpm
             }
         }
         return $children;
-    }
-
-    private static function lives(int $process): bool
-    {
-        return !in_array(process_fields("/proc/$process")[0] ?? 'X', ['Z', 'X'], true);
     }
 
     private function remove(): void

@@ -114,6 +114,12 @@ function process_fields(string $folder): array
     return $stat === '' ? [] : explode(' ', substr($stat, strrpos($stat, ')') + 2));
 }
 
+/** Reports whether a process exists and is not a zombie. */
+function is_alive(int $pid): bool
+{
+    return !in_array(process_fields("/proc/$pid")[0] ?? 'X', ['Z', 'X'], true);
+}
+
 /** Returns the instant at which a process started. With its id, it identifies the process. */
 function start_of_process(int $pid): ?string
 {

@@ -105,7 +105,7 @@ final class PostgreSqlServer extends SqlServer
     {
         if ($this->pid !== 0 && file_exists("/proc/$this->pid")) {
             exec("kill -QUIT $this->pid");
-            wait_for('PostgreSQL has ended', fn () => (process_fields("/proc/$this->pid")[0] ?? 'Z') === 'Z');
+            wait_for('PostgreSQL has ended', fn () => !is_alive($this->pid));
         }
         parent::kill();
     }
