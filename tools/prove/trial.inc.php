@@ -204,9 +204,7 @@ final class Trial
         $worker = $workers[$roll % count($workers)];
         $this->events->doom($worker);
         posix_kill($worker, SIGKILL);
-        for ($i = 0; $i < 1_000 && preg_match('/.*\) [^ZX] /s', (string) @file_get_contents("/proc/$worker/stat")); $i++) {
-            usleep(1_000);
-        }
+        wait_for('a killed worker has ended', fn () => !is_alive($worker));
         $this->events->death($worker);
         return true;
     }
