@@ -30,7 +30,6 @@ final class BuiltInServer extends ServerProcess
 
     protected function answers(int $port): bool
     {
-        $stream = @fsockopen('127.0.0.1', $port, timeout: 5);
-        return $stream !== false && fclose($stream);
+        return str_contains(file_get_contents("$this->folder/log"), "(http://127.0.0.1:$port) started");
     }
 }

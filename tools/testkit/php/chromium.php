@@ -120,11 +120,7 @@ final class Chromium extends ServerProcess
 
     protected function answers(int $port): bool
     {
-        try {
-            return $this->send('GET', '/status', port: $port)['ready'];
-        } catch (RuntimeException) {
-            return false;
-        }
+        return str_contains(file_get_contents("$this->folder/log"), 'ChromeDriver was started successfully');
     }
 
     private function devtools(string $command, array $parameters): array
@@ -138,13 +134,12 @@ final class Chromium extends ServerProcess
     }
 
     /** Sends a command of WebDriver. Returns its value. */
-    private function send(string $method, string $path, ?array $body = null, ?int $port = null): mixed
+    private function send(string $method, string $path, ?array $body = null): mixed
     {
-        $port ??= $this->port;
         $content = $body === null ? '' : json_encode((object) $body, JSON_THROW_ON_ERROR);
-        $stream = @stream_socket_client("tcp://127.0.0.1:$port", $code, $error, 30) ?: throw new RuntimeException($error);
+        $stream = @stream_socket_client("tcp://127.0.0.1:$this->port", $code, $error, 30) ?: throw new RuntimeException($error);
         stream_set_timeout($stream, 60);
-        fwrite($stream, "$method $path HTTP/1.1\r\nHost: 127.0.0.1:$port\r\nContent-Length: " . strlen($content) . "\r\n\r\n$content");
+        fwrite($stream, "$method $path HTTP/1.1\r\nHost: 127.0.0.1:$this->port\r\nContent-Length: " . strlen($content) . "\r\n\r\n$content");
         // chromedriver does not close the connection, so a stream wrapper would wait for its end.
         $length = 0;
         while (trim($line = (string) fgets($stream)) !== '') {

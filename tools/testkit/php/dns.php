@@ -15,7 +15,8 @@ final class DnsServer
     {
         $command = [PHP_BINARY, '-n', __FILE__, 'serve', $address];
         $this->process = proc_open($command, [['pipe', 'r'], ['pipe', 'w'], STDERR], $this->pipes);
-        fgets($this->pipes[1]);
+        $said = fgets($this->pipes[1]);
+        $said === "ready\n" || throw new RuntimeException("The DNS server does not start: $said");
     }
 
     /** Answers all later queries with these IPv4 addresses. Without addresses, answers no query. */

@@ -64,15 +64,13 @@ final class Prometheus extends ServerProcess
     {
         $now = microtime(true);
         $this->scraped_at = null;
-        for ($i = 0; $i < 300; $i++) {
-            $scraped = $this->query("timestamp(up{job=\"$job\"}) and up{job=\"$job\"} == 1");
-            if ($scraped !== [] && $scraped[0]['value'] > $now) {
-                $this->scraped_at = $scraped[0]['value'];
-                return;
-            }
+        wait_for("Prometheus scrapes $job", function () use ($job, $now): bool {
             usleep(100_000);
-        }
-        throw new RuntimeException("Prometheus does not scrape $job");
+            $scraped = $this->query("timestamp(up{job=\"$job\"}) and up{job=\"$job\"} == 1");
+            $at = $scraped[0]['value'] ?? 0;
+            $at > $now && $this->scraped_at = $at;
+            return $at > $now;
+        });
     }
 
     /** Returns the data of a reply of Prometheus's interface. */
