@@ -88,6 +88,44 @@ install_for_test() {
         fail2ban python3-systemd nftables iproute2 systemd
 }
 
+# The engine needs no PHP.
+install_for_engine() {
+    install_packages gcc libc6-dev
+}
+
+install_for_stores() {
+    install_packages gcc libc6-dev redis-server memcached
+}
+
+# Installs what some .phpt, or a folder of them, need. The words in the tests say that.
+#   install_for_phpt PATH
+install_for_phpt() {
+    local path=$1 words packages needed=("${build[@]}" "${peers[@]}") files=()
+    [[ $path != *07_docs* ]] || { install_for_test; return; }
+    [[ -d $path ]] && files=("$path"/*) || files=("$path" "${path%/*}"/*.inc.php)
+    while IFS=: read -r words packages; do
+        # shellcheck disable=SC2206 # several packages
+        ! cat "${files[@]}" 2>/dev/null | grep -qE "$words" || needed+=($packages)
+    done <<'NEEDS'
+Redis|Sentinel|cluster|contract|servers:redis-server php8.2-redis openssl
+Memcached|contract|servers:memcached php8.2-memcached php8.2-memcache
+MariaDb|mysql|sql_servers|contract:mariadb-server php8.2-mysql
+PostgreSql|pgsql|sql_servers|contract|PgBouncer:postgresql pgbouncer php8.2-pgsql
+[Ss]qlite|sql_servers|contract:php8.2-sqlite3
+Fpm:php8.2-fpm
+cgi:php8.2-cgi
+Apache:apache2-bin libapache2-mod-php8.2 php8.2-cgi
+Nginx:nginx-light
+Prometheus|promtool|open_metrics:prometheus
+strace|calls:strace
+faketime:faketime
+callgrind:valgrind
+bans|fail2ban|nft:fail2ban python3-systemd nftables iproute2 systemd
+NEEDS
+    install_packages "${needed[@]}"
+    [[ $path != *09_status_page* ]] || install_for_chromium
+}
+
 # apache2-utils contains ab.
 install_for_bench() {
     install_packages "${build[@]}" "${peers[@]}" "${servers[@]}" "${clients[@]}" "${limiters[@]}" php8.2-memcache php8.2-fpm nginx-light \

@@ -1,11 +1,11 @@
 # shellcheck shell=bash
-# Builds what single tests need, and runs them. scripts/test sources this file.
+# Installs and builds what single tests need, and runs them. scripts/test sources this file.
 
 # Runs tests of cargo with a filter: the package's folder, then arguments of cargo test.
 one_of_cargo() {
     local package
     package=$(sed -n 's/^name = "\(.*\)"/\1/p' "$1/Cargo.toml" | head -n 1)
-    cargo test --locked --package "$package" "${@:2}"
+    cargo test --locked --package "$package" ${building:+--no-run} "${@:2}"
 }
 
 # Runs the tests of a Rust file: crates/NAME/src/a/b.rs, crates/NAME/tests/a.rs or tests/a/b.rs.
@@ -19,10 +19,10 @@ one_rust_file() {
     module=${module%/main}
     if [[ $path == src/* ]]; then
         one_of_cargo "$folder" --lib "${module//\//::}"
-    elif [[ $module == */* ]]; then
+    elif [[ $module == */* ]] && ! grep -A1 "^name = \"${module%%/*}\"" "$folder/Cargo.toml" | grep -q '^harness = false'; then
         one_of_cargo "$folder" --test "${module%%/*}" "${module#*/}::"
     else
-        one_of_cargo "$folder" --test "$module"
+        one_of_cargo "$folder" --test "${module%%/*}"
     fi
 }
 
@@ -63,24 +63,55 @@ unknown_test() {
 }
 
 run_one() {
-    local test found code=0
+    local test code=0
+    prepare_for "$@"
+    for test in "$@"; do
+        one_test "$test" || code=1
+    done
+    return "$code"
+}
+
+# Checks that all arguments are tests, and installs what they need.
+prepare_for() {
+    local test place
     [[ $# -ne 0 ]] || unknown_test ''
-    # Checks all arguments before anything is built.
     for test in "$@"; do
-        if ! is_phpt "$test" && [[ ! -f $test || $test != *.rs && $test != bridges/*/tests/*.php ]] && [[ -z $(find_test "$test") ]]; then
-            unknown_test "$test"
-        fi
+        [[ -n $(places_of "$test") ]] || unknown_test "$test"
     done
-    prepare
     for test in "$@"; do
-        if is_phpt "$test" || [[ -f $test ]]; then
-            one_place "$test" || code=1
-        else
-            while read -r found; do
-                one_place "$found" "$test" || code=1
-            done < <(find_test "$test")
-        fi
+        while read -r place; do
+            case $place in
+                'rust '* | *.rs) scripts/setup "$(servers_of_rust "${place#rust }")" ;;
+                *bridge*) scripts/setup build ;;
+                *) scripts/setup phpt "$place" ;;
+            esac
+        done < <(places_of "$test")
     done
+    choose_php
+}
+
+# Prints the purpose of scripts/setup for tests in Rust.
+servers_of_rust() {
+    case $1 in
+        crates/stores* | crates/compat* | tools/testkit*) echo stores ;;
+        *) echo engine ;;
+    esac
+}
+
+# Prints the places of a test, for one_place: a path, or what find_test prints.
+places_of() {
+    if is_phpt "$1" || [[ -f $1 && ($1 == *.rs || $1 == bridges/*/tests/*.php) ]]; then
+        echo "$1"
+    else
+        find_test "$1"
+    fi
+}
+
+one_test() {
+    local place code=0
+    while read -r place; do
+        one_place "$place" "$1" </dev/null || code=1
+    done < <(places_of "$1")
     return "$code"
 }
 

@@ -39,8 +39,25 @@ count() {
         END { print passed + own_passed, failed + own_failed, inconclusive + 0, skipped + 0 }' "$1"
 }
 
-# Runs a step and prints its line. Shows the end of the step's output if a test failed. A step that
-# exits with an error or runs no test counts as a failed test.
+# Prints what "count" counts in the output of a test or a step. One that exits with an error or runs
+# no test counts as a failed test.
+#   judge STATUS LOG
+judge() {
+    local counted
+    read -ra counted < <(count "$2")
+    if [[ ${counted[1]} -eq 0 && ($1 -ne 0 || $((counted[0] + counted[2])) -eq 0) ]]; then
+        counted[1]=1
+    fi
+    echo "${counted[@]}"
+}
+
+# Prints the line of a test or a step.
+#   print_line NAME PASSED FAILED INCONCLUSIVE SKIPPED SECONDS
+print_line() {
+    printf '%-16s %4d passed %3d failed %3d inconclusive %3d skipped %5d s\n' "$@"
+}
+
+# Runs a step and prints its line. Shows the end of the step's output if a test failed.
 run_step() {
     local name=$1 log=$logs/$1.log code ran_well broken unclear skipped
     SECONDS=0
@@ -55,15 +72,12 @@ run_step() {
         echo "0 0 0 0 1" >"$logs/$name.count"
         return
     fi
-    read -r ran_well broken unclear skipped < <(count "$log")
-    if [[ $broken -eq 0 && ($code -ne 0 || $((ran_well + unclear)) -eq 0) ]]; then
-        broken=1
-    fi
+    read -r ran_well broken unclear skipped < <(judge "$code" "$log")
     echo "$ran_well $broken $unclear $skipped 0" >"$logs/$name.count"
     # One step prints at a time.
     {
         flock 9
-        printf '%-16s %4d passed %3d failed %3d inconclusive %3d skipped %5d s\n' "$name" "$ran_well" "$broken" "$unclear" "$skipped" "$SECONDS"
+        print_line "$name" "$ran_well" "$broken" "$unclear" "$skipped" "$SECONDS"
         if [[ $((broken + unclear)) -ne 0 ]]; then
             tail -n 60 "$log"
             echo "(full log: $log)"
