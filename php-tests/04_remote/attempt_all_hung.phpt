@@ -18,8 +18,6 @@ $memcached = MemcachedServer::startTcp();
 $other = RedisServer::start();
 $kinds = [
     'Redis' => [$redis, fn (int $port, string $prefix, float $timeout) => new TokenBucketStorageRedis("redis://127.0.0.1:$port", $prefix, $timeout, OnFailure::Local, false)],
-    'Redis, database 1' => [$redis, fn (int $port, string $prefix, float $timeout) => new TokenBucketStorageRedis("redis://127.0.0.1:$port/1", $prefix, $timeout, OnFailure::Local, false)],
-    'Redis at a name' => [$redis, fn (int $port, string $prefix, float $timeout) => new TokenBucketStorageRedis("redis://localhost:$port", $prefix, $timeout, OnFailure::Local, false)],
     'memcached' => [$memcached, fn (int $port, string $prefix, float $timeout) => new TokenBucketStorageMemcached("127.0.0.1:$port", $prefix, $timeout, OnFailure::Local, false)],
 ];
 foreach ($kinds as $name => [$server, $make]) {
@@ -75,6 +73,4 @@ foreach (TokenBucket\status()['stores'] as $store) {
 ?>
 --EXPECT--
 Redis
-Redis, database 1
-Redis at a name
 memcached

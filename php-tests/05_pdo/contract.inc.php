@@ -49,12 +49,10 @@ function contract_in_all_modes(string $driver, MariaDbServer|PostgreSqlServer|Sq
             $db->exec($setting);
             $storage = new TokenBucketStoragePDO($db, 'limits');
             // Without autocommit, a transaction begins with the first statement.
-            if (!str_contains($setting, 'autocommit')) {
-                contract("$driver, $setting", $db, $storage);
-            }
-            $db->inTransaction() || $db->beginTransaction();
-            contract("$driver, $setting, in a transaction", $db, $storage);
-            $db->commit();
+            $in = !$emulated || str_contains($setting, 'autocommit');
+            $in && !$db->inTransaction() && $db->beginTransaction();
+            contract("$driver, $setting" . ($in ? ', in a transaction' : ''), $db, $storage);
+            $in && $db->commit();
         }
     }
     $db = $server->connect();

@@ -65,7 +65,7 @@ foreach (sql_servers() as $driver => $server) {
         check(array_sum($fresh) === 200, "$driver $level, fresh: " . json_encode($fresh));
 
         // Calls all methods that change a bucket, on few buckets.
-        $calls = $slow ? 50 : ['mysql' => 12_500, 'pgsql' => 1_250, 'sqlite' => 250][$driver];
+        $calls = $slow ? 50 : ['mysql' => 2_500, 'pgsql' => 500, 'sqlite' => 150][$driver];
         $mixed = function (int $calls, bool $purges) use ($connect, $level) {
             return in_processes(PROCESSES, function ($index) use ($connect, $level, $calls, $purges) {
                 mt_srand($index);

@@ -3,33 +3,6 @@
 require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 require_once __DIR__ . '/../../tools/testkit/php/plain_limiters.php';
 
-/** A bucket of $tokens with a span in ticks. Time must not go back. */
-final class TokenModel
-{
-    public readonly int $cost;
-    /** The tokens after the last call, times the cost of a token in ticks. */
-    public int $held;
-    private readonly int $full;
-
-    public function __construct(int $tokens, int $span, private int $now, bool $is_fake = false)
-    {
-        // Rounds the cost up with a real clock, and down with a fake clock.
-        $this->cost = intdiv($span + ($is_fake ? 0 : $tokens - 1), $tokens);
-        $this->held = $this->full = $tokens * $this->cost;
-    }
-
-    public function take(int $now): bool
-    {
-        $this->held = min($this->full, $this->held + $now - $this->now);
-        $this->now = $now;
-        if ($this->held < $this->cost) {
-            return false;
-        }
-        $this->held -= $this->cost;
-        return true;
-    }
-}
-
 /** Hits by member. Each member leaks one hit at each multiple of $period. */
 final class LeakyModel
 {

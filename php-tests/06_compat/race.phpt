@@ -16,20 +16,20 @@ $storages = [
 ];
 $is_quick = getenv('SKIP_SLOW_TESTS') || is_slow();
 foreach ($storages as $place => $storage) {
-    race('window', $storage, $place, 250);
-    race('throttle', $storage, $place, 250);
+    race('MinuteWindow', $storage, $place, 250);
+    race('ClientThrottle', $storage, $place, 250);
     if (!$is_quick) {
         // On memcached a call is denied after too many lost CAS races. So the test makes more
         // calls.
-        race('rate limiter', $storage, $place, $place === 'memcached' ? 900 : 400);
-        race('leaky bucket', $storage, $place, $place === 'memcached' ? 900 : 400);
+        race('RateLimiter', $storage, $place, $place === 'memcached' ? 900 : 400);
+        race('LeakyBucket', $storage, $place, $place === 'memcached' ? 900 : 400);
     }
 }
 if (!$is_quick) {
-    race('rate limiter', fn () => null, 'no storage', 400);
+    race('RateLimiter', fn () => null, 'no storage', 400);
     $locked = fn () => array_sum((new TokenBucket\Compat\LeakyBucket($on($redis), 1_000_000, LIMIT))->locked());
     check($locked() === 8 * 400 - LIMIT, 'denied on Redis: ' . $locked());
-    race('leaky bucket', fn () => [$on($redis), $on($second)], 'two servers', 400);
+    race('LeakyBucket', fn () => [$on($redis), $on($second)], 'two servers', 400);
 }
 echo "done\n";
 ?>

@@ -21,7 +21,7 @@ foreach (sql_servers() as $driver => $server) {
     $driver === 'sqlite' && $db->exec('PRAGMA journal_mode = WAL');
     (new TokenBucketStoragePDO($db, 'limits'))->prepare();
     $db = null;
-    foreach (array_keys(limiters()) as $name) {
+    foreach (KINDS as $name) {
         race($name, fn () => new TokenBucketStoragePDO($server->connect(), 'limits'), $driver, 150);
     }
 

@@ -5,36 +5,14 @@ date.timezone=UTC
 tokenbucket.failure_report=none
 --FILE--
 <?php
-require __DIR__ . '/memcached_models.inc.php';
+require __DIR__ . '/limiters.inc.php';
 
-use TokenBucket\Compat\ClientThrottle;
 use TokenBucket\Compat\LeakyBucket;
 use TokenBucket\Compat\MinuteWindow;
-use TokenBucket\Compat\RateLimiter;
 use TokenBucket\OnFailure;
 
-/** Returns a limiter and a closure that sends it a request and returns true if it is allowed. */
-function limiter(string $kind, TokenBucketStorage $storage, float $seconds, int $limit, string $id): array
-{
-    switch ($kind) {
-        case 'MinuteWindow':
-            $limiter = new MinuteWindow($storage, $id);
-            return [$limiter, fn () => allows($limiter, $limit, $seconds / 60)];
-        case 'ClientThrottle':
-            $limiter = new ClientThrottle($storage);
-            return [$limiter, fn () => !$limiter->check($id, $limit, $seconds)];
-        case 'RateLimiter':
-            $limiter = new RateLimiter($id, $limit, $seconds);
-            $limiter->redis = $storage;
-            return [$limiter, fn () => $limiter->handler()];
-        case 'LeakyBucket':
-            $limiter = new LeakyBucket($storage, (int) ($seconds / $limit), $limit);
-            return [$limiter, fn () => $limiter->request($id, 'a')];
-    }
-}
-
 echo "-- exact on a clock that the test advances --\n";
-foreach (['MinuteWindow', 'ClientThrottle', 'RateLimiter', 'LeakyBucket'] as $kind) {
+foreach (KINDS as $kind) {
     foreach ([0, 1e-6] as $early) {
         $memory = new TokenBucketStorageMemory;
         [$limiter, $request] = limiter($kind, $memory, 60, 3, 'x');
@@ -125,7 +103,7 @@ foreach ($servers as $what => $storage) {
 echo "-- outages --\n";
 foreach ([OnFailure::Local, OnFailure::Allow, OnFailure::Deny] as $policy) {
     $said = [];
-    foreach (['MinuteWindow', 'ClientThrottle', 'RateLimiter', 'LeakyBucket'] as $kind) {
+    foreach (KINDS as $kind) {
         $down = new TokenBucketStorageRedis('unix:///nowhere', onFailure: $policy);
         [$limiter, $request] = limiter($kind, $down, 3600, 1, $policy->name);
         @$request();

@@ -164,7 +164,7 @@ of_each_php=(
     php-tests/04_remote/{construct,contract,decisions,fork,headers,objects,outage_handlers,secrets,signals,wait}*.phpt
     php-tests/05_pdo/{attempt_all,contract,errors,give_back,last_insert_id,transactions,userland}*.phpt
     php-tests/06_compat/{client_throttle,leaky_bucket,minute_window,rate_limiter,redis_client}{,*_error}.phpt
-    php-tests/06_compat/{live_clients,memcached_client}.phpt
+    php-tests/06_compat/{live_clients,memcached_client,outages_error}.phpt
 )
 
 with_opcache() {
@@ -346,7 +346,7 @@ step_valgrind() {
     under_valgrind php-tests/00_module/{status,any_arguments}.phpt php-tests/10_concurrency/{acquire,arguments_error}.phpt \
         php-tests/01_token_bucket/{attempt_all,garbage,lifetimes,reentrancy,storage,subclass,userland}*.phpt \
         php-tests/04_remote/{objects,outage_handlers}_*.phpt php-tests/05_pdo/userland_{cycles,handlers,references}.phpt \
-        php-tests/06_compat/{client_throttle,leaky_bucket,minute_window,rate_limiter}*_error.phpt
+        php-tests/06_compat/{outages,client_throttle,leaky_bucket,minute_window,rate_limiter}*_error.phpt
 }
 
 # These bridges also run on PHP 8.4, with the module in that PHP's folder.

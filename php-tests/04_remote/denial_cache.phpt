@@ -1,12 +1,12 @@
 --TEST--
-All processes of a host use a cached denial without contacting the store
+All processes of a host use a cached denial, until a refund or reset, for at most denialCacheMaxAge
 --EXTENSIONS--
 pcntl
 --FILE--
 <?php
 require __DIR__ . '/denial_cache.inc.php';
 
-on_each_store(function (string $kind, Closure $bucket, Closure $asked, Closure $is) {
+on_each_store(function (string $kind, Closure $bucket, Closure $asked, Closure $is, Closure $storage) {
     // Cached decisions are plausible and close to those of the store.
     $x = $bucket('x');
     $start = hrtime(true);
@@ -26,6 +26,26 @@ on_each_store(function (string $kind, Closure $bucket, Closure $asked, Closure $
     $is([0.0, 1], $asked(fn () => $x->peek()->remaining), 'peek() asks');
     $is([false, 0], $asked(fn () => $x->consume()), 'what peek() has seen is told');
     $is([[false, false], 0], $asked(fn () => in_processes(2, fn () => $x->consume())), 'told to other processes of this host');
+
+    foreach ([[false, LASTING], [true, 0.0]] as [$denialCache, $age]) {
+        $plain = new TokenBucket($storage($denialCache, $age), 'plain' . json_encode($denialCache), 1, 0.001);
+        $plain->consume();
+        $is([[false, false], 2], $asked(fn () => [$plain->consume(), $plain->consume()]), 'each call asks');
+    }
+
+    // Tokens that this host gives back count at once.
+    $own = $bucket('own', 5);
+    foreach (['refund' => fn () => $own->refund(2), 'reset' => fn () => $own->reset()] as $method => $call) {
+        $own->consume(5);
+        while ($own->consume()) {
+        }
+        $is([false, 0], $asked(fn () => $own->consume()), 'told');
+        in_processes(1, $call);
+        // On memcached a worker first tries CAS with its copy of the item. If the item has changed,
+        // the worker tries again with the current item in a second round trip.
+        [$granted, $trips] = $asked(fn () => $own->consume());
+        check($granted && $trips >= 1 && $trips <= ($kind === 'Redis' ? 1 : 2), "$kind: $method() of a process of this host, $trips");
+    }
 });
 ?>
 --EXPECT--
