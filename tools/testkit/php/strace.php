@@ -11,26 +11,23 @@ function has_strace(): bool
 }
 
 /**
- * Runs $work while strace traces these calls of running processes. Returns a line for each call
- * when the trace $is_whole.
+ * Runs $work, which sends this number of requests, while strace traces these calls of the workers
+ * of php-fpm, among them accept(). Returns a line for each call.
  *
- * @param list<int> $processes
+ * @param list<int> $workers
  */
-function traced(array $processes, string $calls, callable $work, callable $is_whole): string
+function traced(array $workers, string $calls, int $requests, callable $work): string
 {
     $trace = temporary_folder() . '/trace';
-    $of = array_merge(...array_map(fn (int $process) => ['-p', (string) $process], $processes));
-    $strace = proc_open(['strace', '-f', ...$of, '-e', "trace=$calls", '-o', $trace], [2 => ['file', "$trace.errors", 'w']], $pipes);
-    $tracer = proc_get_status($strace)['pid'];
-    $is_traced = fn (int $process): bool => array_filter(
-        glob("/proc/$process/task/*/status"),
-        fn (string $status) => !str_contains((string) @file_get_contents($status), "\nTracerPid:\t$tracer\n")
-    ) === [];
+    $of = array_merge(...array_map(fn (int $worker) => ['-p', (string) $worker], $workers));
+    $strace = proc_open(['strace', ...$of, '-e', "trace=$calls", '-o', $trace], [2 => ['file', "$trace.errors", 'w']], $pipes);
+    // strace writes each line at once. A worker that waits for a request calls accept() again when
+    // strace has attached to it, and again after each request.
+    $accepted = fn (): int => preg_match_all('/^(\d+ +)?accept4?\(/m', (string) @file_get_contents($trace));
     try {
-        wait_for('strace traces all threads', fn () => array_filter($processes, $is_traced) === $processes);
+        wait_for('all workers are traced', fn () => $accepted() === count($workers));
         $work();
-        // strace writes each line at once.
-        wait_for('the trace is whole', fn () => $is_whole(file_get_contents($trace)));
+        wait_for('the trace is whole', fn () => $accepted() === count($workers) + $requests);
     } finally {
         proc_terminate($strace, 2);
         proc_close($strace);
@@ -48,12 +45,11 @@ function traced(array $processes, string $calls, callable $work, callable $is_wh
 function count_calls(array $workers, int $requests, callable $work): int
 {
     $work();
-    // Each request begins when accept() returns. After the last one, a worker calls it again.
-    $accepts = fn (string $trace): int => preg_match_all('/^(\d+ +)?accept4?\(/m', $trace);
-    $trace = traced($workers, '!newfstatat,stat,lstat', $work, fn (string $trace) => $accepts($trace) === $requests + count($workers));
+    $trace = traced($workers, '!newfstatat,stat,lstat', $requests, $work);
     preg_match_all('/^(?:(\d+) +)?(\w+)\(/m', $trace, $calls, PREG_SET_ORDER);
     $counts = [];
     foreach ($calls as [, $worker, $call]) {
+        // Each request begins when accept() returns.
         if (str_starts_with($call, 'accept')) {
             $counts[$worker][] = 0;
         }
