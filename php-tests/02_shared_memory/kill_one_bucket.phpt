@@ -31,10 +31,10 @@ for ($round = 0; $round < 2; $round++) {
         }
         $pids[] = $pid;
     }
-    while (array_sum(array_map(filesize(...), glob("$folder/$round-*"))) === 0) {
-        usleep(1000);
+    wait_for('a child is granted a token', function () use ($folder, $round): bool {
         clearstatcache();
-    }
+        return array_sum(array_map(filesize(...), glob("$folder/$round-*"))) > 0;
+    });
     usleep(mt_rand(0, 60000));
     foreach (array_chunk($pids, 3) as $victims) {
         send_signal('KILL', ...$victims);
