@@ -15,7 +15,7 @@ use TokenBucket\OnFailure;
 
 // PDO learns the state of the session only from statements that succeed. These procedures fail, so
 // inTransaction() returns false after them.
-$server = MariaDbServer::start(['--innodb-lock-wait-timeout=1']);
+$server = MariaDbServer::start(['--innodb-lock-wait-timeout=0']);
 $setup = $server->connect();
 $setup->exec('CREATE TABLE orders (id int) ENGINE=InnoDB');
 $setup->exec("CREATE PROCEDURE inserts() BEGIN INSERT INTO orders VALUES (1); SIGNAL SQLSTATE '45000'; END");

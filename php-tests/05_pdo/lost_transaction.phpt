@@ -82,7 +82,7 @@ echo "pgsql\n";
 // With --innodb-rollback-on-timeout, a lock timeout rolls the whole transaction back. Without this
 // option, only the statement is rolled back.
 foreach ([false, true] as $whole) {
-    $server = MariaDbServer::start(['--innodb-lock-wait-timeout=1', '--innodb-rollback-on-timeout=' . ($whole ? 'ON' : 'OFF')]);
+    $server = MariaDbServer::start(['--innodb-lock-wait-timeout=0', '--innodb-rollback-on-timeout=' . ($whole ? 'ON' : 'OFF')]);
     $prepare($server);
     $bucket($server->connect(), id: 'b')->consume();
     $other = $server->connect();

@@ -10,7 +10,7 @@ tokenbucket.failure_report=none
 <?php
 require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
-$server = MariaDbServer::start(['--innodb-lock-wait-timeout=1']);
+$server = MariaDbServer::start(['--innodb-lock-wait-timeout=0']);
 $setup = $server->connect();
 (new TokenBucketStoragePDO($setup, 'limits'))->prepare();
 $setup->exec('CREATE TABLE orders (id int) ENGINE=InnoDB');

@@ -160,12 +160,18 @@ phpt() (
 # The tests that depend on the version of PHP. On newer versions than PHP 8.2, the other tests run
 # only with --full: they test servers, databases and pages through the same classes.
 of_each_php=(
-    php-tests/0{0,1,2}_* php-tests/03_php_fpm php-tests/08_guard php-tests/10_concurrency
+    php-tests/{00_module,01_token_bucket,02_shared_memory,03_php_fpm,08_guard,10_concurrency}/*.phpt
     php-tests/04_remote/{construct,contract,decisions,fork,headers,objects,outage_handlers,secrets,signals,wait}*.phpt
     php-tests/05_pdo/{attempt_all,contract,errors,give_back,last_insert_id,transactions,userland}*.phpt
     php-tests/06_compat/{client_throttle,leaky_bucket,minute_window,rate_limiter,redis_client}{,*_error}.phpt
     php-tests/06_compat/{live_clients,memcached_client,outages_error}.phpt
 )
+# Left out are instructions, races, and programs that read the same text from each PHP.
+for test in "${!of_each_php[@]}"; do
+    if [[ ${of_each_php[test]} == */@(*_instructions|*race*|kill*|workers_killed|prometheus|alerts|crowdsec|fail2ban|stalls|floods).phpt ]]; then
+        unset "of_each_php[$test]"
+    fi
+done
 
 with_opcache() {
     phpt -d "zend_extension=$php_extensions/opcache.so" -d opcache.enable_cli=1 "$@"
