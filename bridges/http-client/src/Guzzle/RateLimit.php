@@ -49,7 +49,7 @@ final class RateLimit
     public function __invoke(callable $handler): \Closure
     {
         return function (RequestInterface $request, array $options) use ($handler): PromiseInterface {
-            $bucket = ($this->bucketOf)($request);
+            $bucket = ($this->bucketOf)(self::named($request));
             if ($bucket === null) {
                 return $handler($request, $options);
             }
@@ -66,13 +66,20 @@ final class RateLimit
         };
     }
 
+    /** Returns a request whose host is in lower case, without the dot that may end it. */
+    private static function named(RequestInterface $request): RequestInterface
+    {
+        $host = preg_replace('/\.$/D', '', strtolower($request->getUri()->getHost()));
+        return $host === $request->getUri()->getHost() ? $request : $request->withUri($request->getUri()->withHost($host), true);
+    }
+
     /**
      * Returns a promise with the same result. Before it resolves, the response slows the bucket
      * down.
      */
     private function obeying(PromiseInterface $sent, RequestInterface $request, TokenBucket $bucket): PromiseInterface
     {
-        $bucketOf = fn (?string $resource) => $resource === null ? $bucket : ($this->bucketOf)($request, $resource);
+        $bucketOf = fn (?string $resource) => $resource === null ? $bucket : ($this->bucketOf)(self::named($request), $resource);
         $obey = fn (ResponseInterface $response) => $this->peer->learn($bucketOf, $response->getStatusCode(), $response->getHeaders());
         return $sent->then(
             static function (ResponseInterface $response) use ($obey): ResponseInterface {

@@ -27,12 +27,14 @@ final class RateLimitedHttpClient implements HttpClientInterface, ResetInterface
 {
     use AsyncDecoratorTrait;
 
+    private Urls $urls;
     private readonly \Closure $bucketOf;
     private readonly Peer $peer;
 
     /**
      * @param callable(string, string, array, string=): ?TokenBucket $bucketOf returns the bucket of
-     *     a request with this method, URL and options, or null for a request without a limit. If
+     *     a request with this method, URL and options, or null for a request without a limit. The
+     *     URL is absolute, its host is in lower case, and it has the options base_uri and query. If
      *     the reply names the resource that its limit is about, as GitHub's do, the function is
      *     called again with this name. A bucket over a storage that is written in PHP cannot be
      *     used, because it has no reservations
@@ -47,13 +49,14 @@ final class RateLimitedHttpClient implements HttpClientInterface, ResetInterface
     public function __construct(HttpClientInterface $client, callable $bucketOf, float $maxWait = 0.0, float $maxBlock = 3600.0, bool $readRemaining = false)
     {
         $this->client = $client;
+        $this->urls = Urls::of($client);
         $this->bucketOf = $bucketOf(...);
         $this->peer = new Peer($maxWait, $maxBlock, $readRemaining);
     }
 
     public function request(string $method, string $url, array $options = []): ResponseInterface
     {
-        $bucket = ($this->bucketOf)($method, $url, $options);
+        $bucket = ($this->bucketOf)($method, $this->urls->absolute($url, $options), $options);
         $obey = function (ChunkInterface $chunk, AsyncContext $context) use ($bucket, $method, $options): \Generator {
             if ($chunk->getError() === null && $chunk->isFirst()) {
                 $this->obey($bucket, $context, $method, $options);
@@ -70,16 +73,25 @@ final class RateLimitedHttpClient implements HttpClientInterface, ResetInterface
         return new RateLimitedResponse($this->client, $method, $url, $options, $obey, $reservation);
     }
 
+    public function withOptions(array $options): static
+    {
+        $clone = clone $this;
+        $clone->client = $this->client->withOptions($options);
+        $clone->urls = $this->urls->with($options);
+        return $clone;
+    }
+
     /** Charges the redirects of a request, and slows its bucket down as the reply asks. */
     private function obey(?TokenBucket $bucket, AsyncContext $context, string $method, array $options): void
     {
         $redirects = (int) $context->getInfo('redirect_count');
-        $bucketOf = function (?string $resource) use ($bucket, $context, $method, $options, $redirects): ?TokenBucket {
+        $url = $this->urls->absolute($context->getInfo('url'));
+        $bucketOf = function (?string $resource) use ($bucket, $url, $method, $options, $redirects): ?TokenBucket {
             if ($redirects > 0) {
-                $bucket = ($this->bucketOf)($method, $context->getInfo('url'), $options);
+                $bucket = ($this->bucketOf)($method, $url, $options);
                 $bucket?->charge($redirects);
             }
-            return $resource === null || $bucket === null ? $bucket : ($this->bucketOf)($method, $context->getInfo('url'), $options, $resource);
+            return $resource === null || $bucket === null ? $bucket : ($this->bucketOf)($method, $url, $options, $resource);
         };
         $this->peer->learn($bucketOf, $context->getStatusCode(), $context->getHeaders());
     }
