@@ -15,7 +15,8 @@ use TokenBucket\Quota;
 /**
  * Limits logins by address, and by address and user name. Replaces DefaultLoginRateLimiter.
  *
- * An attempt takes its tokens before the password is verified, from both limits or from none.
+ * An attempt takes its tokens before the password is verified, from both limits or from none. A
+ * passport without a secret that can be guessed, such as that of a remembered user, takes none.
  * Symfony 6.4 and later peek at first, and take the tokens after a failure. Parallel attempts can
  * all pass the peek. So this class does not implement the interface of limiters with peek().
  */
@@ -23,6 +24,8 @@ final class LoginRateLimiter implements RequestRateLimiterInterface
 {
     /** The attribute of a request: the number of its attempts that took tokens, and the window. */
     private const TAKEN = '_tokenbucket_login';
+    /** The attribute of a request: true if its last passport has no secret that can be guessed. */
+    public const UNGUESSABLE = '_tokenbucket_unguessable';
     /** The constant has moved between versions of Symfony. */
     private const LAST_USERNAME = '_security.last_username';
 
@@ -39,6 +42,9 @@ final class LoginRateLimiter implements RequestRateLimiterInterface
 
     public function consume(Request $request): SymfonyRateLimit
     {
+        if ($request->attributes->get(self::UNGUESSABLE, false)) {
+            return new SymfonyRateLimit(1, new \DateTimeImmutable(), true, 1);
+        }
         $limiters = $this->limiters($request);
         $window = self::window($limiters[0]);
         $limit = (new CompoundLimiter($limiters))->consume();
@@ -54,10 +60,14 @@ final class LoginRateLimiter implements RequestRateLimiterInterface
 
     /**
      * Ends a successful login: fills the bucket of this user at this address, and gives back the
-     * tokens of the address. The failures of other users at this address still count.
+     * tokens of the address. The failures of other users at this address still count. The success
+     * of a passport that took no tokens changes nothing.
      */
     public function reset(Request $request): void
     {
+        if ($request->attributes->get(self::UNGUESSABLE, false)) {
+            return;
+        }
         [$global, $local] = $this->limiters($request);
         $local->reset();
         $taken = self::taken($request, self::window($global));

@@ -17,11 +17,13 @@ use Symfony\Component\Messenger\MessageBusInterface;
 use Symfony\Component\Messenger\Transport\Receiver\ReceiverInterface;
 use Symfony\Component\Messenger\Worker;
 use Symfony\Component\Security\Core\Exception\TooManyLoginAttemptsAuthenticationException;
+use Symfony\Component\Security\Core\User\InMemoryUser;
 use Symfony\Component\Security\Http\Authenticator\AuthenticatorInterface;
 use Symfony\Component\Security\Http\Authenticator\Passport\Badge\UserBadge;
 use Symfony\Component\Security\Http\Authenticator\Passport\SelfValidatingPassport;
 use Symfony\Component\Security\Http\Event\CheckPassportEvent;
 use Symfony\Component\Security\Http\RateLimiter\DefaultLoginRateLimiter;
+use Symfony\Component\Security\Http\RememberMe\ResponseListener;
 use TokenBucket\Bridge\Symfony\LoginRateLimiter;
 use TokenBucketStorageMemory;
 
@@ -156,6 +158,25 @@ final class BundleTest extends TestCase
         }
         $this->expectException(TooManyLoginAttemptsAuthenticationException::class);
         $container->get('security.listener.login_throttling.main')->checkPassport($event);
+    }
+
+    public function testARememberedUserTakesNoTokens(): void
+    {
+        $this->start();
+        $container = $this->kernel->getContainer();
+        $container->get('request_stack')->push($request = Request::create('/login'));
+        $container->get('security.authenticator.remember_me_handler.main')->createRememberMeCookie(new InMemoryUser('alice', 'right', ['ROLE_USER']));
+        $container->get('request_stack')->pop();
+        $cookie = $request->attributes->get(ResponseListener::COOKIE_ATTR_NAME)->getValue();
+        $remembered = fn () => $this->send(Request::create('/login', cookies: ['REMEMBERME' => $cookie], server: ['REMOTE_ADDR' => '192.0.2.7']));
+        // The guesses of others at this address do not log the user out.
+        self::assertSame([401, 401, 401, 401], array_map(fn () => $this->login('alice', 'wrong'), range(1, 4)));
+        for ($i = 0; $i < 20; $i++) {
+            self::assertSame(200, $remembered()->getStatusCode());
+        }
+        // The page loads do not forget these guesses.
+        self::assertSame(401, $this->login('alice', 'right'));
+        self::assertSame(200, $this->login('bob', 'right'));
     }
 
     public function testALoginThatWasNotThrottledGivesNothingBack(): void

@@ -65,7 +65,7 @@ final class TestKernel extends Kernel implements CompilerPassInterface
     public function process(ContainerBuilder $container): void
     {
         foreach ($container->getDefinitions() as $id => $definition) {
-            if (preg_match('/^(limiter\.|request_stack$|security\.(listener\.)?login_throttling)/', $id) && !$definition->isAbstract()) {
+            if (preg_match('/^(limiter\.|request_stack$|security\.(listener\.)?login_throttling|security\.authenticator\.remember_me_handler)/', $id) && !$definition->isAbstract()) {
                 $definition->setPublic(true);
             }
         }
@@ -100,6 +100,7 @@ final class TestKernel extends Kernel implements CompilerPassInterface
                 'stateless' => true,
                 'http_basic' => null,
                 'login_throttling' => ['max_attempts' => 3, 'interval' => '1 hour'],
+                'remember_me' => ['secret' => 'for tests'],
             ]],
             'access_control' => [['path' => '^/login', 'roles' => 'ROLE_USER']],
         ] + (self::MAJOR_VERSION < 6 ? ['enable_authenticator_manager' => true] : []));

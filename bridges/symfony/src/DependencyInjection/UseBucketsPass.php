@@ -9,10 +9,12 @@ use Symfony\Component\DependencyInjection\Compiler\CompilerPassInterface;
 use Symfony\Component\DependencyInjection\ContainerBuilder;
 use Symfony\Component\DependencyInjection\Exception\LogicException;
 use Symfony\Component\DependencyInjection\Reference;
+use Symfony\Component\Security\Http\Event\CheckPassportEvent;
 use Symfony\Component\Security\Http\RateLimiter\DefaultLoginRateLimiter;
 use TokenBucket\Bridge\Symfony\BucketStorage;
 use TokenBucket\Bridge\Symfony\Console\BucketCommand;
 use TokenBucket\Bridge\Symfony\LoginRateLimiter;
+use TokenBucket\Bridge\Symfony\PassportListener;
 use TokenBucket\Bridge\Symfony\RateLimiterFactory;
 use TokenBucketStorageMemory;
 
@@ -29,6 +31,7 @@ final class UseBucketsPass implements CompilerPassInterface
         $except = $unknown = $container->getParameter('token_bucket.except');
         $quotas = $container->getParameter('token_bucket.quotas');
         $limiters = $secrets = [];
+        $throttled = false;
         foreach ($container->getDefinitions() as $definition) {
             if ($definition instanceof ChildDefinition && $definition->getParent() === 'limiter') {
                 // A limiter of the application may name its arguments, or have parameters in them.
@@ -54,8 +57,15 @@ final class UseBucketsPass implements CompilerPassInterface
                 $definition->setArgument('$storage', new Reference('token_bucket.storage'))->setArgument('$lockFactory', null);
             } elseif ($definition->getClass() === DefaultLoginRateLimiter::class) {
                 $definition->setClass(LoginRateLimiter::class);
+                $throttled = true;
                 $secrets += self::secrets($definition->getArguments());
             }
+        }
+        if ($throttled) {
+            // Before Symfony's own listener, whose priority is 2080.
+            $container->register('token_bucket.passport_listener', PassportListener::class)
+                ->setArguments([new Reference('request_stack')])
+                ->addTag('kernel.event_listener', ['event' => CheckPassportEvent::class, 'method' => '__invoke', 'priority' => 2081]);
         }
         foreach ($container->getDefinitions() as $definition) {
             if ($definition->getClass() === BucketCommand::class) {
