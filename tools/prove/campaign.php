@@ -47,10 +47,11 @@ function subjects(): array
         'memory, evicting table' => fn () => new EvictingTableSubject,
         'memory, deaths within' => fn () => new DyingSubject,
         'permits' => fn () => new PermitsSubject,
-        'permits, deaths within' => fn () => new DyingPermitsSubject,
+        'memory, permits, deaths within' => fn () => new DyingPermitsSubject,
         'permits, nginx' => fn () => exec('command -v nginx') === '' ? 'nginx is not installed' : new PermitsBehindNginxSubject,
         'permits, Redis' => fn () => new RedisPermitsSubject,
         'redis' => fn () => new RedisSubject,
+        'redis, batches with memory' => fn () => new RedisAndMemorySubject,
         'redis, local fallback' => fn () => new RedisLocalSubject,
         'cluster' => fn () => new RedisClusterSubject,
         'cluster, one slot' => fn () => new RedisClusterTagSubject,
@@ -146,7 +147,7 @@ function holds(string $name, Subject $subject, float $seconds, int $seed): bool
 
 [, $store, $seconds, $seed] = $argv;
 $failures = 0;
-$chosen = array_filter(subjects(), fn ($name) => in_array($store, ['all', $name, explode(',', $name)[0]], true), ARRAY_FILTER_USE_KEY);
+$chosen = array_filter(subjects(), fn ($name) => in_array($store, ['all', $name, ...explode(', ', $name)], true), ARRAY_FILTER_USE_KEY);
 if ($chosen === [] && $store !== 'controls') {
     $names = array_unique(array_map(fn ($name) => explode(',', $name)[0], array_keys(subjects())));
     exit("Unknown store $store. Choose one of: " . implode(', ', $names) . ", controls, all\n");

@@ -226,7 +226,7 @@ class Extension
         [$id, $capacity, $rate, $denialCache] = [...$bucket, true];
         return $this->buckets[$id] ??= is_quota($bucket)
             ? new TokenBucket\Quota($this->home($denialCache), "b$id", $capacity, TokenBucket\Period::Minute, new DateTimeImmutable("@$bucket[anchor]"))
-            : new TokenBucket($this->home($denialCache), "b$id", $capacity, $rate);
+            : new TokenBucket(isset($bucket['here']) ? new TokenBucketStorageSharedMemory : $this->home($denialCache), "b$id", $capacity, $rate);
     }
 
     private function lockout(array $lockout): TokenBucket\Lockout

@@ -78,6 +78,25 @@ class RedisSubject extends Subject
     }
 }
 
+/** Batches of buckets on Redis and in shared memory. */
+final class RedisAndMemorySubject extends RedisSubject
+{
+    public function __construct()
+    {
+        parent::__construct();
+        // php-fpm is another host, with other buckets in shared memory.
+        $this->fpm?->stop();
+        $this->fpm = null;
+    }
+
+    public function load(): array
+    {
+        $here = array_map(fn (array $bucket) => [$bucket[0] + 20, ...array_slice($bucket, 1), 'here' => true], self::SHARED);
+        $load = parent::load();
+        return ['shared' => [...$load['shared'], ...$here], 'batches' => 2] + $load;
+    }
+}
+
 /**
  * Redis under the default policy. While Redis fails, calls fall back to the host's buckets. So on
  * one host the bound is doubled.

@@ -5,9 +5,11 @@
 //! journal is valid only if its index is below the length. So a worker that is killed while it
 //! writes an entry loses only that entry.
 
-use crate::forked;
 use gcra::{Ticks, Timestamp};
+use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 use segment::slots::protocol::Point;
+use std::ops::Deref;
+use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 
 pub const WORKERS: usize = 8;
@@ -20,11 +22,43 @@ pub struct Sheet {
     pub lanes: [Lane; WORKERS],
 }
 
-// SAFETY: it consists of atomic integers, for which zero is a valid value.
-unsafe impl forked::Sheet for Sheet {}
+/// A sheet in memory that forked processes share. The death of a worker does not erase it. Pages
+/// that are never written use no memory.
+pub struct Board(NonNull<Sheet>);
 
-/// A sheet that forked processes share.
-pub type Board = forked::Board<Sheet>;
+impl Board {
+    pub fn new() -> Self {
+        let protection = ProtFlags::READ | ProtFlags::WRITE;
+        let flags = MapFlags::SHARED | MapFlags::NORESERVE;
+        let hint = std::ptr::null_mut();
+        // SAFETY: the kernel chooses a free address, so the new mapping aliases nothing.
+        let base = unsafe { mmap_anonymous(hint, size_of::<Sheet>(), protection, flags) };
+        Self(NonNull::new(base.expect("a shared mapping").cast()).unwrap())
+    }
+
+    /// Returns the sheet for the static variables of a worker.
+    pub fn of_worker(&self) -> &'static Sheet {
+        // SAFETY: only forked workers use the longer lifetime, and they never unmap the mapping.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl Deref for Board {
+    type Target = Sheet;
+
+    fn deref(&self) -> &Sheet {
+        // SAFETY: the mapping is page-aligned and has the size of a sheet. Its bytes are zero,
+        // which is a valid value. The mapping lives as long as `self`.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl Drop for Board {
+    fn drop(&mut self) {
+        // SAFETY: the range is the mapping made in `new`. No reference into it outlives `self`.
+        unsafe { munmap(self.0.as_ptr().cast(), size_of::<Sheet>()) }.ok();
+    }
+}
 
 #[repr(C, align(64))]
 pub struct Lane {
@@ -32,8 +66,6 @@ pub struct Lane {
     pub calls: AtomicU64,
     /// The number of grants that were written into a slot, whether they are in the journal or not.
     pub written: AtomicU64,
-    /// The number of tokens that were given back.
-    pub returned: AtomicU64,
     /// The number of valid entries.
     length: AtomicU64,
     entries: [Entry; ENTRIES],

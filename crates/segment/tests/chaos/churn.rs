@@ -2,8 +2,8 @@
 //! workers contend for claims and abandon claims.
 
 use crate::board::{Board, Grant, Sheet};
+use crate::dice::Dice;
 use crate::fate::Mood;
-use crate::forked::Dice;
 use crate::replay::{Verdict, replay, twice_alive};
 use crate::supervisor::{Supervisor, Tally, Treatment};
 use gcra::{Step, Ticks, Timestamp, boot_clock};

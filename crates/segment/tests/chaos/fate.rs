@@ -5,7 +5,7 @@
 //! variables, which are set right after the fork.
 
 use crate::board::Sheet;
-use crate::forked::{self, roll};
+use crate::dice::{self, roll};
 use rustix::process::{Signal, getpid, kill_process};
 use segment::slots::protocol::{Point, Variant};
 use std::ptr::null_mut;
@@ -34,7 +34,7 @@ pub fn enter(sheet: &'static Sheet, lane: usize, mood: Mood, seed: u64) {
     SHEET.store(std::ptr::from_ref(sheet).cast_mut(), Relaxed);
     LANE.store(lane, Relaxed);
     MOOD.store(mood as u8, Relaxed);
-    forked::seed(seed);
+    dice::seed(seed);
 }
 
 fn sheet() -> Option<&'static Sheet> {

@@ -4,8 +4,9 @@
 //! The invariants must hold at every instant.
 
 use crate::board::{Board, Sheet, WORKERS};
+use crate::dice::Dice;
 use crate::fate::{self, Mood};
-use crate::forked::{Dice, fork};
+use crate::forked::fork;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, waitpid};
 use std::ops::AddAssign;
 use std::time::{Duration, Instant};

@@ -1,26 +1,19 @@
 //! Processes hold permits, and end in every way.
 //!
-//! The first tests start single processes that fork, die, lose their locks or hand a segment over.
-//! The campaigns then start workers that take permits while they are killed at every marked point
-//! of the protocol and at any instruction. At no instant may more live processes hold permits than
-//! the limit, no denial may be false, and every permit of a dead process must be usable again.
-//! Controls break a rule on purpose, and must be caught.
+//! The tests start single processes that fork, die, lose their locks or hand a segment over. The
+//! model covers deaths at every marked point. `scripts/prove` kills workers under load.
 //!
 //! The tests fork, so their process must have only one thread. So they have their own `main`.
-//! `TOKENBUCKET_CHAOS_SECONDS=n` sets the time of the campaigns. Arguments select the tests whose
-//! names contain one of them. For nextest, all of them are one test.
+//! Arguments select the tests whose names contain one of them. For nextest, all of them are one
+//! test.
 #![allow(unsafe_code, clippy::unwrap_used, clippy::expect_used)]
 
-mod campaign;
 mod child;
-mod controls;
-mod fate;
 #[path = "../forked/mod.rs"]
 mod forked;
 mod garbage;
 mod locks;
 mod processes;
-mod sheet;
 
 use segment::host::{Host, Settings, lines};
 use segment::memory::Segment;
@@ -58,14 +51,7 @@ fn main() -> ExitCode {
     let filters: Vec<_> = arguments
         .filter(|word| !word.starts_with('-') && word != ALL)
         .collect();
-    let tests = [
-        processes::TESTS,
-        locks::TESTS,
-        garbage::TESTS,
-        campaign::TESTS,
-        controls::TESTS,
-    ]
-    .concat();
+    let tests = [processes::TESTS, locks::TESTS, garbage::TESTS].concat();
     testkit::take_places(3);
     for (name, test) in tests {
         if !filters.is_empty() && !filters.iter().any(|filter| name.contains(filter)) {
