@@ -45,13 +45,16 @@ final class TokenBucketServiceProvider extends ServiceProvider
         $this->mergeConfigFrom(self::CONFIG, 'tokenbucket');
         // A single look-up, because each one takes time in every request.
         $config = $app['config'];
-        if (!$config->get('tokenbucket')['enabled']) {
+        $settings = $config->get('tokenbucket');
+        // A configuration that was cached before the bridge was installed leaves all limits to
+        // Laravel until it is cached again.
+        if (!is_array($settings) || !($settings['enabled'] ?? true)) {
             return;
         }
         if (!class_exists(TokenBucket::class)) {
             throw new RuntimeException(sprintf('tokenbucket/laravel needs the extension tokenbucket, which %s does not load. TOKENBUCKET_ENABLED=false in .env leaves all limits to Laravel.', php_ini_loaded_file() ?: 'this PHP'));
         }
-        $windows = new Windows($config->get('tokenbucket')['windows'] ?? '', $config->get('app.timezone') ?? 'UTC');
+        $windows = new Windows($settings['windows'] ?? '', $config->get('app.timezone') ?? 'UTC');
         $limits = fn () => $config->get('tokenbucket')['limits'] ?? [];
         $buckets = new Buckets(fn () => $this->storage($config, []), $limits, $windows);
         $limiter = new RateLimiter(fn () => $app->make('cache')->driver($config->get('cache.limiter')), $buckets);

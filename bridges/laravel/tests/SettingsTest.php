@@ -89,6 +89,26 @@ final class SettingsTest extends BridgeTestCase
         $this->assertStringContainsString('tokenbucket/laravel needs the extension tokenbucket, which this PHP does not load. TOKENBUCKET_ENABLED=false in .env leaves all limits to Laravel.', $output);
     }
 
+    public function testAnOldCachedConfigurationLeavesTheLimitsToLaravelUntilItIsCleared(): void
+    {
+        $folder = $this->folder();
+        $run = function (string $command) use ($folder): string {
+            exec(escapeshellarg(PHP_BINARY) . ' ' . example_arguments(['mbstring', 'tokenizer', 'ctype', 'dom', 'iconv']) . ' ' . escapeshellarg("$folder/artisan") . " $command 2>&1", $output, $code);
+            $this->assertSame(0, $code, implode("\n", $output));
+            return implode("\n", $output);
+        };
+        $run('config:cache');
+        $cached = require "$folder/bootstrap/cache/config.php";
+        unset($cached['tokenbucket']);
+        file_put_contents("$folder/bootstrap/cache/config.php", '<?php return ' . var_export($cached, true) . ';');
+        $this->assertStringNotContainsString('tokenbucket:reset', $run('list --format=json'));
+        // An older version of the bridge had fewer settings.
+        file_put_contents("$folder/bootstrap/cache/config.php", '<?php return ' . var_export($cached + ['tokenbucket' => ['storage' => 'shared-memory']], true) . ';');
+        $this->assertStringContainsString('tokenbucket:reset', $run('list --format=json'));
+        $run('config:clear');
+        $this->assertStringContainsString('tokenbucket:reset', $run('list --format=json'));
+    }
+
     public function testApplicationsInTwoFoldersHaveBucketsOfTheirOwn(): void
     {
         $key = 'folders' . getmypid();
