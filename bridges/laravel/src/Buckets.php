@@ -58,20 +58,21 @@ final class Buckets
      * Takes a token from the bucket of every limit, or from none.
      *
      * @param non-empty-array<object> $limits as Laravel's middleware describes them
+     * @param null|Closure(object): float $floor returns the tokens that a limit must keep
      * @return array{Decision, ?object} the decision, and the limit that refuses
      */
-    public function take(array $limits): array
+    public function take(array $limits, ?Closure $floor = null): array
     {
         foreach ($limits as $limit) {
             // Equal limits count as one limit, and take one token.
             $name = self::nameOfLimit($limit);
-            $takes[$name] ??= [$this->ofLimit($limit), self::cost($limit)];
+            $takes[$name] ??= [$this->ofLimit($limit), self::cost($limit), $floor === null ? 0 : $floor($limit)];
             $named[$name] ??= $limit;
         }
         if (count($takes) === 1) {
             // Most requests have one limit. For these, attempt() takes less time than attemptAll().
-            [$bucket, $cost] = $takes[$name];
-            $decision = $bucket->attempt($cost);
+            [$bucket, $cost, $least] = $takes[$name];
+            $decision = $bucket->attempt($cost, $least);
             return [$decision, $decision->allowed ? null : $named[$name]];
         }
         $decision = TokenBucket::attemptAll($takes);
@@ -203,6 +204,18 @@ final class Buckets
         return $this->bucket($limit->key, self::nameOfLimit($limit), (int) $limit->maxAttempts, self::seconds($limit));
     }
 
+    /**
+     * Returns the bucket whose reservations are the places of refused jobs, or null for a quota and
+     * for a limit that never refuses or always refuses.
+     */
+    public function places(object $limit): ?TokenBucket
+    {
+        if ($limit->maxAttempts < 1 || self::seconds($limit) <= 0 || $this->ofLimit($limit) instanceof Quota) {
+            return null;
+        }
+        return new TokenBucket($this->storage(), 'places:' . self::nameOfLimit($limit), 1, self::rate((int) $limit->maxAttempts, self::seconds($limit)));
+    }
+
     /** Reports whether only processes of this host can share the buckets. */
     public function areInSharedMemory(): bool
     {
@@ -223,10 +236,8 @@ final class Buckets
     private function bucket(string $key, string $identifier, int $attempts, int|float $seconds): TokenBucket
     {
         $attempts = max(1, $attempts);
-        // The bounds are those of a bucket.
-        $rate = min(1e15, $attempts / min(max($seconds, 1e-6), self::MAX_SECONDS));
         $bucket = $this->windows->quota($this->storage(), $identifier, $attempts, $seconds)
-            ?? new TokenBucket($this->storage(), $identifier, $attempts, $rate);
+            ?? new TokenBucket($this->storage(), $identifier, $attempts, self::rate($attempts, $seconds));
         unset($this->recent[$key], $this->numbers[$key]);
         $this->recent[$key] = $bucket;
         if (count($this->recent) > self::REMEMBERED) {
@@ -234,6 +245,12 @@ final class Buckets
             unset($this->recent[$oldest], $this->numbers[$oldest]);
         }
         return $bucket;
+    }
+
+    /** Returns the tokens that a bucket gains in a second, within the bounds of a bucket. */
+    private static function rate(int $attempts, int|float $seconds): float
+    {
+        return min(1e15, $attempts / min(max($seconds, 1e-6), self::MAX_SECONDS));
     }
 
     private function storage(): TokenBucketStorage

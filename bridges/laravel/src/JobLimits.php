@@ -17,20 +17,37 @@ use TokenBucket\Decision;
  * for one call of hit(). A denial pays for hits, too, because Laravel 8 to 10 hit the limits before
  * the one that refuses. A further question gets a new decision, and a further hit takes its own
  * token.
+ *
+ * A refused job gets a place: it is released until the token of its place is refilled. The places
+ * are reservations in a bucket of their own, which decides nothing. While jobs wait for their
+ * places, a job that has no place must leave the tokens of those that are due now.
  */
 final class JobLimits
 {
+    /**
+     * The seconds in which a job with a place comes back after its token was refilled: Laravel adds
+     * three seconds, whole seconds add one, and a worker may be late.
+     */
+    private const SECONDS_TO_RETURN = 5.0;
+    /** The seconds for which a job leaves the tokens to others if it cannot state its attempts. */
+    private const SECONDS_OF_UNKNOWN = 2.9;
+
     /** The decision of all limits, or null if no token has been requested. */
     private ?Decision $decision = null;
     /** The limit that refuses the job. */
     private ?object $refusing = null;
+    /** The seconds until the place of a refused job, or null if it has none yet. */
+    private ?int $place = null;
     /** @var array<string, int> the questions of each key that the decision has not answered yet */
     private array $questions = [];
     /** @var array<string, int> the hits of each key that the decision still pays for */
     private array $hits = [];
 
-    /** @param list<object> $limits as the queue's middleware describes them */
-    private function __construct(private readonly Buckets $buckets, private readonly array $limits)
+    /**
+     * @param list<object> $limits as the queue's middleware describes them
+     * @param float $grace the seconds whose tokens the job leaves to jobs with places
+     */
+    private function __construct(private readonly Buckets $buckets, private readonly array $limits, private readonly float $grace)
     {
     }
 
@@ -38,14 +55,21 @@ final class JobLimits
      * Returns the limits of a job with the keys that the queue's middleware uses.
      *
      * @param mixed $limits the result of the named limiter
+     * @param mixed $job the job, or another value for which the application calls the limiter
      */
-    public static function of(Buckets $buckets, string $name, mixed $limits): self
+    public static function of(Buckets $buckets, string $name, mixed $limits, mixed $job = null): self
     {
+        $attempts = is_object($job) && is_callable([$job, 'attempts']) ? $job->attempts() : null;
+        $grace = match (true) {
+            !is_int($attempts) => self::SECONDS_OF_UNKNOWN,
+            $attempts > 1 => 0.0,
+            default => self::SECONDS_TO_RETURN,
+        };
         return new self($buckets, Collection::wrap($limits)->whereInstanceOf(Limit::class)->map(fn (Limit $limit) => (object) [
             'key' => md5($name . $limit->key),
             'maxAttempts' => $limit->maxAttempts,
             'decaySeconds' => $limit->decaySeconds ?? 60 * $limit->decayMinutes,
-        ])->values()->all());
+        ])->values()->all(), $grace);
     }
 
     public function has(mixed $key): bool
@@ -58,7 +82,8 @@ final class JobLimits
     {
         $isAnswered = ($this->questions[$key] ?? 0) === 0;
         if ($isAnswered && ($this->refusing !== null || ($this->hits[$key] ?? 0) === 0)) {
-            [$this->decision, $this->refusing] = $this->buckets->take($this->limits);
+            [$this->decision, $this->refusing] = $this->buckets->take($this->limits, $this->floor(...));
+            $this->place = null;
             $this->questions = $this->hits = array_count_values(array_column($this->limits, 'key'));
         }
         $this->questions[$key] = max(0, $this->questions[$key] - 1);
@@ -84,7 +109,31 @@ final class JobLimits
     /** Returns the seconds until a refused job should be tried again, or null for other jobs. */
     public function releaseAfter(): ?int
     {
-        return $this->refusing === null ? null : Buckets::releaseAfter($this->decision, $this->refusing->decaySeconds);
+        return $this->refusing === null ? null : $this->place ??= $this->takePlace($this->refusing, $this->decision);
+    }
+
+    private function takePlace(object $limit, Decision $decision): int
+    {
+        $places = $this->buckets->places($limit);
+        if ($places !== null && in_array($decision->reason, ['insufficient_tokens', 'below_floor'], true)) {
+            $reservation = $places->reserve();
+            if ($reservation->decision->allowed) {
+                // The bucket of places is full when the first place is taken, but the other bucket
+                // is empty.
+                return (int) ceil($reservation->delay + $limit->decaySeconds / $limit->maxAttempts);
+            }
+        }
+        return Buckets::releaseAfter($decision, $limit->decaySeconds);
+    }
+
+    /** Returns the tokens of a limit that the job leaves to jobs with places. */
+    private function floor(object $limit): float
+    {
+        $places = $this->grace > 0 && $limit->maxAttempts > 1 ? $this->buckets->places($limit) : null;
+        if ($places === null || $places->peek()->allowed) {
+            return 0.0;
+        }
+        return min($limit->maxAttempts - 1, $this->grace * $limit->maxAttempts / $limit->decaySeconds);
     }
 
     /** Returns the bucket of a key. The key must be one of this job. */

@@ -75,7 +75,7 @@ class RateLimiter extends LaravelRateLimiter
         return $limiter === null ? null : function (...$arguments) use ($name, $limiter) {
             $limits = $limiter(...$arguments);
             // A request has a middleware of its own, which decides its limits.
-            $this->job = ($arguments[0] ?? null) instanceof Request ? null : JobLimits::of($this->buckets, $name, $limits);
+            $this->job = ($arguments[0] ?? null) instanceof Request ? null : JobLimits::of($this->buckets, $name, $limits, $arguments[0] ?? null);
             return $limits;
         };
     }
