@@ -12,7 +12,7 @@ final class Argument
     /** Converts an untyped argument to a number, whatever the caller's strict_types. */
     public function number(mixed $value): int|float
     {
-        return $this->converted($value, 'int|float', static fn (int|float $number): int|float => $number) ?? 0;
+        return $value === null ? throw $this->wrong('must be of type int|float, null given') : $this->converted($value, 'int|float', static fn (int|float $number): int|float => $number);
     }
 
     /** Converts an untyped argument to a string, whatever the caller's strict_types. */

@@ -19,8 +19,14 @@ final class FileStore implements Store
 
     private ?Permits $permits = null;
 
-    /** @var resource */
-    private $handle;
+    /**
+     * @var ?resource the file while a call runs. Between calls it is closed, so that a forked child
+     *     inherits no lock
+     */
+    private $handle = null;
+
+    /** @var array{int, int} the device and the inode of the file that was checked */
+    private array $checked = [0, 0];
 
     private int $process = 0;
 
@@ -61,7 +67,8 @@ final class FileStore implements Store
     public function together(\Closure $calls): mixed
     {
         if ($this->process !== getmypid()) {
-            $this->open();
+            // A child that was forked in a call has a copy of its parent's file.
+            [$this->process, $this->depth] = [getmypid(), 0];
         }
         if ($this->depth === 0) {
             $this->lock();
@@ -72,6 +79,7 @@ final class FileStore implements Store
         } finally {
             if (--$this->depth === 0) {
                 flock($this->handle, LOCK_UN);
+                $this->table = $this->handle = null;
             }
         }
     }
@@ -110,17 +118,29 @@ final class FileStore implements Store
         });
     }
 
-    /** Opens the file, also in a forked child, because locks belong to what open() returns. */
+    /** Opens the file. Checks it again if it is another one than in the call before. */
     private function open(): void
     {
-        $this->handle = Folder::open($this->folder, $this->name);
+        $this->handle = Quiet::call(fn () => @fopen($this->path(), 'r+be')) ?: null;
+        if ($this->handle === null || $this->identity() !== $this->checked) {
+            $this->handle = Folder::open($this->folder, $this->name);
+            $this->checked = $this->identity();
+        }
+        stream_set_read_buffer($this->handle, 0);
+        stream_set_write_buffer($this->handle, 0);
         $this->table = new Table($this->handle, $this->path());
-        $this->process = getmypid();
-        $this->depth = 0;
+    }
+
+    /** @return array{int, int} */
+    private function identity(): array
+    {
+        $status = fstat($this->handle);
+        return [$status['dev'], $status['ino']];
     }
 
     private function lock(): void
     {
+        $this->open();
         for ($tries = 0; $tries < 1000; $tries++) {
             // A signal may interrupt the wait for the lock.
             if (!flock($this->handle, LOCK_EX)) {

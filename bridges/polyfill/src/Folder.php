@@ -22,12 +22,35 @@ final class Folder
     }
 
     /**
+     * Returns the user's folder. If another user has taken its name, returns one whose name nobody
+     * could know before. That folder is used from then on, also if the name is free again.
+     */
+    public static function ofUser(string $first): string
+    {
+        $isOwn = static fn (string $folder) => (@lstat($folder)['uid'] ?? self::user()) === self::user();
+        return Quiet::call(static function () use ($first, $isOwn): string {
+            $others = static fn () => array_values(array_filter(glob("$first-*") ?: [], $isOwn));
+            if ($others() === [] && !$isOwn($first)) {
+                @mkdir(sprintf('%s-%016x%s', $first, hrtime(true), bin2hex(random_bytes(8))), 0700);
+            }
+            return $others()[0] ?? $first;
+        });
+    }
+
+    /**
      * Opens a file of the folder for reading and writing, and creates both if they are missing.
+     * Programs that this process starts do not inherit the file, because they would keep its lock.
      *
      * @return resource
      * @throws StorageException if the folder or the file is not safe to use
      */
     public static function open(string $folder, string $name)
+    {
+        return Quiet::call(static fn () => self::checked($folder, $name));
+    }
+
+    /** @return resource */
+    private static function checked(string $folder, string $name)
     {
         clearstatcache(true, $folder);
         if (!file_exists($folder) && !is_link($folder) && !@mkdir($folder, 0700) && !is_dir($folder)) {
@@ -42,15 +65,13 @@ final class Folder
             // Opening a pipe would block.
             self::check($file, 'file');
         }
-        $handle = @fopen($file, 'c+b') ?: throw self::refused($file, 'cannot be opened: ' . (error_get_last()['message'] ?? 'unknown error'));
+        $handle = @fopen($file, 'c+be') ?: throw self::refused($file, 'cannot be opened: ' . (error_get_last()['message'] ?? 'unknown error'));
         self::check($file, 'file');
         // Checks that the path still names the file that was opened.
         [$opened, $named] = [fstat($handle), lstat($file)];
         if ([$opened['dev'], $opened['ino']] !== [$named['dev'], $named['ino']]) {
             throw self::refused($file, 'was replaced while it was opened');
         }
-        stream_set_read_buffer($handle, 0);
-        stream_set_write_buffer($handle, 0);
         return $handle;
     }
 

@@ -90,14 +90,37 @@ final class PermitFiles implements Permits
     private function lock(string $file): ?int
     {
         do {
-            $handle = @fopen($file, 'c+b') ?: throw new StorageException("tokenbucket/polyfill cannot open $file: " . (error_get_last()['message'] ?? ''));
+            $handle = Quiet::call(static fn () => @fopen($file, 'c+be')) ?: throw new StorageException("tokenbucket/polyfill cannot open $file: " . (error_get_last()['message'] ?? ''));
             if (!flock($handle, LOCK_EX | LOCK_NB)) {
-                return null;
+                if (!self::isOfDeadProcess((string) fgets($handle))) {
+                    return null;
+                }
+                unlink($file);
+                continue;
             }
             // A permit that ended meanwhile has removed the file.
         } while (fstat($handle)['nlink'] === 0);
+        ftruncate($handle, 0);
+        fwrite($handle, (string) self::owner(getmypid()));
         $this->locks[] = [getmypid(), $handle];
         return array_key_last($this->locks);
+    }
+
+    /** Reports whether the owner of a lock has died. Its forked children may keep the lock. */
+    private static function isOfDeadProcess(string $owner): bool
+    {
+        [$namespace, $process] = explode(' ', $owner) + ['', ''];
+        [$own] = explode(' ', (string) self::owner(getmypid()));
+        return $namespace !== '' && $namespace === $own && self::owner((int) $process) !== $owner;
+    }
+
+    /** Returns the namespace, the id and the start of a live process, or null if unknown. */
+    private static function owner(int $process): ?string
+    {
+        $read = static fn () => [@readlink('/proc/self/ns/pid'), @file_get_contents("/proc/$process/stat")];
+        [$namespace, $status] = Quiet::call($read);
+        // The name of the process, in brackets, may contain any bytes.
+        return preg_match('/.*\) [^ZX] (?:\S+ ){18}(\d+) /s', (string) $status, $found) ? "$namespace $process $found[1]" : null;
     }
 
     private function permit(string $file, int $lock, int $free): HeldPermit
@@ -113,7 +136,7 @@ final class PermitFiles implements Permits
     private function release(string $file, int $lock): void
     {
         if ($this->isNamed($lock)) {
-            @unlink($file);
+            Quiet::call(static fn () => @unlink($file));
         }
         if (isset($this->locks[$lock])) {
             flock($this->locks[$lock][1], LOCK_UN);

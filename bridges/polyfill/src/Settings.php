@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace TokenBucket\Polyfill;
 
+use Composer\InstalledVersions;
+
 /**
  * The settings. Code sets the properties before the first bucket is used. A property that is null
  * has the value of php.ini.
@@ -21,9 +23,12 @@ final class Settings
      */
     public static ?bool $localBuckets = null;
 
+    private static ?string $default = null;
+
     public static function folder(): string
     {
-        return self::$folder ?? self::ini('tokenbucket.polyfill_folder') ?? sys_get_temp_dir() . '/tokenbucket-' . Folder::user();
+        return self::$folder ?? self::ini('tokenbucket.polyfill_folder')
+            ?? self::$default ??= Folder::ofUser(sys_get_temp_dir() . '/tokenbucket-' . Folder::user());
     }
 
     public static function localBuckets(): bool
@@ -38,12 +43,13 @@ final class Settings
     }
 
     /**
-     * The name of the file. Each application that installs the package has a file of its own, and
-     * another one for each layout of the file.
+     * The name of the file. Each application that installs the package has a file of its own, also
+     * if their vendor folders have a link to one package, and another one for each layout.
      */
     public static function file(): string
     {
-        return 'buckets-' . substr(hash('sha256', Header::MAGIC . __DIR__), 0, 16);
+        $application = class_exists(InstalledVersions::class) ? realpath(InstalledVersions::getRootPackage()['install_path']) : '';
+        return 'buckets-' . substr(hash('sha256', Header::MAGIC . __DIR__ . $application), 0, 16);
     }
 
     /** ini_get() does not know settings that no extension registers. */

@@ -201,7 +201,7 @@ final class Table
     private function read(int $position, int $length): string
     {
         fseek($this->handle, $position);
-        return (string) fread($this->handle, $length);
+        return (string) Quiet::call(fn () => @fread($this->handle, $length));
     }
 
     /**
@@ -211,10 +211,10 @@ final class Table
     private function write(int $position, string $bytes, int $writes): bool
     {
         fseek($this->handle, $position);
-        if ($this->writes !== $writes) {
+        $written = Quiet::call(fn () => $this->writes === $writes ? @fwrite($this->handle, $bytes) : null);
+        if ($written === null) {
             return false;
         }
-        $written = fwrite($this->handle, $bytes);
         if ($written !== strlen($bytes)) {
             throw new StorageException("tokenbucket/polyfill cannot write $this->path: " . (error_get_last()['message'] ?? 'the disk is full'));
         }

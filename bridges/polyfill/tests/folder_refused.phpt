@@ -40,6 +40,21 @@ if ($is_root) {
 } else {
     echo "folder of another user: belongs to user 65534, not to user 0\nfile of another user: belongs to user 65534, not to user 0\n";
 }
+echo "-- a folder whose name is taken --\n";
+mkdir("$parent/taken", 0700);
+$taken = !$is_root || chown("$parent/taken", 65534);
+$other = $is_root ? Folder::ofUser("$parent/taken") : "$parent/taken-";
+check(str_starts_with($other, "$parent/taken-"), $other);
+rmdir("$parent/taken");
+check(!$is_root || Folder::ofUser("$parent/taken") === $other, 'the folder stays when the name is free again');
+@rmdir($other);
+check(Folder::ofUser("$parent/free") === "$parent/free", 'control: a free name');
+
+echo "-- an error handler that throws --\n";
+set_error_handler(fn (int $level, string $message) => throw new ErrorException($message));
+Settings::$folder = "$parent/missing/folder";
+echo substr(thrown(fn () => (new TokenBucket(new TokenBucketStorageSharedMemory, 'x', 1, 1))->consume()), 0, 28), "\n";
+restore_error_handler();
 Settings::$folder = sys_get_temp_dir();
 echo 'bare /tmp: ', substr(thrown(fn () => (new TokenBucket(new TokenBucketStorageSharedMemory, 'x', 1, 1))->consume()), 0, 28), "\n";
 check(glob(sys_get_temp_dir() . '/' . Settings::file()) === [], 'a file in /tmp');
@@ -67,6 +82,9 @@ a pipe instead of the file: is not a file
 a damaged file: TokenBucket\StorageException: tokenbucket/polyfill: %s is damaged or of another version. Remove it to start with full buckets
 folder of another user: belongs to user 65534, not to user 0
 file of another user: belongs to user 65534, not to user 0
+-- a folder whose name is taken --
+-- an error handler that throws --
+TokenBucket\StorageException
 bare /tmp: TokenBucket\StorageException
 -- file systems --
 /tmp/a: used ext4
