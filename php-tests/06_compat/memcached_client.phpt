@@ -15,10 +15,11 @@ use TokenBucket\OnFailure;
 
 $servers = [MemcachedServer::startTcp(), MemcachedServer::startTcp(), MemcachedServer::startTcp()];
 $addresses = array_map(fn ($server) => ['127.0.0.1', $server->port], $servers);
-$client = function (array $options, int $count) use ($addresses): Memcached {
+$client = function (array $options, int $count, int $times = 1) use ($addresses): Memcached {
     $client = new Memcached;
     $client->setOptions($options);
-    $client->addServers(array_slice($addresses, 0, $count));
+    // A persistent client gets its servers again in each request.
+    $client->addServers(array_merge(...array_fill(0, $times, array_slice($addresses, 0, $count))));
     return $client;
 };
 $keyed = [Memcached::OPT_PREFIX_KEY => 'mine:'];
@@ -33,8 +34,11 @@ foreach ([
         [Memcached::OPT_LIBKETAMA_COMPATIBLE => true, Memcached::OPT_HASH_WITH_PREFIX_KEY => true] + $keyed, 3,
     ],
     'consistent' => [[Memcached::OPT_DISTRIBUTION => Memcached::DISTRIBUTION_CONSISTENT], 3],
-] as $what => [$options, $count]) {
-    $memcached = $client($options, $count);
+    'modula, added three times' => [[], 3, 3],
+    'ketama, added three times' => [[Memcached::OPT_LIBKETAMA_COMPATIBLE => true], 3, 3],
+    'consistent, added three times' => [[Memcached::OPT_DISTRIBUTION => Memcached::DISTRIBUTION_CONSISTENT], 3, 3],
+] as $what => $arguments) {
+    $memcached = $client(...$arguments);
     $storage = TokenBucketStorageMemcached::fromClient($memcached, timeout: PATIENCE, onFailure: OnFailure::Throw);
     check($storage instanceof TokenBucketStorageMemcached, 'a storage');
     in_one_minute(function () use ($memcached, $storage, $what) {
