@@ -22,9 +22,10 @@ foreach ($limiters as $name => $take) {
         }
         return $granted;
     }));
-    echo "$name: $both granted, {$small->peek()->remaining} and {$large->peek()->remaining} left\n";
+    $is_exact = $both === 5000 && $small->peek()->remaining === 0.0 && $large->peek()->remaining === 3000.0;
+    check($is_exact === ($name !== 'control'), "$name: granted $both, left {$large->peek()->remaining}");
 }
+echo "done\n";
 ?>
 --EXPECT--
-attemptAll(): 5000 granted, 0 and 3000 left
-control: 5000 granted, 0 and 0 left
+done
