@@ -147,6 +147,10 @@ fn hand_over(starting: &Starting, segment: &Segment) {
 /// This runs when a request begins and not after each fork, because a master also forks to become a
 /// daemon.
 pub fn request_begins() {
+    if let Some(host) = host() {
+        // PHP code of an earlier request may have closed a descriptor of the segment's file.
+        host.permits().doubt_lock();
+    }
     let started_by = STARTED_BY.load(Relaxed);
     if started_by == 0 || started_by == std::process::id() {
         return;

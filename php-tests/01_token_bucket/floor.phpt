@@ -33,6 +33,14 @@ print_values($decision->allowed, $decision->refusedBy, $decision->remaining);
 $decision = TokenBucket::attemptAll([$bucket, new TokenBucket($storage, 'y', 10, 2)], 11);
 print_values($decision->reason, $decision->refusedBy);
 print_values(array_column(TokenBucket::attemptEach([[$bucket, 1, 8], [$bucket, 1, 7], [$bucket, 1]]), 'reason'));
+echo "-- a floor above the capacity denies also a call for nothing on a bucket without a record --\n";
+foreach ([$storage, new TokenBucketStorageSharedMemory] as $each) {
+    $limit = new TokenBucket($each, 'idle', 2, 1 / 60);
+    for ($i = 0, $passed = 0; $i < 50; $i++) {
+        $passed += TokenBucket::attemptAll([$limit, [new TokenBucket($each, 'empty', 10, 1), 0, 11]])->allowed;
+    }
+    print_values($passed, $limit->peek()->remaining, $limit->attempt(0, 3)->reason, $limit->peek(0, 3)->reason);
+}
 echo "-- a subclass with its own prices --\n";
 $priced = new class($storage, 'priced', 10, 1) extends TokenBucket {
     protected function _tokens_to_seconds($tokens)
@@ -76,6 +84,9 @@ false 'low' 'exceeds_capacity'
 true null 8.0
 'exceeds_capacity' 0
 ['below_floor', 'granted', 'granted']
+-- a floor above the capacity denies also a call for nothing on a bucket without a record --
+0 2 'exceeds_capacity' 'exceeds_capacity'
+0 2 'exceeds_capacity' 'exceeds_capacity'
 -- a subclass with its own prices --
 allowed granted remaining=10.0 capacity=10.0 retryAfter=0.0 resetAfter=300.0
 denied below_floor remaining=10.0 capacity=10.0 retryAfter=100.0 resetAfter=300.0

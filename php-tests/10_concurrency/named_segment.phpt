@@ -46,6 +46,14 @@ echo php_run(<<<PHP
     print_values(\$permit->decision->reason, \$other(\$acquire));
     unset(\$permit);
     print_values(\$other(\$acquire));
+
+    echo "-- so has the release of a permit that was taken over --\n";
+    \$permit = \$limit->acquire();
+    file_get_contents('$path');
+    print_values(\$other(\$acquire));
+    unset(\$permit);
+    \$permit = \$limit->acquire();
+    print_values(\$permit->decision->reason, \$other(\$acquire));
     PHP, ['tokenbucket.shm_path' => $path]);
 ?>
 --EXPECT--
@@ -61,3 +69,6 @@ echo php_run(<<<PHP
 -- renew() has locked again, so the next permit is safe --
 'granted' 'too_many_concurrent 1'
 'granted 0'
+-- so has the release of a permit that was taken over --
+'granted 0'
+'granted' 'too_many_concurrent 1'

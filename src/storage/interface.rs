@@ -8,8 +8,8 @@ use super::contract::Storage;
 use crate::exceptions;
 use gcra::clock::TICKS_PER_MICROSECOND;
 use gcra::quota::MAX_SPAN;
-use gcra::store::empty_at;
-use gcra::{AmountError, Grain, Key, Put, Step, TICKS_PER_SECOND, Timestamp, seconds};
+use gcra::store::{UNKNOWN_SPAN, empty_at};
+use gcra::{AmountError, Grain, Key, Put, Step, TICKS_PER_SECOND, Ticks, Timestamp, seconds};
 use zend::{Call, Object, State, Thrown, Zval, invoke, throw, value};
 
 /// A state whose objects are storages.
@@ -42,7 +42,7 @@ pub fn bootstrap<S: StorageState>(call: &mut Call<'_>, _result: &mut Zval) -> Re
         return Err(exceptions::bad_amount(2, AmountError::NotFinite));
     }
     let seconds = storage.seconds_since(microtime);
-    start_at(storage, value::bytes(&identifier), seconds)
+    start_at(storage, value::bytes(&identifier), seconds, UNKNOWN_SPAN)
 }
 
 /// Writes the first record of a bucket that was empty `seconds` ago. While a bootstrap closure runs
@@ -50,11 +50,16 @@ pub fn bootstrap<S: StorageState>(call: &mut Call<'_>, _result: &mut Zval) -> Re
 ///
 /// # Errors
 /// Fails as [`Storage::put`] does.
-pub fn start_at(storage: &dyn Storage, identifier: &[u8], seconds: f64) -> Result<(), Thrown> {
+pub fn start_at(
+    storage: &dyn Storage,
+    identifier: &[u8],
+    seconds: f64,
+    span: Ticks,
+) -> Result<(), Thrown> {
     let age = age(seconds, storage.grain());
     let first = empty_at(storage.now(), age);
     if !storage.proposals().propose(identifier, first) {
-        storage.put(storage.key(identifier), &Put::Bootstrap { age })?;
+        storage.put(storage.key(identifier), &Put::Bootstrap { age, span })?;
     }
     Ok(())
 }

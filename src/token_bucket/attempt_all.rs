@@ -8,7 +8,7 @@ use crate::storage::Storage;
 use crate::{decision, tokens};
 use ext_php_rs::types::ZendHashTable;
 use gcra::batch::{Batch, Batched, Few, Grouped, Taken, sum, take_all};
-use gcra::{Decision, Ticket, Ticks, Timestamp, boot_clock};
+use gcra::{Decision, Denial, Outcome, Ticket, Ticks, Timestamp, boot_clock};
 use stores::remote::time_left::TimeLeft;
 use zend::{Call, Number, Thrown, Zval, throw};
 
@@ -142,8 +142,9 @@ impl<'k> Calls<'_, 'k> {
         Ok(())
     }
 
-    /// Finds the first bucket whose capacity is less than the tokens of the call. Runs a dry step
-    /// on that bucket and returns the result. Returns `None` if there is no such bucket.
+    /// Finds the first bucket whose capacity is less than the tokens of the call and its floor.
+    /// Returns the denial, with the state that a dry step returns. Returns `None` if there is no
+    /// such bucket.
     fn too_many(&mut self) -> Result<Option<Taken>, Thrown> {
         let mut questions = self.questions.iter();
         let Some(index) = questions.position(|it| it.step.exceeds_capacity()) else {
@@ -152,10 +153,12 @@ impl<'k> Calls<'_, 'k> {
         let Ticket { key, step, .. } = self.questions[index].ticket(index);
         let seen = self.storages[index].take_or_fall_back(key, &step.dry(), None)?;
         self.fallback[index] = seen.fallback;
+        let Outcome { empty_at, now, .. } = seen.value;
+        let outcome = Outcome::denied(Denial::ExceedsCapacity, empty_at, now);
         Ok(Some(Taken {
             index,
             step,
-            outcome: seen.value,
+            outcome,
         }))
     }
 

@@ -7,7 +7,7 @@ use crate::batch::{Batched, Grouped, Taken, sum};
 use crate::clock::{TICKS_PER_SECOND, Ticks, Timestamp};
 use crate::key::Key;
 use crate::step::{Outcome, Step};
-use crate::store::{Put, UNKNOWN_SPAN};
+use crate::store::Put;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
@@ -28,8 +28,7 @@ pub struct MemoryStore {
 #[derive(Clone, Copy, Debug)]
 struct MemoryRecord {
     empty_at: Timestamp,
-    /// The greatest span, in ticks, of the steps that took from the bucket. At least
-    /// [`UNKNOWN_SPAN`] if the record was created without taking tokens.
+    /// The greatest span, in ticks, of the steps that took from the bucket since it was last full.
     span: Ticks,
 }
 
@@ -90,6 +89,7 @@ impl MemoryStore {
         };
         let mut records = self.records.borrow_mut();
         let record = records.get(&key.hash).copied();
+        let record = record.filter(|record| !record.is_full(now));
         let outcome = step.decide_on(record.map(|record| record.empty_at), first, now);
         let before = record.map_or(Timestamp::ZERO, |record| record.empty_at);
         if !step.dry && outcome.empty_at != before {
@@ -135,10 +135,11 @@ impl MemoryStore {
     pub fn put(&self, key: Key<'_>, put: &Put) {
         let mut records = self.records.borrow_mut();
         let found = records.get(&key.hash).copied();
+        let found = found.filter(|record| !record.is_full(self.now.get()));
         let state = put.apply(found.map(|record| record.empty_at), self.now.get());
         let least = match *put {
-            Put::Raise { span, .. } => span,
-            Put::Bootstrap { .. } if found.is_none() => UNKNOWN_SPAN,
+            Put::Raise { span, .. } | Put::Refund { span, .. } => span,
+            Put::Bootstrap { span, .. } if found.is_none() => span,
             _ => 0,
         };
         let span = found.map_or(0, |record| record.span).max(least);
@@ -159,6 +160,7 @@ impl MemoryStore {
     ) -> Outcome {
         let mut records = self.records.borrow_mut();
         let found = records.get(&key.hash).copied();
+        let found = found.filter(|record| !record.is_full(self.now.get()));
         let state = found.map_or(Timestamp::ZERO, |record| record.empty_at);
         let outcome = decide(state, self.now.get());
         if outcome.empty_at != state {

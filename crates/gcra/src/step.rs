@@ -204,10 +204,14 @@ impl Step {
     #[inline]
     #[must_use]
     pub fn decide(&self, empty_at: Timestamp, now: Timestamp) -> Outcome {
-        let next = self.next(empty_at, now);
+        let drained = self.drained(now);
+        let next = self.held(empty_at, drained) + self.cost;
         // Both instants are below 2^63.
-        if next.signed_since(self.drained(now)) <= self.max_wait {
-            let empty_at = if self.dry { empty_at } else { next };
+        if next.signed_since(drained) <= self.max_wait {
+            // A step that costs nothing changes nothing, because the bucket may hold more tokens
+            // for a caller with a larger span.
+            let is_dry = self.dry || self.cost == 0;
+            let empty_at = if is_dry { empty_at } else { next };
             return Outcome {
                 verdict: Verdict::Granted,
                 now,
@@ -254,22 +258,17 @@ impl Step {
             Some(first) if !self.dry && !self.exceeds_capacity() => Outcome {
                 verdict: Verdict::Granted,
                 now,
-                empty_at: first.max(self.next(Timestamp::ZERO, now)),
+                empty_at: first.max(self.decide(Timestamp::ZERO, now).empty_at),
             },
             _ => self.decide(Timestamp::ZERO, now),
         }
     }
 
-    /// Returns the state `empty_at` after the step if the step is granted. The result is below
-    /// 2^63, because each term is at most 2^62.
+    /// Returns the state `empty_at`, or the state of a full bucket if that is later. The sum of the
+    /// result and a cost is below 2^63, because each term is at most 2^62.
     #[inline]
-    fn next(&self, empty_at: Timestamp, now: Timestamp) -> Timestamp {
-        if self.cost == 0 {
-            // The bucket may be full for a small span. Its state must not change then, because the
-            // bucket may hold more tokens for a caller with a larger span.
-            return empty_at;
-        }
-        empty_at.max(self.drained(now).saturating_sub(self.span)) + self.cost
+    fn held(&self, empty_at: Timestamp, drained: Timestamp) -> Timestamp {
+        empty_at.max(drained.saturating_sub(self.span))
     }
 
     /// Returns the instant up to which the bucket has been refilled at `now`.
@@ -323,7 +322,7 @@ impl Step {
     /// Returns the ticks until this step would be granted, if no other call took tokens.
     #[must_use]
     pub fn retry_after(&self, empty_at: Timestamp, now: Timestamp) -> Ticks {
-        let granted_at = self.next(empty_at, now);
+        let granted_at = self.held(empty_at, self.drained(now)) + self.cost;
         let granted_at = granted_at.saturating_add_signed(-self.max_wait);
         self.drains(granted_at).saturating_since(now)
     }
@@ -514,10 +513,20 @@ mod tests {
         assert_eq!(step.retry_after(at(94), NOW), 1);
         let empty = step.decide(at(98), NOW);
         assert_eq!(step.reason(&empty), empty.verdict);
-        for (cost, exceeds) in [(6, false), (7, true)] {
-            let step = Step { cost, ..step };
+        for (cost, max_wait, exceeds) in [
+            (6, -4, false),
+            (7, -4, true),
+            (0, -10, false),
+            (0, -11, true),
+        ] {
+            let step = Step {
+                cost,
+                max_wait,
+                ..step
+            };
             assert_eq!(step.exceeds_capacity(), exceeds);
             assert_eq!(step.decide(Timestamp::ZERO, NOW).granted(), !exceeds);
+            assert_eq!(step.dry().decide(at(85), NOW).granted(), !exceeds);
         }
     }
 

@@ -50,6 +50,9 @@ pub enum Put {
     Bootstrap {
         /// The ticks since the bucket was empty, between -2^60 and 2^60.
         age: i64,
+        /// The span: the time in which an empty bucket becomes full. [`UNKNOWN_SPAN`] if the caller
+        /// does not know it.
+        span: Ticks,
     },
     /// Moves the state forward to the instant `age` ticks ago. A state that is already later does
     /// not change, so two equal changes at one instant have the effect of one. A bucket without a
@@ -62,8 +65,9 @@ pub enum Put {
     },
 }
 
-/// The least span, in ticks, of a record that was created without taking tokens. This is a day.
-pub const UNKNOWN_SPAN: Ticks = 86_400 * crate::TICKS_PER_SECOND;
+/// The span, in ticks, of a record that was created for a bucket whose limit is unknown. This is a
+/// leap year. After this time, the record counts as full.
+pub const UNKNOWN_SPAN: Ticks = 366 * 86_400 * crate::TICKS_PER_SECOND;
 
 impl Put {
     /// The state for a refund that undoes no particular take. This state is later than any real
@@ -133,7 +137,7 @@ impl Put {
                 let cost = Self::worth((cost, in_debt), span, taken, state, now);
                 Self::refunded(state, now, cost, span)
             }),
-            Self::Bootstrap { age } => found.or(Some(empty_at(now, age))),
+            Self::Bootstrap { age, .. } => found.or(Some(empty_at(now, age))),
             Self::Raise { age, .. } => found.max(Some(empty_at(now, age))),
             Self::Advance { until } => found.max(Some(until)),
             Self::Uncount { cost, windows, .. } => found.map(|state| windows.refunded(state, cost)),

@@ -13,6 +13,8 @@
 mod admission;
 #[path = "laws/blocks.rs"]
 mod blocks;
+#[path = "laws/changed_limits.rs"]
+mod changed_limits;
 #[path = "laws/debts.rs"]
 mod debts;
 #[path = "laws/floors.rs"]

@@ -134,8 +134,13 @@ impl Bench {
         let hasher = host.slots().hasher();
         let age = (HOUR / 2).cast_signed();
         for key in 0..keys {
-            host.slots()
-                .put(hasher.key(&identifier(key)), &Put::Bootstrap { age });
+            host.slots().put(
+                hasher.key(&identifier(key)),
+                &Put::Bootstrap {
+                    age,
+                    span: gcra::store::UNKNOWN_SPAN,
+                },
+            );
         }
         // At this load, a few keys in a million find no slot, because both of their cache lines are
         // full. More such keys would distort the results.

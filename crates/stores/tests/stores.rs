@@ -104,6 +104,7 @@ fn a_dry_step_changes_nothing() {
         assert!(home.take(key, &whole, proposed).granted());
         let one_left = Put::Bootstrap {
             age: HOUR.cast_signed(),
+            span: gcra::store::UNKNOWN_SPAN,
         };
         home.put(key, &one_left);
         let peek = home.take(key, &take(1).dry(), None);
@@ -133,7 +134,13 @@ fn nothing_is_granted_for_nothing_unless_in_debt() {
         assert!(drained.granted());
         let owing = home.key(b"owing");
         let age = -HOUR.cast_signed();
-        home.put(owing, &Put::Bootstrap { age });
+        home.put(
+            owing,
+            &Put::Bootstrap {
+                age,
+                span: gcra::store::UNKNOWN_SPAN,
+            },
+        );
         assert_insufficient(&home.take(owing, &take(0), None));
     });
 }
@@ -384,7 +391,13 @@ fn a_call_for_nothing_leaves_the_tokens_of_a_larger_bucket() {
 fn a_small_burst_does_not_shorten_the_life_of_a_created_record() {
     homes::each(|home| {
         let key = home.key(b"created");
-        home.put(key, &Put::Bootstrap { age: 0 });
+        home.put(
+            key,
+            &Put::Bootstrap {
+                age: 0,
+                span: gcra::store::UNKNOWN_SPAN,
+            },
+        );
         home.pass(2 * MILLISECOND);
         let small = Step::new(MILLISECOND, 2 * MILLISECOND);
         assert!(home.take(key, &small, None).granted());

@@ -143,7 +143,7 @@ impl Transport for Database<'_> {
                 Query::Advance
             }
             Put::Reset { .. } => Query::Reset,
-            Put::Bootstrap { age } => {
+            Put::Bootstrap { age, .. } => {
                 values.age = micros_ago(age);
                 Query::Start
             }

@@ -68,7 +68,7 @@ fn check(step: &Step, outcome: &gcra::Outcome) {
 const PUTS: [Put; 4] = [
     Put::refund(1_000_000, 10_000_000),
     Put::Reset { span: 10_000_000 },
-    Put::Bootstrap { age: 5_000_000 },
+    Put::Bootstrap { age: 5_000_000, span: gcra::store::UNKNOWN_SPAN },
     Put::Raise {
         age: -5_000_000,
         span: 10_000_000,

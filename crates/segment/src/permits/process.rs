@@ -3,6 +3,10 @@
 //! A process draws its number from a counter in the segment when it needs one, and again after a
 //! fork. So a number is never used again. Then the process locks the byte with this number; see
 //! [`crate::memory`]. All threads of a process share its number.
+//!
+//! Code of another module drops all locks of the process if it opens and closes the segment's file.
+//! The kernel does not report that. So a process locks its number again when it takes its first
+//! permit of a request, and after one of its permits was taken over.
 
 use super::protocol::{Point, Variant};
 use super::word::Owner;
@@ -10,7 +14,7 @@ use crate::memory::Segment;
 use crate::memory::fork::generation;
 use rustix::io::Errno;
 use std::sync::atomic::{
-    AtomicU64,
+    AtomicBool, AtomicU64,
     Ordering::{Acquire, Relaxed, Release},
 };
 
@@ -49,6 +53,8 @@ pub(crate) struct Process {
     /// Upper 28 bits: the fork generation in which the number was drawn. Lower 36 bits: the number,
     /// or 0.
     drawn: AtomicU64,
+    /// True if the lock of the number may be lost.
+    is_doubted: AtomicBool,
     tickets: AtomicU64,
 }
 
@@ -63,6 +69,12 @@ impl Process {
         Owner::new(drawn & ((1 << Owner::BITS) - 1)).filter(|_| is_current)
     }
 
+    /// Makes the next [`Process::enter`] lock the number of this process again.
+    pub(super) fn doubt(&self) {
+        // Relaxed, because no other memory depends on it.
+        self.is_doubted.store(true, Relaxed);
+    }
+
     /// Returns the number of this process. If it has none, draws and locks one.
     #[inline]
     pub(super) fn enter<V: Variant>(
@@ -71,13 +83,29 @@ impl Process {
         segment: &Segment,
     ) -> Result<Owner, Unavailable> {
         match self.owner() {
-            Some(owner) => Ok(owner),
-            None => self.draw::<V>(numbers, segment),
+            Some(owner) if !self.is_doubted.load(Relaxed) => Ok(owner),
+            owner => self.lock::<V>(owner, numbers, segment),
         }
     }
 
+    /// Locks the number again, or draws another one.
     #[cold]
     #[inline(never)]
+    fn lock<V: Variant>(
+        &self,
+        owner: Option<Owner>,
+        numbers: &Numbers,
+        segment: &Segment,
+    ) -> Result<Owner, Unavailable> {
+        self.is_doubted.store(false, Relaxed);
+        let locked = owner.filter(|owner| segment.lock(owner.number()) == Ok(true));
+        let entered = locked.map_or_else(|| self.draw::<V>(numbers, segment), Ok);
+        if entered.is_err() {
+            self.doubt();
+        }
+        entered
+    }
+
     fn draw<V: Variant>(&self, numbers: &Numbers, segment: &Segment) -> Result<Owner, Unavailable> {
         let before = self.drawn.load(Acquire);
         for _ in 0..DRAWS {

@@ -101,9 +101,16 @@ impl<V: Variant> Permits<'_, V> {
         };
         let is_released = protocol::release::<V>(slot, permit.word);
         if !is_released {
+            self.process.doubt();
             self.count(Event::PermitForeign);
         }
         is_released
+    }
+
+    /// Makes the next call that takes a permit lock the number of this process again, because other
+    /// code of the process may have dropped the lock.
+    pub fn doubt_lock(&self) {
+        self.process.doubt();
     }
 
     /// Reports whether this process holds the permit.

@@ -58,26 +58,25 @@ impl<'a, 'k, S: Slots> SlotChange<'a, 'k, S> {
         }
     }
 
-    fn before(&self) -> Word {
-        self.found.map_or(Word::EMPTY, |(_, word)| word)
+    /// Returns the record on which the step is decided at `now`.
+    fn seen(&self, now: Timestamp) -> Word {
+        let lifetime = Lifetime::covering(self.step.lifetime());
+        self.found
+            .map_or(Word::EMPTY, |(_, word)| word.seen_by(lifetime, now))
     }
 
     /// Decides the step for the record that was found. Returns true if it is granted.
     fn decide(&mut self, now: Timestamp) -> bool {
-        self.outcome = self.step.decide(self.before().empty_at(), now);
+        self.outcome = self.step.decide(self.seen(now).empty_at(), now);
         self.outcome.granted()
     }
 
     /// Returns the record after the change.
     fn after(&self) -> Word {
-        let before = self.before();
-        if self.outcome.empty_at == before.empty_at() {
-            before
-        } else {
-            before.moved(
-                self.outcome.empty_at,
-                Lifetime::covering(self.step.lifetime()),
-            )
+        let (seen, empty_at) = (self.seen(self.outcome.now), self.outcome.empty_at);
+        match self.found {
+            Some((_, word)) if empty_at == seen.empty_at() => word,
+            _ => seen.moved(empty_at, Lifetime::covering(self.step.lifetime())),
         }
     }
 

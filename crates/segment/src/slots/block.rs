@@ -22,7 +22,7 @@ pub fn block<S: Slots>(slots: &S, step: &Step, pause: Ticks) -> Option<Outcome> 
         let (index, word) = find(slots)?;
         S::Variant::reached(Point::Loaded);
         let now = slots.now();
-        let verdict = step.decide(word.empty_at(), now).verdict;
+        let verdict = step.decide(word.unless_full(now).empty_at(), now).verdict;
         if word.is_blocked() || verdict != Verdict::Denied(Denial::Insufficient) {
             return None;
         }

@@ -3,7 +3,7 @@
 
 use super::block::lifted;
 use super::counters::Event;
-use super::protocol::{Slots, Variant, claim, count, find, swap, write};
+use super::protocol::{Slots, claim, count, find, swap, write};
 use super::word::{Lifetime, Word};
 use gcra::clock::{Ticks, Timestamp};
 use gcra::refill::Windows;
@@ -26,7 +26,9 @@ pub fn undo<S: Slots>(
 ) {
     let lifetime = Lifetime::covering(step.lifetime());
     let after = match before {
-        Some(before) => before.moved(outcome.empty_at, lifetime),
+        Some(before) => before
+            .seen_by(lifetime, outcome.now)
+            .moved(outcome.empty_at, lifetime),
         None => Word::live(slots.fingerprint(), lifetime, outcome.empty_at),
     };
     let untouched = find(slots).filter(|&(_, word)| word == after);
@@ -65,9 +67,13 @@ fn refunded(
     taken: Timestamp,
     now: Timestamp,
 ) -> Word {
+    if word.full_at() <= now {
+        return word;
+    }
     let cost = Put::worth(costs, span, taken, word.empty_at(), now);
     let refunded = Put::refunded(word.empty_at(), now, cost, span);
-    word.moved(refunded, Lifetime::LEAST)
+    // Without the lifetime of this span, a record of a shorter one would count as full.
+    word.moved(refunded, Lifetime::covering(span))
 }
 
 /// Gives `cost` ticks back to a window, and changes nothing of other windows.
@@ -97,16 +103,13 @@ fn change<S: Slots>(slots: &S, next: impl Fn(Word) -> Word) {
     }
 }
 
-/// Creates a record that was empty `age` ticks ago, unless the key has a record. With a negative
-/// age, the bucket will be empty in the future.
-pub fn bootstrap<S: Slots>(slots: &S, age: i64) {
-    for tries in 0..S::Variant::PATIENCE {
-        let birth = |now| changed(empty_at(now, age), now);
-        if find(slots).is_some() || create(slots, Lifetime::UNKNOWN, birth).is_some() {
-            return;
-        }
-        slots.pause(tries);
-    }
+/// Creates a record that was empty `age` ticks ago, unless the key has a record that is not full.
+/// With a negative age, the bucket will be empty in the future.
+pub fn bootstrap<S: Slots>(slots: &S, lifetime: Lifetime, age: i64) {
+    update(slots, lifetime, |state, now| {
+        let is_absent = state == Timestamp::ZERO;
+        changed(if is_absent { empty_at(now, age) } else { state }, now)
+    });
 }
 
 /// Moves the key's record forward to the state that `bound` returns for the current instant, or
@@ -152,8 +155,10 @@ pub fn update<S: Slots>(
     let mut tries = 0;
     loop {
         let outcome = if let Some(record) = find(slots) {
-            let outcome = decide(record.1.empty_at(), slots.now());
-            write(slots, record, outcome, lifetime).then_some(outcome)
+            let now = slots.now();
+            let seen = record.1.unless_full(now);
+            let outcome = decide(seen.empty_at(), now);
+            write(slots, record, seen, outcome, lifetime).then_some(outcome)
         } else {
             let outcome = decide(Timestamp::ZERO, slots.now());
             if outcome.empty_at == Timestamp::ZERO {

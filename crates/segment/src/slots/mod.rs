@@ -163,7 +163,9 @@ impl<V: Variant> SharedMemory<V> {
                 self.count(Event::Reset);
                 changes::reset(&slots);
             }
-            Put::Bootstrap { age } => changes::bootstrap(&slots, age),
+            Put::Bootstrap { age, span } => {
+                changes::bootstrap(&slots, Lifetime::covering(span), age);
+            }
             Put::Raise { age, span } => {
                 self.raise(key, span, |now| empty_at(now, age));
             }

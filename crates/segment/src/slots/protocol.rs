@@ -12,6 +12,7 @@
 //! PENDING(K)       EMPTY            any caller of K that must give way          `validate`
 //! PENDING(K)       LIVE(K)          any caller of K, with its own tokens taken  `claim`
 //! LIVE(K)          LIVE(K)          any caller of K: a grant, a refund          `take`, `refund`
+//! LIVE(K), full    LIVE(K)          any caller of K; the old record is forgotten  the same
 //! LIVE(K)          LIVE(K)          a caller of K that raises or counts         `update`
 //! LIVE(K)          LIVE(K)          the caller of its last grant, to undo it    `undo`
 //! LIVE(K)          EMPTY            the same, if that grant made the record     `undo`
@@ -215,22 +216,25 @@ fn try_take<S: Slots>(slots: &S, step: &Step, first: Option<Timestamp>) -> Optio
     // every grant would take longer.
     let lifetime = black_box(Lifetime::covering(step.lifetime()));
     // The clock is read after the slot, so that a denial is true at the instant that it states.
-    let outcome = step.decide(word.empty_at(), slots.now());
-    write(slots, (index, word), outcome, lifetime).then_some(outcome)
+    let now = slots.now();
+    let seen = word.seen_by(lifetime, now);
+    let outcome = step.decide(seen.empty_at(), now);
+    write(slots, (index, word), seen, outcome, lifetime).then_some(outcome)
 }
 
-/// Writes the state of `outcome`, which was decided for the record `found`. Returns `false` if
-/// another process changed the slot since.
+/// Writes the state of `outcome`, which was decided for the record `found`, or for an absent one
+/// that counts instead; see [`Word::seen_by`]. Returns `false` if another process changed the slot
+/// since.
 #[inline(always)]
 pub(super) fn write<S: Slots>(
     slots: &S,
     found: (usize, Word),
+    seen: Word,
     outcome: Outcome,
     lifetime: Lifetime,
 ) -> bool {
-    let (_, word) = found;
-    outcome.empty_at == word.empty_at()
-        || replace(slots, found, word.moved(outcome.empty_at, lifetime))
+    outcome.empty_at == seen.empty_at()
+        || replace(slots, found, seen.moved(outcome.empty_at, lifetime))
 }
 
 /// Replaces the record `found` by `new`. Returns `false` if another process has changed the slot.
@@ -271,9 +275,10 @@ pub fn take_found<S: Slots>(slots: &S, step: &Step) -> (Outcome, Option<(usize, 
         let outcome = match found {
             None => take_absent(slots, step, None),
             Some(record) => {
-                let outcome = step.decide(record.1.empty_at(), slots.now());
-                let lifetime = Lifetime::covering(step.lifetime());
-                write(slots, record, outcome, lifetime).then_some(outcome)
+                let (lifetime, now) = (Lifetime::covering(step.lifetime()), slots.now());
+                let seen = record.1.seen_by(lifetime, now);
+                let outcome = step.decide(seen.empty_at(), now);
+                write(slots, record, seen, outcome, lifetime).then_some(outcome)
             }
         };
         if let Some(outcome) = outcome {

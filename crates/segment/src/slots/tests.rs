@@ -13,7 +13,7 @@ use crate::memory::{Layout, Segment, SegmentError};
 use gcra::clock::{EPOCH, TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
 use gcra::key::{Key, Row};
 use gcra::step::{Denial, Outcome, Step, Verdict};
-use gcra::store::Put;
+use gcra::store::{Put, UNKNOWN_SPAN};
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::Ordering;
 use std::sync::atomic::Ordering::Relaxed;
@@ -355,16 +355,16 @@ fn lost_races_are_counted_and_denied_in_the_end() {
 fn a_created_record_replaces_no_other() {
     let table = Table::new(&[(3, Word::EMPTY)]);
     assert!(!protocol::contains(&table));
-    changes::bootstrap(&table, 50);
+    changes::bootstrap(&table, Lifetime::UNKNOWN, 50);
     assert_eq!(table.records(), [(3, NOW - 50)]);
     assert!(protocol::contains(&table));
-    changes::bootstrap(&table, 10);
+    changes::bootstrap(&table, Lifetime::UNKNOWN, 10);
     assert_eq!(table.records(), [(3, NOW - 50)]);
     assert_eq!(table.events(), [(Event::Inserted, 1)]);
     table.slots[3].set(live(MINE, NOW - 100));
     assert!(!protocol::contains(&table), "it is full");
     let table = Table::new(&[]);
-    changes::bootstrap(&table, 50);
+    changes::bootstrap(&table, Lifetime::UNKNOWN, 50);
     assert_eq!(table.events(), [(Event::Refused, 1)]);
 }
 
@@ -432,13 +432,17 @@ fn a_shard_counts_the_last_event_and_the_last_kind_of_decision() {
 }
 
 #[test]
-fn a_created_record_is_kept_for_a_day() {
+fn a_created_record_is_kept_for_its_span() {
     let table = Table::new(&[(3, Word::EMPTY)]);
-    changes::bootstrap(&table, 0);
-    table.now.set(NOW + 86_399 * TICKS_PER_SECOND);
+    let day = 86_400 * TICKS_PER_SECOND;
+    changes::bootstrap(&table, Lifetime::covering(30 * day), 0);
+    table.now.set(NOW + 30 * day - 1);
     assert!(protocol::contains(&table));
-    table.now.set(NOW + 86_500 * TICKS_PER_SECOND);
+    table.now.set(NOW + 31 * day);
     assert!(!protocol::contains(&table));
+    // A full record counts as absent, so another one can be created.
+    changes::bootstrap(&table, Lifetime::covering(day), 0);
+    assert!(protocol::contains(&table));
 }
 
 /// Returns a host with 1024 lines.
@@ -639,6 +643,62 @@ fn a_host_contains_only_created_records() {
     let host = host(Segment::private, false);
     let key = host.slots().hasher().key(b"a");
     assert!(!host.slots().contains(key));
-    host.slots().put(key, &Put::Bootstrap { age: 0 });
+    host.slots().put(
+        key,
+        &Put::Bootstrap {
+            age: 0,
+            span: UNKNOWN_SPAN,
+        },
+    );
     assert!(host.slots().contains(key));
+}
+
+#[test]
+fn slots_decide_like_the_memory_store_while_the_limit_changes() {
+    // A lifetime represents these spans exactly.
+    const SPANS: [Ticks; 3] = [128, 1024, 32_768];
+    let (table, memory) = (Table::new(&[]), gcra::MemoryStore::default());
+    let key = gcra::KeyHasher::new([1, 2]).key(b"customer");
+    let mut random: u64 = 1;
+    let mut below = |end: u64| {
+        random = random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (random >> 33) % end
+    };
+    let mut granted = [0; 2];
+    for call in 0..20_000 {
+        let gap = [0, 40, 1500, 50_000][below(4) as usize];
+        memory.advance(below(gap + 1));
+        table
+            .now
+            .set(NOW + (memory.now() - gcra::memory_store::START));
+        let span = SPANS[below(3) as usize];
+        let step = Step::new(span * (below(5)) / 4, span);
+        if below(8) == 0 {
+            let refund = Put::refund(step.cost, span);
+            memory.put(key, &refund);
+            changes::refund(&table, (step.cost, step.cost), span, Put::VOUCHED);
+        }
+        let expected = memory.take(key, &step, None).granted();
+        let outcome = if below(2) == 0 {
+            protocol::take(&table, &step, None)
+        } else {
+            protocol::take_found(&table, &step).0
+        };
+        assert_eq!(outcome.granted(), expected, "call {call}: {step:?}");
+        granted[usize::from(expected)] += 1;
+    }
+    assert!(granted[0] > 1000 && granted[1] > 1000, "{granted:?}");
+}
+
+#[test]
+fn undoing_a_step_on_a_full_record_restores_that_record() {
+    let full = Word::live(MINE, Lifetime::covering(128), NOW - 500);
+    let table = Table::new(&[(2, full)]);
+    let step = Step::new(1024, 1024);
+    let (outcome, found) = protocol::take_found(&table, &step);
+    assert!(outcome.granted());
+    changes::undo(&table, &step, &outcome, found.map(|(_, word)| word), None);
+    assert_eq!(table.slots[2].get(), full);
 }

@@ -7,11 +7,10 @@
 //! ```
 //!
 //! The fingerprint 0 means no bucket, as in the word `EMPTY`. The lifetime is the greatest lifetime
-//! of the quotas under which callers took from the bucket. Every process uses the lifetime to
-//! determine whether the bucket is full. The lifetime is rounded **up**. Otherwise a bucket could
-//! count as full too early. The lifetime of a record that was created without taking tokens is at
-//! least one day. Stamp, shard and count make every claim a different word. The shard and the count
-//! together are the ticket of the claim.
+//! of the quotas under which callers took from the bucket since it was last full. A bucket is full
+//! under every quota at `empty_at` plus the lifetime. The lifetime is rounded **up**. Otherwise a
+//! bucket could count as full too early. Stamp, shard and count make every claim a different word.
+//! The shard and the count together are the ticket of the claim.
 
 use gcra::clock::{Ticks, Timestamp};
 use gcra::store::UNKNOWN_SPAN;
@@ -94,6 +93,32 @@ impl Word {
         Self {
             tag: (self.tag & !LIFETIME_MASK) | lifetime.0,
             state: empty_at.0 & EMPTY_AT,
+        }
+    }
+
+    /// Returns the record on which a step of this lifetime is decided at `now`. A record that is
+    /// full counts as absent, so that it is full for a longer lifetime, too. A record of the same
+    /// lifetime needs no comparison, because its step computes the same state from either record.
+    #[inline(always)]
+    #[must_use]
+    pub fn seen_by(self, lifetime: Lifetime, now: Timestamp) -> Self {
+        if self.tag & LIFETIME_MASK == lifetime.0 {
+            return self;
+        }
+        self.unless_full(now)
+    }
+
+    /// Returns the record, or one without a state and a lifetime if the bucket is full at `now`.
+    #[cold]
+    #[inline(never)]
+    #[must_use]
+    pub fn unless_full(self, now: Timestamp) -> Self {
+        if self.full_at() > now {
+            return self;
+        }
+        Self {
+            tag: self.tag & !LIFETIME_MASK,
+            state: 0,
         }
     }
 

@@ -241,7 +241,7 @@ impl<G: Guards> Caller<G> {
     }
 
     pub fn bootstrap(&self, age: i64) {
-        self.alive(|slots| changes::bootstrap(slots, age));
+        self.alive(|slots| changes::bootstrap(slots, Lifetime::UNKNOWN, age));
     }
 
     pub fn raise(&self, bound: Timestamp) {

@@ -14,6 +14,10 @@ use std::path::PathBuf;
 pub const TESTS: &[Test] = &[
     ("a lost lock is renewed", renews),
     ("a permit that was taken over is not released", foreign),
+    (
+        "a process locks again in its next request, and after a takeover",
+        locks_again,
+    ),
     ("processes share the permits of a named segment", named),
     ("an adopted segment keeps the permits of workers", adopts),
     ("a process without a lock gets no permit", unavailable),
@@ -64,6 +68,37 @@ fn foreign() {
     child.join();
     assert!(host.permits().holds(permit));
     assert_eq!(host.slots().totals().get(Event::PermitForeign), 1);
+}
+
+fn locks_again() {
+    let host = host();
+    for is_next_request in [true, false] {
+        let mut child = Child::start(|parent| {
+            let permit = take(&host, b"k", 1).unwrap();
+            lose_lock(&host);
+            if is_next_request {
+                assert!(host.permits().release(permit));
+                host.permits().doubt_lock();
+            } else {
+                parent.reached();
+                parent.wait();
+                assert!(!host.permits().release(permit));
+            }
+            take(&host, b"k", 1).unwrap();
+            parent.reached();
+            parent.wait();
+        });
+        child.wait();
+        if !is_next_request {
+            let permit = take(&host, b"k", 1).expect("the lock is lost");
+            assert!(host.permits().release(permit));
+            child.go_on();
+            child.wait();
+        }
+        assert_eq!(take(&host, b"k", 1), None, "the worker has locked again");
+        child.go_on();
+        child.join();
+    }
 }
 
 fn named() {

@@ -3,10 +3,9 @@
 use super::call::Peer;
 use super::denial_cache::CacheEntry;
 use super::{Answer, Cause, Failure, OnFailure, Remote, Transport};
-use gcra::clock::{Timestamp, boot_clock};
+use gcra::clock::{Ticks, Timestamp, boot_clock};
 use gcra::key::Key;
 use gcra::step::{Outcome, Step};
-use gcra::store::UNKNOWN_SPAN;
 
 impl<'h, T: Transport> Remote<'h, T> {
     /// Applies the failure policy to a call that failed. A failure that cost the caller its
@@ -46,16 +45,16 @@ impl<'h, T: Transport> Remote<'h, T> {
         first: Option<Timestamp>,
     ) -> Outcome {
         if policy == OnFailure::Local {
-            self.inherit(key, self.find(key, boot_clock()));
+            self.inherit(key, self.find(key, boot_clock()), step.lifetime());
         }
         policy.answer(self.host, key, step, first)
     }
 
     /// Moves the fallback bucket forward to the last state that this host received of the store's
-    /// bucket. `entry` is the bucket's entry in the denial cache.
-    pub(super) fn inherit(&self, key: Key<'_>, entry: Option<CacheEntry>) {
+    /// bucket. `entry` is the bucket's entry in the denial cache, `span` the caller's span.
+    pub(super) fn inherit(&self, key: Key<'_>, entry: Option<CacheEntry>, span: Ticks) {
         if let Some(entry) = entry {
-            self.host.slots().raise(key, UNKNOWN_SPAN, |_| entry.bound);
+            self.host.slots().raise(key, span, |_| entry.bound);
         }
     }
 }

@@ -192,12 +192,13 @@ impl<'h, T: Transport> Remote<'h, T> {
     pub fn put(&self, key: Key<'_>, put: &Put) -> Result<Answer<()>, Failure> {
         let name = self.transport.name(key.identifier);
         let now = boot_clock();
-        let (entry, seen) = match *put {
+        let (entry, span, seen) = match *put {
             Put::Refund { span, .. } => {
                 let entry = self.find(key, now);
-                (entry, entry.and_then(|entry| self.seen(&entry, span, now)))
+                let seen = entry.and_then(|entry| self.seen(&entry, span, now));
+                (entry, span, seen)
             }
-            _ => (None, None),
+            _ => (None, 0, None),
         };
         let moves_back = !matches!(put, Put::Bootstrap { .. });
         if moves_back {
@@ -208,7 +209,7 @@ impl<'h, T: Transport> Remote<'h, T> {
         let asked = |visit: &Visit<'_, T>| T::put(visit, &name, put, seen);
         let answer = self.ask_until(now + self.settings.timeout, &name, asked, |policy, _| {
             if policy == OnFailure::Local && !put.is_undo() {
-                self.inherit(key, entry);
+                self.inherit(key, entry, span);
                 self.host.slots().put(key, put);
             }
         });
@@ -251,7 +252,7 @@ impl<'h, T: Transport> Remote<'h, T> {
             if policy != OnFailure::Local {
                 return policy.answer(self.host, key, &look, None);
             }
-            self.inherit(key, entry);
+            self.inherit(key, entry, span);
             let state = |now| empty_at(now, age);
             self.host.slots().raise(key, span, state)
         })

@@ -423,7 +423,13 @@ fn refunds_and_resets_clear_the_denial_cache_before_and_after_the_call() {
     for (put, clears) in [
         (Put::refund(1, 10), true),
         (Put::Reset { span: 10 }, true),
-        (Put::Bootstrap { age: 1 }, false),
+        (
+            Put::Bootstrap {
+                age: 1,
+                span: gcra::store::UNKNOWN_SPAN,
+            },
+            false,
+        ),
     ] {
         let host = host();
         cache(&host);
@@ -652,7 +658,13 @@ fn a_bucket_is_said_to_exist_if_nobody_knows() {
         let remote = remote(&host, settings, |_| Err(Cause::Timeout));
         let contains = || remote.contains(key()).expect("it does not throw").value;
         let before = contains();
-        host.slots().put(key(), &Put::Bootstrap { age: 0 });
+        host.slots().put(
+            key(),
+            &Put::Bootstrap {
+                age: 0,
+                span: gcra::store::UNKNOWN_SPAN,
+            },
+        );
         (before, contains())
     };
     assert_eq!(failing(OnFailure::Local), (false, true));

@@ -29,7 +29,13 @@ fn assert_left_alone(caller: &Caller, identifier: &str) {
     }
     let age = HOUR.cast_signed();
     let span = CAPACITY * HOUR;
-    let (bootstrap, raise) = (Put::Bootstrap { age }, Put::Raise { age, span });
+    let (bootstrap, raise) = (
+        Put::Bootstrap {
+            age,
+            span: gcra::store::UNKNOWN_SPAN,
+        },
+        Put::Raise { age, span },
+    );
     for put in [RESET, refund(1), bootstrap, raise] {
         let cause = caller.change(identifier, &put).unwrap_err().cause;
         assert!(matches!(cause, Cause::Record), "{identifier}: {cause}");

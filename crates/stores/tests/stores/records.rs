@@ -8,7 +8,13 @@ use gcra::{Key, Put, Step, TICKS_PER_SECOND};
 /// Creates the record of a bucket that was empty `hours` hours ago.
 fn bootstrap(home: &Home, key: Key<'_>, hours: i64) {
     let age = hours * HOUR.cast_signed();
-    home.put(key, &Put::Bootstrap { age });
+    home.put(
+        key,
+        &Put::Bootstrap {
+            age,
+            span: gcra::store::UNKNOWN_SPAN,
+        },
+    );
 }
 
 #[test]
@@ -99,9 +105,21 @@ fn the_oldest_and_the_latest_first_state_are_kept_apart() {
         let most = MAX_SPAN / MICROSECOND * MICROSECOND;
         let age = most.cast_signed();
         let (old, late) = (home.key(b"old"), home.key(b"late"));
-        home.put(old, &Put::Bootstrap { age });
+        home.put(
+            old,
+            &Put::Bootstrap {
+                age,
+                span: gcra::store::UNKNOWN_SPAN,
+            },
+        );
         assert_eq!(singles(home, old), CAPACITY);
-        home.put(late, &Put::Bootstrap { age: -age });
+        home.put(
+            late,
+            &Put::Bootstrap {
+                age: -age,
+                span: gcra::store::UNKNOWN_SPAN,
+            },
+        );
         let longest = Step {
             max_debt: most,
             ..Step::new(most, most)

@@ -35,7 +35,7 @@ use flight::Flight;
 use gcra::clock::{TICKS_PER_MICROSECOND, TICKS_PER_SECOND, Timestamp, boot_clock, wall_clock};
 use gcra::refill::Refill;
 use gcra::step::{Denial, Verdict};
-use gcra::store::{Put, UNKNOWN_SPAN, empty_at};
+use gcra::store::{Put, empty_at};
 use ketama::{Distribution, Ring};
 use std::sync::Arc;
 use update::{ItemChange, ItemState, ItemUpdate, update};
@@ -382,12 +382,12 @@ fn change(put: &Put, record: ItemState, now: Timestamp) -> ItemUpdate<()> {
             (state, state)
         }
         Put::Reset { span } => (Timestamp::ZERO, now + span),
-        Put::Bootstrap { age } => {
+        Put::Bootstrap { age, span } => {
             let state = empty_at(now, age).ceil(TICKS_PER_MICROSECOND);
-            if !record.is_absent() || state + UNKNOWN_SPAN <= now {
+            if !record.is_absent() || state + span <= now {
                 return ItemUpdate::Keep(());
             }
-            (state, state + UNKNOWN_SPAN)
+            (state, state + span)
         }
         Put::Raise { age, span } => {
             let state = empty_at(now, age).ceil(TICKS_PER_MICROSECOND);

@@ -27,7 +27,7 @@ use dsn::Dsn;
 use flight::Flight;
 use gcra::clock::{TICKS_PER_MICROSECOND, Timestamp, boot_clock};
 use gcra::refill::Refill;
-use gcra::store::{Put, UNKNOWN_SPAN};
+use gcra::store::Put;
 pub use redis::Value;
 pub use script::{Argument, CLOCK, RECORD, Script};
 use std::slice;
@@ -212,10 +212,10 @@ fn changing(put: &Put, seen: Option<i64>) -> Vec<Argument<'static>> {
         }
         Put::Advance { until } => vec![Argument::Word(b"advance"), Argument::micros(until.0)],
         Put::Reset { span } => vec![Argument::Word(b"reset"), Argument::micros(span)],
-        Put::Bootstrap { age } => vec![
+        Put::Bootstrap { age, span } => vec![
             Argument::Word(b"bootstrap"),
             micros_ago(Some(age)),
-            Argument::micros(UNKNOWN_SPAN),
+            Argument::micros(span),
         ],
         Put::Raise { age, span } => vec![
             Argument::Word(b"raise"),

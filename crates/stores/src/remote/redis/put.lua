@@ -19,7 +19,7 @@
 --            the span in microseconds
 --          "bootstrap"
 --            the microseconds since the bucket was empty
---            the microseconds that a record with an unknown span lives
+--            the span in microseconds
 --          "raise"
 --            the microseconds since the bucket was empty; an earlier state moves forward to them
 --            the span in microseconds
