@@ -85,8 +85,8 @@ true null 8.0
 'exceeds_capacity' 0
 ['below_floor', 'granted', 'granted']
 -- a floor above the capacity denies also a call for nothing on a bucket without a record --
-0 2 'exceeds_capacity' 'exceeds_capacity'
-0 2 'exceeds_capacity' 'exceeds_capacity'
+0 2.0 'exceeds_capacity' 'exceeds_capacity'
+0 2.0 'exceeds_capacity' 'exceeds_capacity'
 -- a subclass with its own prices --
 allowed granted remaining=10.0 capacity=10.0 retryAfter=0.0 resetAfter=300.0
 denied below_floor remaining=10.0 capacity=10.0 retryAfter=100.0 resetAfter=300.0
