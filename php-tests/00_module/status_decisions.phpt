@@ -106,4 +106,4 @@ reserve: 0 1
 refund: 0 0
 reset: 0 0
 The number of rows is bounded:
-61 rows, 1 for others: 145 290
+49 rows, 1 for others: 157 314

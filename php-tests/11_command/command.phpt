@@ -23,9 +23,10 @@ echo "-- an operator blocks it\n", preg_replace('/[\d.]+ s$/m', 'N s', $command(
 echo "-- a reset ends the block\n", $command("reset alice $limit", $ini), $calls(1);
 echo "-- JSON\n", $command("peek --json $limit -- --x", $ini);
 echo "-- wrong commands\n";
-foreach (['jump', 'peek', 'peek a', "peek a --capacity=0 --rate=1/day", 'peek a --capacity=1 --rate=1/week', 'peek a --capacity=1e400 --rate=1/day', 'list --color', "block a -5 $limit", 'list'] as $arguments) {
+foreach (['jump', 'peek', 'peek a', "peek a --capacity=0 --rate=1/day", 'peek a --capacity=1 --rate=1/week', 'peek a --capacity=1e400 --rate=1/day', 'list --color', "block a -5 $limit", 'list', "reset a $limit --namespace=Alice"] as $arguments) {
     echo $command($arguments, $arguments === 'list' ? [] : $ini);
 }
+check($command('--help', []) === $command('help', []) && str_starts_with($command('help', []), 'Usage:'), 'the help');
 echo "-- bytes that would control a terminal\n", $command('peek ' . escapeshellarg("\e[31m\n") . " $limit", $ini);
 ?>
 --EXPECT--
@@ -78,6 +79,8 @@ tokenbucket: SECONDS must be a number greater than 0, -5 given
 Try: tokenbucket help
 status 2
 tokenbucket: tokenbucket.shm_path is not set, so this process does not share the buckets of the site
+status 1
+tokenbucket: no process has used the namespace 'Alice'; known are: ''
 status 1
 -- bytes that would control a terminal
 \x1b[31m\x0a: 2 of 2 tokens

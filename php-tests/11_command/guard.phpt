@@ -50,7 +50,7 @@ echo command("block 203.0.113.4 1 $guard"), command("reset 203.0.113.4 $guard"),
 
 echo "== limits with other keys\n";
 $path_of = '--guard=' . escapeshellarg('ip+path 10/day burst 1000');
-echo command("peek 203.0.113.2 //login.php/ $path_of"), command("reset 203.0.113.2 /login.php $path_of");
+echo command("peek 203.0.113.2 /.//login.php/ $path_of"), command("reset 203.0.113.2 /login.php $path_of");
 echo command("peek --guard='all 10/day burst 5000'"), command("block 60 --guard='all 10/day burst 5000'"), login('203.0.113.9'), "\n", command("reset --guard='all 10/day burst 5000'"), login('203.0.113.9'), "\n";
 
 echo "== list has the limits, whose names may be passed back\n";

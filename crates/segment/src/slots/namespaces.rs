@@ -46,6 +46,9 @@ impl StoreKind {
 
 /// The number of cells: all rows but one for each kind.
 pub(crate) const CELLS: usize = ROWS - StoreKind::ALL.len();
+/// The number of cells that only the extension's own rows use, such as those of the guard's limits.
+/// So applications with many namespaces do not leave a limit without a name and counters.
+const OWN: usize = 12;
 /// The number of bytes of a name that are kept. A cell is three cache lines.
 const NAME: usize = 176;
 /// The prefix of the names of the extension's own rows in shared memory.
@@ -137,7 +140,7 @@ impl Namespaces {
     /// true if all rows are in use, because the name may then be one of those without a row.
     pub(super) fn has_reserved(&self, root: KeyHasher, name: &[u8]) -> bool {
         let hash = hash(root, StoreKind::SharedMemory, &shortened(name));
-        for index in probed(hash) {
+        for index in probed(hash, CELLS) {
             match self.cells[index].hash.load(Relaxed) {
                 0 => return false,
                 owner if owner == hash => return true,
@@ -149,9 +152,11 @@ impl Namespaces {
 
     /// Returns the row with this name.
     fn find(&self, root: KeyHasher, kind: StoreKind, name: &[u8]) -> Row {
+        let is_own = kind == StoreKind::SharedMemory && name.starts_with(RESERVED);
+        let cells = if is_own { CELLS } else { CELLS - OWN };
         let name = shortened(name);
         let hash = hash(root, kind, &name);
-        for index in probed(hash) {
+        for index in probed(hash, cells) {
             let cell = &self.cells[index];
             let owner = cell.hash.load(Relaxed);
             let claim = || cell.hash.compare_exchange(0, hash, Relaxed, Relaxed);
@@ -202,9 +207,9 @@ fn hash(root: KeyHasher, kind: StoreKind, name: &[u8]) -> u64 {
 /// Returns the indices of the cells in the order in which a hash uses them.
 // The cast keeps enough bits of a good hash.
 #[allow(clippy::cast_possible_truncation)]
-fn probed(hash: u64) -> impl Iterator<Item = usize> {
-    let first = hash as usize % CELLS;
-    (first..CELLS).chain(0..first)
+fn probed(hash: u64, cells: usize) -> impl Iterator<Item = usize> {
+    let first = hash as usize % cells;
+    (first..cells).chain(0..first)
 }
 
 /// Returns the row of the cell with this index.

@@ -12,6 +12,8 @@ use std::os::unix::fs::FileExt;
 
 /// The number of rows that belong to one namespace each.
 const NAMED: usize = ROWS - 4;
+/// The number of these rows that namespaces may have. The others are for the guard's limits.
+const OF_NAMESPACES: usize = NAMED - 12;
 
 /// Returns a host whose table has room for a bucket of each namespace. If 180 buckets were spread
 /// over 256 slots, the slots of one of them would often be full.
@@ -92,12 +94,13 @@ fn the_number_of_rows_is_bounded() {
     for name in &names {
         decide(&host, [name.as_bytes(), b""]);
     }
-    assert_eq!(host.slots().rows().len(), ROWS);
+    assert_eq!(host.slots().rows().len(), ROWS - 12);
     let counted = counted(&host);
-    assert_eq!(counted.len(), NAMED + 1);
-    let others = (None, [2 * NAMED as u64, 4 * NAMED as u64]);
+    assert_eq!(counted.len(), OF_NAMESPACES + 1);
+    let without = (3 * NAMED - OF_NAMESPACES) as u64;
+    let others = (None, [without, 2 * without]);
     assert_eq!(counted[0], others);
-    let kept = names[..NAMED]
+    let kept = names[..OF_NAMESPACES]
         .iter()
         .map(|name| Some(name.clone().into_bytes()));
     for name in kept {
@@ -109,6 +112,10 @@ fn the_number_of_rows_is_bounded() {
     let redis = host.slots().row(StoreKind::Redis, [b"new", b""]);
     let memcached = host.slots().row(StoreKind::Memcached, [b"new", b""]);
     assert_ne!(redis, memcached, "each kind has a row for the others");
+    let of_guard = row(host.slots().reserved_hasher(&[b"ip"], b"guard: ip 1/day"));
+    let others = row(host.slots().hasher_of([b"new", b""]));
+    assert_ne!(of_guard, others, "a limit of the guard has its own row");
+    assert!(!host.slots().has_row(b"guard: ip 2/day"));
 }
 
 #[test]
@@ -165,8 +172,9 @@ fn a_row_of_the_extension_is_known_once_it_is_used() {
         );
     }
     assert!(!host.slots().has_row(b"guard: ip 2/day"));
-    for number in 0..2 * NAMED {
-        decide(&host, [format!("{number}").as_bytes(), b""]);
+    for number in 0..NAMED {
+        let row = format!("guard: {number}").into_bytes();
+        let _ = host.slots().reserved_hasher(&[b"guard", b"", b"x"], &row);
     }
     assert!(
         host.slots().has_row(b"guard: ip 2/day"),
