@@ -5,7 +5,9 @@ declare(strict_types=1);
 namespace TokenBucket\Bridge\Laravel;
 
 use Closure;
+use Illuminate\Contracts\Cache\Repository;
 use Illuminate\Support\Str;
+use Throwable;
 use TokenBucket;
 use TokenBucket\Decision;
 use TokenBucket\Quota;
@@ -21,9 +23,8 @@ use function min;
  * limiter cleans them.
  *
  * A bucket holds as many tokens as the limit has attempts, and is refilled in the limit's decay
- * time, or at the starts of Windows. Limits of routes and jobs with the same key but other numbers
- * have separate buckets. The reason is that a bucket stores an instant, and the limit's numbers
- * determine how many tokens that instant stands for.
+ * time, or at the starts of Windows. A number may be computed for each request, so it is no part of
+ * the bucket's name (FirstNumbers), except to separate limits with equal keys in one list.
  */
 final class Buckets
 {
@@ -36,13 +37,8 @@ final class Buckets
 
     /** @var array<string, TokenBucket> the buckets of the last keys, newest last */
     private array $recent = [];
-    /**
-     * @var array<string, array{int, int|float}> the attempts and seconds of the buckets that
-     * ofKey() made
-     */
-    private array $numbers = [];
-
     private ?TokenBucketStorage $storage = null;
+    private ?FirstNumbers $first = null;
 
     /**
      * Both functions are called when their result is first needed.
@@ -52,6 +48,32 @@ final class Buckets
      */
     public function __construct(private readonly Closure $makeStorage, private readonly Closure $declared, private readonly Windows $windows = new Windows())
     {
+    }
+
+    /** @param Closure(): Repository $makeCache is called when the cache is first needed */
+    public function useCache(Closure $makeCache): void
+    {
+        $this->first = new FirstNumbers($makeCache, $this->storage(...));
+    }
+
+    /**
+     * Names the sources of limits. A source is empty, or it is the literal text of a route.
+     *
+     * @param array<object> $limits in one list
+     */
+    public static function nameSources(array $limits, string $source = ''): void
+    {
+        foreach ($limits as $limit) {
+            $numbers = $limit->maxAttempts . ':' . self::seconds($limit);
+            $keys[$limit->key][$numbers][] = $limit;
+        }
+        foreach ($keys ?? [] as $sorts) {
+            foreach ($sorts as $numbers => $equal) {
+                foreach ($equal as $limit) {
+                    $limit->source = count($sorts) > 1 ? "$source=$numbers" : $source;
+                }
+            }
+        }
     }
 
     /**
@@ -82,7 +104,7 @@ final class Buckets
     /** Returns the decision that take() would return now for one limit, and takes no token. */
     public function peek(object $limit): Decision
     {
-        return $this->ofLimit($limit)->peek(self::cost($limit));
+        return $this->ofLimit($limit, false)->peek(self::cost($limit));
     }
 
     /** Takes a token from the bucket of a limit, even if the bucket is empty. */
@@ -91,12 +113,15 @@ final class Buckets
         return $this->ofLimit($limit)->charge(self::tokens(self::seconds($limit)));
     }
 
-    /** Returns the bucket of a key that the application has chosen. */
-    public function ofKey(string $key, int $attempts, int|float $seconds): TokenBucket
+    /**
+     * Returns the bucket of a key that the application has chosen.
+     *
+     * @param bool $isDate true if a date states the seconds
+     * @param ?bool $begins true if the call may begin a window, and null for declared numbers
+     */
+    public function ofKey(string $key, int $attempts, int|float $seconds, bool $isDate = false, ?bool $begins = false): TokenBucket
     {
-        $bucket = $this->bucket($key, self::identifier($key), $attempts, $seconds);
-        $this->numbers[$key] = [$attempts, $seconds];
-        return $bucket;
+        return $this->bucket($key, self::identifier($key), $attempts, $seconds, $isDate, $begins);
     }
 
     /**
@@ -110,18 +135,17 @@ final class Buckets
             return $this->recent[$key];
         }
         $declared = $this->declared($key, $clean);
-        return $declared === null ? null : $this->ofKey($key, ...$declared);
+        if ($declared !== null) {
+            return $this->ofKey($key, ...[...$declared, false, null]);
+        }
+        $numbers = $this->first?->known(self::identifier($key));
+        return $numbers === null ? null : $this->ofKey($key, ...$numbers);
     }
 
-    /**
-     * Returns the attempts and seconds of a key that the application has chosen, or null if this
-     * process does not know them.
-     *
-     * @return null|array{int, int|float}
-     */
-    public function numbers(string $key): ?array
+    /** Lets other requests find the bucket of a key until it is full. */
+    public function keep(string $key, float $secondsUntilFull): void
     {
-        return $this->numbers[$key] ?? null;
+        $this->first?->keep(self::identifier($key), $secondsUntilFull);
     }
 
     /**
@@ -141,18 +165,22 @@ final class Buckets
         return null;
     }
 
-    /** Forgets the numbers of all keys. */
+    /** Forgets the buckets of all keys. */
     public function forget(): void
     {
-        $this->recent = $this->numbers = [];
+        $this->recent = [];
     }
 
     /** Fills the bucket of a key. */
     public function reset(string $key): void
     {
+        try {
+            $this->first?->forget(self::identifier($key));
+        } catch (Throwable) {
+            // The buckets do not depend on the cache.
+        }
         if (isset($this->recent[$key])) {
             $this->recent[$key]->reset();
-            return;
         }
         // A reset does not depend on the numbers of the bucket.
         (new TokenBucket($this->storage(), self::identifier($key), 1, 1))->reset();
@@ -199,9 +227,9 @@ final class Buckets
     }
 
     /** Returns the bucket of a limit, as Laravel's middleware describes it. */
-    public function ofLimit(object $limit): TokenBucket
+    public function ofLimit(object $limit, bool $begins = true): TokenBucket
     {
-        return $this->bucket($limit->key, self::nameOfLimit($limit), (int) $limit->maxAttempts, self::seconds($limit));
+        return $this->bucket($limit->key, self::nameOfLimit($limit), (int) $limit->maxAttempts, self::seconds($limit), false, $begins);
     }
 
     /**
@@ -224,7 +252,7 @@ final class Buckets
 
     private static function nameOfLimit(object $limit): string
     {
-        return "limit:$limit->maxAttempts:" . self::seconds($limit) . ":$limit->key";
+        return 'limit:' . strlen($limit->source ?? '') . ':' . ($limit->source ?? '') . ":$limit->key";
     }
 
     /** Returns a name that no limit of a route and no item of the cache has. */
@@ -233,16 +261,18 @@ final class Buckets
         return "key:$key";
     }
 
-    private function bucket(string $key, string $identifier, int $attempts, int|float $seconds): TokenBucket
+    private function bucket(string $key, string $identifier, int $attempts, int|float $seconds, bool $isDate, ?bool $begins): TokenBucket
     {
-        $attempts = max(1, $attempts);
-        $bucket = $this->windows->quota($this->storage(), $identifier, $attempts, $seconds)
-            ?? new TokenBucket($this->storage(), $identifier, $attempts, self::rate($attempts, $seconds));
-        unset($this->recent[$key], $this->numbers[$key]);
+        // As in Laravel, a window counts under each number of attempts.
+        $refilled = fn (int $tokens, int|float $seconds) => $this->windows->quota($this->storage(), $identifier, max(1, $attempts), $seconds)
+            ?? new TokenBucket($this->storage(), $identifier, max(1, $tokens), self::rate(max(1, $tokens), $seconds));
+        $bucket = $this->first === null || $begins === null
+            ? $refilled($attempts, $seconds)
+            : $this->first->bucket($identifier, $attempts, $seconds, $isDate, $begins, $refilled);
+        unset($this->recent[$key]);
         $this->recent[$key] = $bucket;
         if (count($this->recent) > self::REMEMBERED) {
-            $oldest = array_key_first($this->recent);
-            unset($this->recent[$oldest], $this->numbers[$oldest]);
+            unset($this->recent[array_key_first($this->recent)]);
         }
         return $bucket;
     }

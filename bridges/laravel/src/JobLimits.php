@@ -45,9 +45,9 @@ final class JobLimits
 
     /**
      * @param list<object> $limits as the queue's middleware describes them
-     * @param float $grace the seconds whose tokens the job leaves to jobs with places
+     * @param mixed $job the job, or another value for which the application calls the limiter
      */
-    private function __construct(private readonly Buckets $buckets, private readonly array $limits, private readonly float $grace)
+    private function __construct(private readonly Buckets $buckets, private readonly array $limits, private readonly mixed $job)
     {
     }
 
@@ -55,21 +55,17 @@ final class JobLimits
      * Returns the limits of a job with the keys that the queue's middleware uses.
      *
      * @param mixed $limits the result of the named limiter
-     * @param mixed $job the job, or another value for which the application calls the limiter
+     * @param mixed $job as for the constructor
      */
     public static function of(Buckets $buckets, string $name, mixed $limits, mixed $job = null): self
     {
-        $attempts = is_object($job) && is_callable([$job, 'attempts']) ? $job->attempts() : null;
-        $grace = match (true) {
-            !is_int($attempts) => self::SECONDS_OF_UNKNOWN,
-            $attempts > 1 => 0.0,
-            default => self::SECONDS_TO_RETURN,
-        };
-        return new self($buckets, Collection::wrap($limits)->whereInstanceOf(Limit::class)->map(fn (Limit $limit) => (object) [
+        $limits = Collection::wrap($limits)->whereInstanceOf(Limit::class)->map(fn (Limit $limit) => (object) [
             'key' => md5($name . $limit->key),
             'maxAttempts' => $limit->maxAttempts,
             'decaySeconds' => $limit->decaySeconds ?? 60 * $limit->decayMinutes,
-        ])->values()->all(), $grace);
+        ])->values()->all();
+        Buckets::nameSources($limits);
+        return new self($buckets, $limits, $job);
     }
 
     public function has(mixed $key): bool
@@ -129,11 +125,22 @@ final class JobLimits
     /** Returns the tokens of a limit that the job leaves to jobs with places. */
     private function floor(object $limit): float
     {
-        $places = $this->grace > 0 && $limit->maxAttempts > 1 ? $this->buckets->places($limit) : null;
+        $places = $limit->maxAttempts > 1 ? $this->buckets->places($limit) : null;
         if ($places === null || $places->peek()->allowed) {
             return 0.0;
         }
-        return min($limit->maxAttempts - 1, $this->grace * $limit->maxAttempts / $limit->decaySeconds);
+        return min($limit->maxAttempts - 1, $this->grace() * $limit->maxAttempts / $limit->decaySeconds);
+    }
+
+    /** Returns the seconds for which the job leaves the tokens to jobs with places. */
+    private function grace(): float
+    {
+        $attempts = is_object($this->job) && is_callable([$this->job, 'attempts']) ? $this->job->attempts() : null;
+        return match (true) {
+            !is_int($attempts) => self::SECONDS_OF_UNKNOWN,
+            $attempts > 1 => 0.0,
+            default => self::SECONDS_TO_RETURN,
+        };
     }
 
     /** Returns the bucket of a key. The key must be one of this job. */

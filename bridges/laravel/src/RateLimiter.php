@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace TokenBucket\Bridge\Laravel;
 
 use Closure;
+use DateTimeInterface;
 use Illuminate\Cache\RateLimiter as LaravelRateLimiter;
 use Illuminate\Contracts\Cache\Repository;
 use Symfony\Component\HttpFoundation\Request;
@@ -27,11 +28,6 @@ class RateLimiter extends LaravelRateLimiter
 {
     /** Begins the keys of the queue's middleware ThrottlesExceptions. */
     private const EXCEPTIONS = 'laravel_throttles_exceptions:';
-    /**
-     * The end of the name of the cache item that holds the attempts and seconds of a key. No
-     * cleaned key has this end, so no counter of Laravel has this name.
-     */
-    private const NUMBERS = '<bucket>';
 
     /** The limits of the last job, or null after it has passed them. */
     private ?JobLimits $job = null;
@@ -48,6 +44,7 @@ class RateLimiter extends LaravelRateLimiter
     {
         // Without this property, PHP calls __get() when a method reads it.
         unset($this->cache);
+        $buckets->useCache(fn () => $this->cache);
     }
 
     public function __get($name)
@@ -86,18 +83,20 @@ class RateLimiter extends LaravelRateLimiter
         $attempts = Buckets::attempts($maxAttempts);
         // As in Laravel, null is a time without end.
         $seconds = $decaySeconds === null ? Buckets::MAX_SECONDS : $this->secondsUntil($decaySeconds);
+        $isDate = $decaySeconds instanceof DateTimeInterface;
         if (is_object($decaySeconds)) {
-            // The seconds until a date depend on the current time, so they do not select a window.
+            // A date or an interval does not select a window of the calendar.
             $seconds = (float) $seconds;
         }
         $tokens = Buckets::tokens($seconds);
-        $bucket = $this->buckets->ofKey($key, $attempts, $seconds);
+        $begins = $this->buckets->declared($key, $this->clean(...)) === [$attempts, $seconds] ? null : true;
+        $bucket = $this->buckets->ofKey($key, $attempts, $seconds, $isDate, $begins);
         $window = Buckets::window($bucket);
         $decision = $attempts < 1 ? null : $bucket->attempt($tokens);
         if (!$decision?->allowed) {
             return false;
         }
-        $this->tellOthers($key, $decision);
+        $this->keep($key, $decision);
         $clears = $this->clears[$key] ?? 0;
         $isCleared = fn (): bool => $clears !== ($this->clears[$key] ?? 0);
         $this->running++;
@@ -105,7 +104,7 @@ class RateLimiter extends LaravelRateLimiter
             $result = $callback();
             if ($isCleared()) {
                 // Laravel counts the call after the callback.
-                $bucket->charge($tokens);
+                $this->buckets->ofKey($key, $attempts, $seconds, $isDate, $begins)->charge($tokens);
             }
             // Laravel 8, which has no increment(), returns true instead of any empty result.
             return method_exists(parent::class, 'increment') ? ($result ?? true) : ($result ?: true);
@@ -161,7 +160,7 @@ class RateLimiter extends LaravelRateLimiter
             return $this->attempts($key);
         }
         $decision = $bucket->charge($amount);
-        $this->tellOthers($this->clean($key), $decision);
+        $this->keep($this->clean($key), $decision);
         return self::taken($decision);
     }
 
@@ -220,21 +219,14 @@ class RateLimiter extends LaravelRateLimiter
         }
     }
 
-    /**
-     * Keeps the numbers of a key in the cache until its bucket is full, so that other requests find
-     * the bucket.
-     */
-    private function tellOthers(string $key, Decision $decision): void
+    /** Lets other requests find the bucket of a key until it is full. */
+    private function keep(string $key, Decision $decision): void
     {
-        $numbers = $this->buckets->numbers($key);
-        if ($numbers === null || $this->buckets->declared($key, $this->clean(...)) !== null) {
+        if ($this->buckets->declared($key, $this->clean(...)) !== null) {
             return;
         }
-        // The item of a concurrent call may replace this item, so each item lasts at least the
-        // decay time.
-        $seconds = max(1, min(Buckets::MAX_SECONDS, $numbers[1]), (int) ceil($decision->resetAfter));
         try {
-            $this->cache->put($key . self::NUMBERS, $numbers, $seconds);
+            $this->buckets->keep($key, $decision->resetAfter);
         } catch (Throwable) {
             // The decision does not depend on the cache.
         }
@@ -273,11 +265,7 @@ class RateLimiter extends LaravelRateLimiter
             return null;
         }
         $key = $this->clean($key);
-        $bucket = $this->job?->has($key) ? $this->job->bucket($key) : $this->buckets->find($key, $this->clean(...));
-        if ($bucket === null && is_array($numbers = $this->cache->get($key . self::NUMBERS))) {
-            $bucket = $this->buckets->ofKey($key, ...$numbers);
-        }
-        return $bucket;
+        return $this->job?->has($key) ? $this->job->bucket($key) : $this->buckets->find($key, $this->clean(...));
     }
 
     /**

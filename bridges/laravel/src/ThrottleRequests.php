@@ -18,10 +18,19 @@ use TokenBucket\Decision;
 class ThrottleRequests extends LaravelThrottleRequests
 {
     private int $retryAfter = 0;
+    /** The literal numbers of a route, or an empty text for a named limiter. */
+    private string $source = '';
 
     public function __construct(LaravelRateLimiter $limiter, private readonly Buckets $buckets)
     {
         parent::__construct($limiter);
+    }
+
+    public function handle($request, Closure $next, $maxAttempts = 60, $decayMinutes = 1, $prefix = '')
+    {
+        $isNamed = is_string($maxAttempts) && func_num_args() === 3 && $this->limiter->limiter($maxAttempts) !== null;
+        $this->source = $isNamed ? '' : "$maxAttempts,$decayMinutes";
+        return parent::handle(...func_get_args());
     }
 
     protected function handleRequest($request, Closure $next, array $limits)
@@ -32,13 +41,7 @@ class ThrottleRequests extends LaravelThrottleRequests
             return parent::handleRequest($request, $next, $limits);
         }
         $before = $after = [];
-        foreach ($limits as $name => $limit) {
-            if ($limit->maxAttempts === PHP_INT_MAX) {
-                // Limit::none() in a list.
-                continue;
-            }
-            $limit = clone $limit;
-            $limit->key = $this->limiter->cleanRateLimiterKey($limit->key);
+        foreach ($this->named($limits) as $name => $limit) {
             if (isset($limit->afterCallback)) {
                 $after[] = $limit;
                 $this->refuse($request, $limit, $this->buckets->peek($limit));
@@ -60,6 +63,17 @@ class ThrottleRequests extends LaravelThrottleRequests
             $response = $this->addHeaders($response, $limit->maxAttempts, max(0, Buckets::integer($decision->remaining)));
         }
         return $response;
+    }
+
+    /** Returns the limits with cleaned keys, and without Limit::none(). */
+    private function named(array $limits): array
+    {
+        $limits = array_map(static fn (object $limit) => clone $limit, array_filter($limits, static fn (object $limit) => $limit->maxAttempts !== PHP_INT_MAX));
+        foreach ($limits as $limit) {
+            $limit->key = $this->limiter->cleanRateLimiterKey($limit->key);
+        }
+        Buckets::nameSources($limits, $this->source);
+        return $limits;
     }
 
     /** Returns the seconds that buildException() sends. */

@@ -57,7 +57,8 @@ final class TokenBucketServiceProvider extends ServiceProvider
         $windows = new Windows($settings['windows'] ?? '', $config->get('app.timezone') ?? 'UTC');
         $limits = fn () => $config->get('tokenbucket')['limits'] ?? [];
         $buckets = new Buckets(fn () => $this->storage($config, []), $limits, $windows);
-        $limiter = new RateLimiter(fn () => $app->make('cache')->driver($config->get('cache.limiter')), $buckets);
+        $makeCache = fn () => $app->make('cache')->driver($config->get('cache.limiter'));
+        $limiter = new RateLimiter($makeCache, $buckets);
         // When the first cache is made, Laravel binds a limiter of its own, which this call
         // replaces.
         $app->extend(
@@ -74,7 +75,9 @@ final class TokenBucketServiceProvider extends ServiceProvider
         $app->singleton(LaravelThrottleRequests::class, fn (Application $app) => new ThrottleRequests($app->make(LaravelRateLimiter::class), $buckets));
         $app->alias(LaravelThrottleRequests::class, ThrottleRequestsWithRedis::class);
         if ($app->runningInConsole()) {
-            $this->addCommands(new Buckets(fn () => $this->storage($config, self::OF_OPERATOR), $limits, $windows));
+            $ofOperator = new Buckets(fn () => $this->storage($config, self::OF_OPERATOR), $limits, $windows);
+            $ofOperator->useCache($makeCache);
+            $this->addCommands($ofOperator);
         }
     }
 

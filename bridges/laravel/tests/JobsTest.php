@@ -64,7 +64,8 @@ final class JobsTest extends BridgeTestCase
     {
         $storage = new TokenBucketStorageRedis('unix:///nonexistent/redis.sock', onFailure: OnFailure::Deny);
         $declared = ['laravel_throttles_exceptions:*' => [10, 86400]];
-        $this->use(new RateLimiter(fn () => $this->app->make('cache')->driver(), new Buckets(fn () => $storage, fn () => $declared)));
+        $cache = $this->app->make('cache')->driver();
+        $this->use(new RateLimiter(fn () => $cache, new Buckets(fn () => $storage, fn () => $declared)));
         $this->assertSame(63, $this->handle(new ThrottlesExceptions(10, $this->decay(86400)), 1, fn () => null));
         $short = Limit::perMinute(5);
         property_exists($short, 'decaySeconds') ? $short->decaySeconds = 30 : $short->decayMinutes = 0.5;

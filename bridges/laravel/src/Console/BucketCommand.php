@@ -93,7 +93,7 @@ final class BucketCommand extends OperatorCommand
         if ($limits === []) {
             throw new Failure("no limit of $name depends on $key", 2);
         }
-        return array_map($this->buckets->ofLimit(...), array_values($limits));
+        return array_map(fn (object $limit) => $this->buckets->ofLimit($limit, false), array_values($limits));
     }
 
     private function client(string $key, ?string $field, ?string $address): Client

@@ -8,6 +8,7 @@ use Closure;
 use Illuminate\Http\Request;
 use Illuminate\Http\Response;
 use Illuminate\Routing\Middleware\ThrottleRequests as LaravelThrottleRequests;
+use TokenBucket\Bridge\Laravel\Buckets;
 
 /** Collects the limits that Laravel's middleware finds for a request, and decides nothing. */
 final class ClientLimits extends LaravelThrottleRequests
@@ -25,6 +26,8 @@ final class ClientLimits extends LaravelThrottleRequests
     {
         $this->limits = [];
         $this->handle($request, fn () => new Response(), ...$parameters);
+        $isNamed = count($parameters) === 1 && $this->limiter->limiter($parameters[0]) !== null;
+        Buckets::nameSources($this->limits, $isNamed ? '' : $parameters[0] . ',' . ($parameters[1] ?? 1));
         return $this->limits;
     }
 
