@@ -13,6 +13,8 @@ final class Attempt
     private array $taken = [];
     /** @var list<string> the accounts whose passwords core compares */
     private array $accounts = [];
+    /** The user whom the last callback of the attempt returned. */
+    public ?int $user = null;
 
     /** @param string $kind 'login' or 'application': the beginning of the names of the limits */
     public function __construct(private readonly Limits $limits, private readonly string $kind)
@@ -56,6 +58,25 @@ final class Attempt
         // A name without an account can be one that another plugin knows, such as a phone number.
         foreach ([(string) $user, ...array_filter($this->accounts, Limits::isUnknown(...))] as $account) {
             $this->limits->lockout("{$this->kind}_lockout", $account, $network)->succeed();
+        }
+        KnownNetworks::add($user, $network);
+    }
+
+    /**
+     * Ends an attempt of an earlier request with the right password of this user: that request has
+     * asked for a second factor.
+     */
+    public static function succeedLater(Limits $limits, int $user): void
+    {
+        $network = Limits::network();
+        $lockout = $limits->lockout('login_lockout', (string) $user, $network);
+        $state = $lockout->peek();
+        if ($state->remaining < $state->capacity) {
+            $lockout->succeed();
+            $limits->bucket('login_network', '', $network)->refund();
+            if (!KnownNetworks::contain((string) $user, $network)) {
+                $limits->bucket('login_account', (string) $user, '')->refund();
+            }
         }
         KnownNetworks::add($user, $network);
     }

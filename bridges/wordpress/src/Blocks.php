@@ -27,9 +27,14 @@ final class Blocks
         $id = md5("$limit:$account:$network");
         $seconds = max(1, min($decision->retryAfter, DAY_IN_SECONDS));
         if ($this->limits->mayRecord($id, $seconds)) {
-            $block = ['limit' => $limit, 'account' => $account, 'network' => $network, 'until' => time() + (int) ceil($seconds)];
-            $this->save([$id => $block] + $this->all());
+            $this->put($limit, $account, $network, $seconds);
         }
+    }
+
+    private function put(string $limit, string $account, string $network, float $seconds): void
+    {
+        $block = ['limit' => $limit, 'account' => $account, 'network' => $network, 'until' => time() + (int) ceil(min($seconds, DAY_IN_SECONDS))];
+        $this->save([md5("$limit:$account:$network") => $block] + $this->all());
     }
 
     /** @return array<string, Block> the blocks that have not ended, by id, the newest first */
@@ -37,6 +42,22 @@ final class Blocks
     {
         $blocks = get_site_option(self::OPTION, []);
         return array_filter(is_array($blocks) ? $blocks : [], static fn ($block) => $block['until'] > time());
+    }
+
+    /** Adds the blocks of an account, of a network, or of both that the record lacks. */
+    public function find(string $account, string $network): void
+    {
+        foreach ($this->limits->names() as $limit) {
+            [, $kind] = explode('_', $limit);
+            $target = [$limit, $kind === 'network' ? '' : $account, $kind === 'account' ? '' : $network];
+            if ($kind === 'lockout' ? in_array('', $target, true) : $target[1] . $target[2] === '') {
+                continue;
+            }
+            $decision = ($kind === 'lockout' ? $this->limits->lockout(...$target) : $this->limits->bucket(...$target))->peek();
+            if (!$decision->allowed) {
+                $this->put(...$target, seconds: $decision->retryAfter);
+            }
+        }
     }
 
     /** Ends a block. Returns false if the record does not have it. */
@@ -66,6 +87,24 @@ final class Blocks
             $user !== false => $user->user_login,
             $block['account'] === '' => '',
             default => __('(unknown)', 'tokenbucket'),
+        };
+    }
+
+    /** Returns what a limit counts, for people who do not know its name. */
+    public static function title(string $limit): string
+    {
+        return match ($limit) {
+            'login_lockout' => __('Wrong passwords for this account from this network', 'tokenbucket'),
+            'login_account' => __('Logins to this account from new networks', 'tokenbucket'),
+            'login_network' => __('Logins from this network', 'tokenbucket'),
+            'application_lockout' => __('Wrong application passwords for this account from this network', 'tokenbucket'),
+            'application_account' => __('Application passwords for this account from new networks', 'tokenbucket'),
+            'application_network' => __('Application passwords from this network', 'tokenbucket'),
+            'password_account' => __('Mails for a lost password of this account', 'tokenbucket'),
+            'password_network' => __('Mails for lost passwords from this network', 'tokenbucket'),
+            'comment_network' => __('Comments from this network', 'tokenbucket'),
+            'registration_network' => __('Registrations from this network', 'tokenbucket'),
+            default => $limit,
         };
     }
 

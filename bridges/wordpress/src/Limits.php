@@ -46,8 +46,10 @@ final class Limits
     /** @throws \ValueError if TOKENBUCKET_STORAGE or TOKENBUCKET_TIMEOUT is invalid */
     public static function storage(): TokenBucketStorage
     {
-        // All sites of a network share their users, and so their limits.
-        $namespace = 'wordpress:' . DB_NAME . ':' . $GLOBALS['wpdb']->base_prefix;
+        // All sites of a network share their users, and so their limits. Other sites on the same
+        // Redis may have databases of the same name, but have other hosts or keys.
+        $site = hash('sha256', json_encode([DB_HOST, defined('AUTH_KEY') ? AUTH_KEY : '']));
+        $namespace = 'wordpress:' . DB_NAME . ':' . $GLOBALS['wpdb']->base_prefix . ':' . substr($site, 0, 16);
         $dsn = defined('TOKENBUCKET_STORAGE') ? (string) TOKENBUCKET_STORAGE : '';
         $timeout = defined('TOKENBUCKET_TIMEOUT') ? (float) TOKENBUCKET_TIMEOUT : 0.05;
         return $dsn === '' ? new TokenBucketStorageSharedMemory($namespace) : new TokenBucketStorageRedis($dsn, $namespace, $timeout);
@@ -68,6 +70,12 @@ final class Limits
     public function lockout(string $limit, string $account, string $network): Lockout
     {
         return $this->create($limit, fn (...$numbers) => new Lockout($this->storage, "$limit:$account:$network", ...$numbers));
+    }
+
+    /** @return list<string> the names of all limits */
+    public function names(): array
+    {
+        return array_keys(self::BUCKETS + self::LOCKOUTS);
     }
 
     /** Reports whether wp-config.php exempts this client, for an owner who is locked out. */
@@ -95,8 +103,9 @@ final class Limits
     public static function network(): string
     {
         // client_address() trusts the proxies that tokenbucket.guard_trusted_proxies names. The
-        // polyfill lacks this function, because it has no guard.
-        $client = function_exists('TokenBucket\client_address') ? \TokenBucket\client_address() : null;
+        // polyfill lacks this function, because it has no guard. wp-config.php may have set
+        // $_SERVER['REMOTE_ADDR'].
+        $client = function_exists('TokenBucket\client_address') ? \TokenBucket\client_address($_SERVER) : null;
         return self::networkOf($client ?? (string) ($_SERVER['REMOTE_ADDR'] ?? ''));
     }
 

@@ -6,34 +6,42 @@ namespace TokenBucket\Bridge\WordPress;
 
 use IXR_Error;
 use WP_Error;
+use WP_Hook;
 use WP_User;
 
 /** Limits logins: by form, by XML-RPC, and by application passwords of the REST API. */
 final class Logins
 {
-    private const VERIFIERS = ['wp_authenticate_username_password', 'wp_authenticate_email_password', 'wp_authenticate_application_password'];
-
     /**
      * The calls of `authenticate` that have not ended. Other plugins may call this filter again
      * during a call.
      *
-     * @var list<array{?Attempt, ?WP_Error, list<string>}> the attempt, the error of a denial, and
-     *     the verifiers that were removed for the call
+     * @var list<array{?Attempt, ?WP_Error, array}> the attempt, the error of a denial, and the
+     *     callbacks that were removed for the call
      */
     private array $calls = [];
+    /** @var array<int, true> the users who logged in during this request */
+    private array $succeeded = [];
     private ?WP_Error $denial = null;
     private ?Attempt $application = null;
     private ?WP_Error $applicationDenial = null;
 
+    /** The callback that ends a call: one object, because WordPress finds callbacks by object. */
+    private readonly \Closure $end;
+
     public function __construct(private readonly Limits $limits)
     {
+        $this->end = $this->end(...);
     }
 
     public function register(): void
     {
         // begin() runs before other plugins verify the password.
         add_filter('authenticate', $this->begin(...), PHP_INT_MIN, 3);
-        add_filter('authenticate', $this->end(...), PHP_INT_MAX);
+        add_filter('authenticate', $this->end, PHP_INT_MAX);
+        add_action('shutdown', $this->exited(...), 0);
+        add_action('wp_login', $this->loggedIn(...), PHP_INT_MIN, 2);
+        add_action('after_password_reset', $this->passwordReset(...));
         add_filter('application_password_is_api_request', $this->beginApplication(...), PHP_INT_MAX);
         add_action('application_password_did_authenticate', $this->applicationSucceeded(...));
         add_filter('rest_authentication_errors', fn ($result) => $this->applicationDenial ?? $result, PHP_INT_MAX);
@@ -49,29 +57,94 @@ final class Logins
         }
         $attempt = new Attempt($this->limits, 'login');
         $denial = $attempt->begin((string) $name);
+        $hook = $GLOBALS['wp_filter']['authenticate'];
         if ($denial === null) {
             $this->calls[] = [$attempt, null, []];
+            $this->observe($hook);
             return $user;
         }
-        // Core's verifiers would overwrite the error, so they are removed for this call.
-        $removed = array_values(array_filter(self::VERIFIERS, static fn ($verifier) => remove_filter('authenticate', $verifier, 20)));
-        $this->calls[] = [null, $denial, $removed];
+        // Another callback would verify the password, overwrite the error, or end the request.
+        $this->calls[] = [null, $denial, $hook->callbacks];
+        $end = _wp_filter_build_unique_id('authenticate', $this->end, PHP_INT_MAX);
+        foreach ($hook->callbacks as $priority => $callbacks) {
+            $hook->callbacks[$priority] = $priority === PHP_INT_MAX ? [$end => $callbacks[$end]] : [];
+        }
         return $denial;
     }
 
     private function end($user)
     {
         [$attempt, $this->denial, $removed] = array_pop($this->calls) ?? [null, null, []];
-        foreach ($removed as $verifier) {
-            add_filter('authenticate', $verifier, 20, 3);
-        }
         if ($this->denial !== null) {
+            $GLOBALS['wp_filter']['authenticate']->callbacks = $removed;
             return $this->denial;
         }
         if ($user instanceof WP_User) {
-            $attempt?->succeed($user->ID);
+            $this->succeed($attempt, $user->ID);
         }
         return $user;
+    }
+
+    /** Notes the users whom callbacks return, because a later callback may end the request. */
+    private function observe(WP_Hook $hook): void
+    {
+        foreach (array_keys($hook->callbacks) as $priority) {
+            if ($priority !== PHP_INT_MIN && $priority !== PHP_INT_MAX) {
+                unset($hook->callbacks[$priority]['tokenbucket']);
+                $hook->callbacks[$priority]['tokenbucket'] = ['function' => $this->returned(...), 'accepted_args' => 1];
+            }
+        }
+    }
+
+    private function returned($user)
+    {
+        $attempt = $this->calls[array_key_last($this->calls) ?? 0][0] ?? null;
+        if ($attempt !== null) {
+            $attempt->user = $user instanceof WP_User ? $user->ID : null;
+        }
+        return $user;
+    }
+
+    /**
+     * Ends the attempts of a request that a callback ended, such as one with a form for a second
+     * factor.
+     */
+    private function exited(): void
+    {
+        foreach ($this->calls as [$attempt]) {
+            if ($attempt?->user !== null) {
+                $this->succeed($attempt, $attempt->user);
+            }
+        }
+        $this->calls = [];
+    }
+
+    private function succeed(?Attempt $attempt, int $user): void
+    {
+        if ($attempt !== null) {
+            $attempt->succeed($user);
+            $this->succeeded[$user] = true;
+        }
+    }
+
+    /** The second factor was right, or another plugin has verified the user. */
+    private function loggedIn($name, $user = null): void
+    {
+        $user ??= get_user_by('login', $name);
+        if ($user instanceof WP_User && !isset($this->succeeded[$user->ID]) && !Limits::exempt()) {
+            Attempt::succeedLater($this->limits, $user->ID);
+        }
+    }
+
+    /** A new password makes the guesses of the old one worthless. */
+    private function passwordReset(WP_User $user): void
+    {
+        $network = Limits::network();
+        if ($network !== '') {
+            $this->limits->lockout('login_lockout', (string) $user->ID, $network)->succeed();
+            KnownNetworks::add($user->ID, $network);
+        }
+        $this->limits->bucket('login_account', (string) $user->ID, '')->reset();
     }
 
     private function xmlRpcError($error, $cause)

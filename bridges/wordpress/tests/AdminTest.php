@@ -28,6 +28,21 @@ final class AdminTest extends SiteTestCase
         self::$site->run('return delete_site_option("tokenbucket_blocks");');
     }
 
+    public function testTheSearchFindsABlockThatIsNotListed(): void
+    {
+        self::$site->addUser('unlisted', 'unlisted@example.org');
+        self::$site->send(self::requests(8, fn (int $i) => Site::form('unlisted', "wrong $i", '192.0.2.8')));
+        $cookie = self::$site->logIn('owner', '192.0.2.90');
+        $search = fn (string $query) => self::$site->send([['path' => "/wp-admin/tools.php?page=tokenbucket&$query", 'cookie' => $cookie]])[0]['body'];
+        foreach (['user=unlisted@example.org&address=192.0.2.8' => true, 'user=unlisted&address=192.0.2.9' => false, 'user=%3Ci%3E&address=%3Cu%3E' => false, 'user[]=&address[]=' => false] as $query => $isFound) {
+            self::$site->run('return delete_site_option("tokenbucket_blocks");');
+            $page = $search($query);
+            self::assertSame($isFound, str_contains($page, '<td>unlisted</td><td>192.0.2.8</td>'), $query);
+            self::assertStringNotContainsString('<u>', $page);
+        }
+        self::assertStringContainsString('Also enter the IP address', $search('user=unlisted'));
+    }
+
     #[Depends('testAnAdministratorFreesABlockedClient')]
     public function testTheLimitsOfANetworkAreThoseOfAllItsSites(): void
     {
@@ -58,16 +73,20 @@ final class AdminTest extends SiteTestCase
         $show = fn (string $cookie) => self::$site->send([['path' => $path, 'cookie' => $cookie]])[0];
         $page = $show($cookie);
         self::assertSame(200, $page['status']);
-        preg_match_all('~<tr><td>(\w+)</td><td>(\w*)</td><td>([\w.:/]*)</td>.*?name="_wpnonce" value="(\w+)".*?name="id" value="(\w+)"~s', $page['body'], $rows, PREG_SET_ORDER);
+        preg_match_all('~<tr><td>([\w ]+)</td><td>(\w*)</td><td>([\w.:/]*)</td>.*?name="_wpnonce" value="(\w+)".*?name="id" value="(\w+)"~s', $page['body'], $rows, PREG_SET_ORDER);
         $row = array_values(array_filter($rows, fn (array $row) => $row[3] === $address))[0];
-        self::assertSame(['login_lockout', 'blocked', $address], array_slice($row, 1, 3));
+        self::assertSame(['Wrong passwords for this account from this network', 'blocked', $address], array_slice($row, 1, 3));
 
         $free = fn (string $cookie, string $nonce) => ['path' => '/wp-admin/admin-post.php', 'cookie' => $cookie, 'body' => http_build_query(['action' => 'tokenbucket_free', 'id' => $row[5], '_wpnonce' => $nonce])];
         $other = self::$site->logIn('subscriber', '192.0.2.91');
         self::assertNotSame(200, $show($other)['status']);
         self::assertSame([403, 403], array_column(self::$site->send([$free($cookie, 'wrong'), $free($other, $row[4])]), 'status'));
         self::assertAnswers([429 => 1], 0, [Site::form('blocked', 'right password', $address)]);
-        self::assertSame(302, self::$site->send([$free($cookie, $row[4])])[0]['status']);
+        self::assertStringContainsString("aria-label=\"End the block: $row[1] blocked $address\"", $page['body']);
+        [$freed] = self::$site->send([$free($cookie, $row[4])]);
+        self::assertSame(302, $freed['status']);
+        self::assertMatchesRegularExpression('/^Location: .*ended=1/mi', $freed['head']);
+        self::assertStringContainsString('The block has ended.', self::$site->send([['path' => "$path&ended=1", 'cookie' => $cookie]])[0]['body']);
         self::assertStringNotContainsString(">$address<", $show($cookie)['body']);
         self::assertAnswers([302 => 1], 1, [Site::form('blocked', 'right password', $address)]);
     }

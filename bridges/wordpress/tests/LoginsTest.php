@@ -18,6 +18,8 @@ final class LoginsTest extends SiteTestCase
             define('TOKENBUCKET_STORAGE', $_SERVER['HTTP_X_STORAGE']);
             define('TOKENBUCKET_TIMEOUT', 20);
         }
+        // As behind a CDN.
+        $_SERVER['REMOTE_ADDR'] = $_SERVER['HTTP_X_CDN'] ?? $_SERVER['REMOTE_ADDR'];
         PHP;
 
     public function testAFloodFromOneAddressIsVerifiedFiveTimes(): void
@@ -125,6 +127,53 @@ final class LoginsTest extends SiteTestCase
             return array_map(fn ($limit) => $limits->bucket($limit, '', '')->peek()->remaining, ['login_network', 'password_network']);
             PHP);
         self::assertSame([7, 5], array_map(intval(...), $remaining));
+    }
+
+    public function testAnAddressThatWpConfigRestoresIsTheNetwork(): void
+    {
+        $user = fn (int $i, string $password) => Site::form("behind$i", $password, '192.0.2.17', ["X-CDN: 198.51.100.$i"]);
+        self::assertAnswers([200 => 26], 0, self::requests(26, fn (int $i) => $user($i, 'wrong')));
+        self::assertAnswers([200 => 4, 429 => 4], 0, self::requests(8, fn () => $user(0, 'wrong')));
+    }
+
+    public function testANewPasswordEndsTheLockoutOfItsAccount(): void
+    {
+        $id = self::$site->addUser('forgetful');
+        self::assertAnswers([200 => 5, 429 => 3], 5, self::requests(8, fn (int $i) => Site::form('forgetful', "wrong $i", '192.0.2.18')));
+        // A flood from other networks.
+        self::$site->send(self::requests(20, fn (int $i) => Site::form('forgetful', 'wrong', "198.51.$i.1")));
+        self::assertAnswers([429 => 1], 0, [Site::form('forgetful', 'right password', '192.0.2.19')]);
+        $set = function (string $address) use ($id): void {
+            $key = self::$site->run("return get_password_reset_key(get_userdata($id));");
+            [$link] = self::$site->send([['path' => "/wp-login.php?action=rp&key=$key&login=forgetful", 'address' => $address]]);
+            preg_match('/^Set-Cookie: (wp-resetpass-[^=]+=[^;]+)/mi', $link['head'], $cookie);
+            $passwords = ['pass1' => 'right password', 'pass2' => 'right password', 'rp_key' => $key, 'pw_weak' => 'on'];
+            [$page] = self::$site->send([['path' => '/wp-login.php?action=resetpass', 'cookie' => $cookie[1], 'body' => http_build_query($passwords), 'address' => $address]]);
+            self::assertStringContainsString('has been reset', $page['body']);
+        };
+        $set('192.0.2.18');
+        self::assertAnswers([302 => 1], 1, [Site::form('forgetful', 'right password', '192.0.2.18')]);
+        // The flood goes on.
+        self::$site->send(self::requests(30, fn (int $i) => Site::form('forgetful', 'wrong', "198.51.$i.2")));
+        self::assertAnswers([429 => 1], 0, [Site::form('forgetful', 'right password', '192.0.2.19')]);
+        self::assertAnswers([302 => 1], 1, [Site::form('forgetful', 'right password', '192.0.2.18')]);
+    }
+
+    public function testTwoSitesOnOneRedisShareNoLimits(): void
+    {
+        $redis = RedisServer::start();
+        chmod($redis->socket, 0777);
+        $other = new Site(self::SETTINGS);
+        try {
+            foreach ([self::$site, $other] as $site) {
+                $site->addUser('shared');
+                $guess = fn (int $i) => Site::form('shared', "wrong $i", '192.0.2.20', ["X-Storage: unix://$redis->socket"]);
+                self::assertSame([200 => 5, 429 => 5], self::statuses($site->send(self::requests(10, $guess))));
+            }
+        } finally {
+            $other->stop();
+            $redis->kill();
+        }
     }
 
     public function testTheLimitsCanBeOnRedis(): void

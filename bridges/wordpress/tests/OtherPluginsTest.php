@@ -9,6 +9,26 @@ require_once __DIR__ . '/SiteTestCase.php';
 /** Tests limits of logins together with other plugins that take part in logins. */
 final class OtherPluginsTest extends SiteTestCase
 {
+    /** Verifies the password, prints a form for a code and exits. Another page gets the code. */
+    private const SECOND_FACTOR = <<<'PHP'
+        add_filter('authenticate', function ($user, $name, $password) {
+            $found = $name === 'factor' ? get_user_by('login', $name) : false;
+            if ($found && wp_check_password($password, $found->user_pass, $found->ID)) {
+                exit('Your code');
+            }
+            return $user;
+        }, 50, 3);
+        add_action('login_init', function () {
+            if (($_GET['who'] ?? '') === 'factor' && $_GET['code'] === '7') {
+                $user = get_user_by('login', $_GET['who']);
+                wp_set_auth_cookie($user->ID);
+                do_action('wp_login', $user->user_login, $user);
+                wp_safe_redirect(admin_url());
+                exit;
+            }
+        });
+        PHP;
+
     private static string $plugins;
 
     public static function setUpBeforeClass(): void
@@ -54,6 +74,40 @@ final class OtherPluginsTest extends SiteTestCase
             self::assertAnswers([200 => 1], 1, [Site::form('555 0100', "wrong $i", '192.0.2.3')]);
         }
         self::assertAnswers([429 => 1], 0, [Site::form('555 0100', 'right password', '192.0.2.3')]);
+    }
+
+    public function testADeniedCallRunsNoCallbackThatEndsTheRequest(): void
+    {
+        self::addPlugin('factor', self::SECOND_FACTOR);
+        self::$site->addUser('factor');
+        $guess = fn (int $i) => Site::form('factor', "wrong $i", '192.0.2.6');
+        // Core and the other plugin verify each of five guesses.
+        self::assertAnswers([200 => 5, 429 => 15], 10, self::requests(20, $guess));
+        [$right] = self::assertAnswers([429 => 1], 0, [Site::form('factor', 'right password', '192.0.2.6')]);
+        self::assertStringNotContainsString('Your code', $right['body']);
+    }
+
+    public function testALoginWithASecondFactorIsASuccess(): void
+    {
+        self::addPlugin('factor', self::SECOND_FACTOR);
+        // A plugin that verifies the password and asks for the code before core does.
+        self::addPlugin('factor-early', str_replace(["'factor'", ', 50,'], ["'early-factor'", ', 5,'], self::SECOND_FACTOR));
+        foreach (['factor' => '192.0.2.7', 'early-factor' => '192.0.2.8'] as $name => $address) {
+            $name === 'factor' || self::$site->addUser($name);
+            for ($i = 0; $i < 25; $i++) {
+                [$page] = self::$site->send([Site::form($name, 'right password', $address)]);
+                self::assertSame([200, true], [$page['status'], str_contains($page['body'], 'Your code')], "$name $i");
+                [$in] = self::$site->send([['path' => "/wp-login.php?who=$name&code=7", 'address' => $address]]);
+                self::assertSame([302, true], [$in['status'], str_contains($in['head'], 'logged_in')], "$name $i");
+            }
+        }
+        // The password was right, although no code follows.
+        for ($i = 0; $i < 25; $i++) {
+            [$page] = self::$site->send([Site::form('factor', 'right password', '192.0.2.7')]);
+            self::assertSame(200, $page['status'], "$i");
+        }
+        // The control: other callbacks that end the request do not make a wrong password right.
+        self::assertAnswers([200 => 5, 429 => 3], 10, self::requests(8, fn (int $i) => Site::form('factor', "wrong $i", '192.0.2.7')));
     }
 
     public function testTheWebServersOwnPasswordIsNoApplicationPasswordOfAUserWhoIsLoggedIn(): void

@@ -36,7 +36,7 @@ final class TranslationsTest extends SiteTestCase
         $cookie = self::$site->logIn('owner', '192.0.2.90');
         self::$site->run('return update_option("WPLANG", "de_DE");');
         [$page, $plugins] = self::$site->send(array_map(fn (string $path) => ['path' => $path, 'cookie' => $cookie], ['/wp-admin/tools.php?page=tokenbucket', '/wp-admin/index.php']));
-        foreach (['<h1>Gesperrte Clients</h1>', '>Grenze<', '>Konto<', '>Netz<', '>Endet<', '>Aufheben<'] as $text) {
+        foreach (['<h1>Gesperrte Clients</h1>', '>Zu viele<', '>Konto<', '>Netz<', '>Endet<', '>Sperre aufheben<', '>Suchen<'] as $text) {
             self::assertStringContainsString($text, $page['body']);
         }
         // The menu.
