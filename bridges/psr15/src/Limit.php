@@ -51,10 +51,9 @@ final class Limit
         if ($key === null) {
             return null;
         }
-        // The identifier has the limit's numbers, because another middleware may have a limit of
-        // the same name. The numbers come first, and then the length of the name, so that no other
-        // name and key make the same identifier.
-        $identifier = "$this->tokens:$this->seconds:" . strlen($this->name) . ":$this->name:$key";
+        // The numbers may be computed for each request, so they are no part of the identifier. The
+        // length of the name comes first, so that no other name and key make the same identifier.
+        $identifier = strlen($this->name) . ":$this->name:$key";
         // Rounding may exceed the highest rate.
         $bucket = new TokenBucket($storage, $identifier, $this->tokens, min(1e15, $this->tokens / $this->seconds));
         return [$bucket, $this->cost === null ? 1 : ($this->cost)($request)];

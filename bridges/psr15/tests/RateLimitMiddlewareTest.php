@@ -193,13 +193,22 @@ final class RateLimitMiddlewareTest extends TestCase
         $this->answer([$this->byAddress('ip', 1, 1), $this->byAddress('ip', 2, 2)]);
     }
 
-    public function testLimitsOfOneNameInTwoMiddlewareDoNotDenyEachOther(): void
+    public function testLimitsOfTwoMiddlewareDoNotDenyEachOther(): void
     {
-        $ofAll = [$this->byAddress('ip', 100, 60)];
-        $ofLogins = [$this->byAddress('ip', 5, 3600)];
+        $ofAll = [$this->byAddress('all', 100, 60)];
+        $ofLogins = [$this->byAddress('logins', 5, 3600)];
         self::assertSame([200], $this->statuses(1, $ofAll));
         self::assertSame([200, 200, 200, 200, 200, 429], $this->statuses(6, $ofLogins));
         self::assertSame([200], $this->statuses(1, $ofAll));
+    }
+
+    public function testComputedNumbersMakeNoNewBucket(): void
+    {
+        $statuses = [];
+        foreach (range(1, 60) as $i) {
+            array_push($statuses, ...$this->statuses(1, [$this->byAddress('codes', 20 - $i % 7, 43200 - $i)]));
+        }
+        self::assertLessThanOrEqual(20, array_count_values($statuses)[200]);
     }
 
     public function testNamesAndKeysDoNotMerge(): void

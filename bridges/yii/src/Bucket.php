@@ -26,9 +26,8 @@ final class Bucket
     public static function take(TokenBucketStorage $storage, string $name, string $key, int|float $limit, int|float $seconds): Decision
     {
         // The length of the name comes first, so that no other name and key make the same
-        // identifier. The identifier has the numbers, because other limits may have the same name
-        // and key.
-        $identifier = strlen($name) . ":$name:$limit:$seconds:$key";
+        // identifier. The numbers may be computed for each request, so they are no part of it.
+        $identifier = strlen($name) . ":$name:$key";
         $rate = min(self::MAX_RATE, max(1, $limit) / min($seconds, self::MAX_SECONDS));
         // A limit below 1 asks for more tokens than the bucket holds.
         return (new TokenBucket($storage, $identifier, max(1, $limit), $rate))->attempt($limit < 1 ? 2 : 1);

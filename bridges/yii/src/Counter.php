@@ -34,7 +34,7 @@ final class Counter implements CounterInterface
 
     public function hit(string $id): CounterState
     {
-        $decision = Bucket::take($this->storage, $this->name, $id, $this->limit, $this->periodInSeconds);
+        $decision = Bucket::take($this->storage, "counter:$this->name", $id, $this->limit, $this->periodInSeconds);
         // The middleware refuses every state with 0 remaining hits, so the last hit reports 1.
         $remaining = $decision->allowed ? max(1, Bucket::integer($decision->remaining)) : 0;
         return new CounterState(

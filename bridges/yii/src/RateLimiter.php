@@ -27,8 +27,9 @@ class RateLimiter extends YiiRateLimiter
     public ?string $prefix = null;
 
     /**
-     * Returns the name of the limited user. Null means the user's class and getId(), which a user
-     * that only implements RateLimitInterface may lack.
+     * Returns the name of the limited user, or of the user and the action if their limits differ.
+     * Null means the user's class and getId(), which a user that only implements RateLimitInterface
+     * may lack.
      *
      * @var ?Closure($user, $request, $action): string
      */

@@ -77,8 +77,8 @@ final class YiiTest extends TestCase
             $this->assertSame(1, $filter->headers[0][1]);
         }
         $this->assertSame(array_fill(0, 5, [false, true]), $hits);
-        // Counters of one prefix and other numbers.
-        $this->assertFalse((new Counter($storage, 2, 3600, 'a'))->hit('bc')->isLimitReached());
+        // Counters of one prefix and other numbers share a bucket, as in Yii.
+        $this->assertTrue((new Counter($storage, 2, 3600, 'a'))->hit('bc')->isLimitReached());
     }
 
     public function testTheCounterReportsAFailingStorage(): void
@@ -158,7 +158,7 @@ final class YiiTest extends TestCase
         } catch (InvalidConfigException $e) {
             $this->assertSame('Set "key", because the user has no getId().', $e->getMessage());
         }
-        $filter->key = fn ($user, $request, $action) => $request;
+        $filter->key = fn ($user, $request, $action) => "$action $request";
         $filter->checkRateLimit($user, '192.0.2.1', null, 'list');
         $filter->checkRateLimit($user, '192.0.2.1', null, 'save');
         $filter->checkRateLimit($user, '192.0.2.2', null, 'save');
@@ -166,6 +166,24 @@ final class YiiTest extends TestCase
         $this->assertSame([99, 0, 0, 98], array_column($filter->headers, 1));
         $this->expectException(TooManyRequestsHttpException::class);
         $filter->checkRateLimit($user, '192.0.2.1', null, 'save');
+    }
+
+    public function testComputedNumbersMakeNoNewBucket(): void
+    {
+        foreach ([fn (int $i) => [20, 43200 - $i], fn (int $i) => [20 - $i % 8, 43200], fn (int $i) => ['20', (string) (43200 + $i)]] as $numbers) {
+            $filter = $this->filter();
+            $granted = 0;
+            for ($i = 0; $i < 200; $i++) {
+                try {
+                    $filter->checkRateLimit($this->user(1, ...$numbers($i)), null, null, null);
+                    $granted++;
+                } catch (TooManyRequestsHttpException) {
+                }
+                $filter->storage->advance(1);
+            }
+            $this->assertLessThanOrEqual(20, $granted);
+            $this->assertGreaterThanOrEqual(15, $granted);
+        }
     }
 
     public function testTheFilterReportsAMissingExtensionWhenItIsCreated(): void
