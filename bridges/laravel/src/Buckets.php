@@ -171,11 +171,11 @@ final class Buckets
         $this->recent = [];
     }
 
-    /** Fills the bucket of a key. */
-    public function reset(string $key): void
+    /** Fills the bucket of a key, and ends the window of its first numbers. */
+    public function reset(string $key, bool $endsWindow = true): void
     {
         try {
-            $this->first?->forget(self::identifier($key));
+            $this->first?->fill(self::identifier($key), $endsWindow);
         } catch (Throwable) {
             // The buckets do not depend on the cache.
         }

@@ -96,12 +96,15 @@ final class FirstNumbers
         }
     }
 
-    /** Ends the window of an identifier. The caller fills the bucket that is refilled. */
-    public function forget(string $identifier): void
+    /** Fills the bucket of a window that is not refilled. The caller fills the other one. */
+    public function fill(string $identifier, bool $endsWindow): void
     {
         $first = $this->stored($identifier);
-        if ($first !== null) {
-            $this->until($first[2], $identifier, $first[0], $first[1])?->reset();
+        if ($first === null) {
+            return;
+        }
+        $this->until($first[2], $identifier, $first[0], $first[1])?->reset();
+        if ($endsWindow) {
             $this->memo($identifier, $first)->reset();
             $this->cache()->forget($identifier . self::ITEM);
             $this->cache()->forget($identifier . self::FIXED);

@@ -197,23 +197,27 @@ class RateLimiter extends LaravelRateLimiter
 
     public function resetAttempts($key)
     {
-        if (!$this->counting) {
-            $this->fill($key);
+        if ($this->counting) {
+            return $this->count(__FUNCTION__, $key);
         }
-        return $this->count(__FUNCTION__, $key);
+        $bucket = $this->bucket($key);
+        $isCounted = $bucket !== null && self::taken($bucket->peek()) > 0;
+        // As in Laravel, the window does not end.
+        $this->fill($key, false);
+        return $this->count(__FUNCTION__, $key) || $isCounted;
     }
 
     public function clear($key)
     {
-        $this->fill($key);
+        $this->fill($key, true);
         $this->count(__FUNCTION__, $key);
     }
 
     /** Fills the bucket of a key. */
-    private function fill($key): void
+    private function fill($key, bool $endsWindow): void
     {
         $key = $this->clean($key);
-        $this->buckets->reset($key);
+        $this->buckets->reset($key, $endsWindow);
         if ($this->running > 0) {
             $this->clears[$key] = ($this->clears[$key] ?? 0) + 1;
         }

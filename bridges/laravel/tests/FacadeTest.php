@@ -56,6 +56,20 @@ final class FacadeTest extends BridgeTestCase
         });
     }
 
+    public function testResetAttemptsReportsWhetherThereWereAttemptsAndKeepsTheWindow(): void
+    {
+        foreach ([60, Carbon::now()->addMinute()] as $i => $decay) {
+            $this->assertSameAnswers(fn (LaravelRateLimiter $limiter) => [
+                $limiter->resetAttempts("k$i"),
+                $limiter->attempt("k$i", 2, fn () => true, $decay),
+                $limiter->resetAttempts("k$i"),
+                $limiter->resetAttempts("k$i"),
+                ...array_map(fn () => $limiter->attempt("k$i", 2, fn () => true, 3600), range(1, 3)),
+                $limiter->availableIn("k$i") <= 60,
+            ]);
+        }
+    }
+
     public function testOtherRequestsKnowTheBucketUntilItIsFull(): void
     {
         Carbon::setTestNow($now = Carbon::create(2027));
