@@ -18,8 +18,12 @@ use TokenBucket\Quota;
  */
 final class BucketLimiter implements LimiterInterface
 {
-    /** @param string $size names the limit in messages, as Symfony's limiter of the policy does */
-    public function __construct(public readonly TokenBucket $bucket, private readonly int $limit, private readonly string $size = 'burst size')
+    /**
+     * @param string $size names the limit in messages, as Symfony's limiter of the policy does
+     * @param bool $deniesMore true if consume() denies more tokens than the limit, instead of
+     *     throwing an exception
+     */
+    public function __construct(public readonly TokenBucket $bucket, private readonly int $limit, private readonly string $size = 'burst size', private readonly bool $deniesMore = false)
     {
     }
 
@@ -68,7 +72,7 @@ final class BucketLimiter implements LimiterInterface
         if ($this->limit < 1) {
             return 2;
         }
-        $this->check($tokens);
+        $this->deniesMore || $this->check($tokens);
         return $tokens;
     }
 

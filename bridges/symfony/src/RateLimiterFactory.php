@@ -22,6 +22,7 @@ namespace TokenBucket\Bridge\Symfony {
     use Symfony\Component\RateLimiter\Policy\FixedWindowLimiter;
     use Symfony\Component\RateLimiter\Policy\NoLimiter;
     use Symfony\Component\RateLimiter\Policy\Rate;
+    use Symfony\Component\RateLimiter\Policy\SlidingWindow;
     use Symfony\Component\RateLimiter\Policy\SlidingWindowLimiter;
     use Symfony\Component\RateLimiter\Policy\TokenBucketLimiter;
     use Symfony\Component\RateLimiter\RateLimiterFactoryInterface;
@@ -85,7 +86,9 @@ namespace TokenBucket\Bridge\Symfony {
             if ($this->storage instanceof BucketStorage) {
                 $size = $this->config['policy'] === 'token_bucket' ? 'burst size' : 'size';
                 $bucket = $this->anchor === null ? $this->bucket($this->storage, $id, $limit) : $this->quota($this->storage, $id, $limit, $this->anchor);
-                return new BucketLimiter($bucket, $limit, $size);
+                // Symfony 5.4 denies more tokens than the limit of a sliding window.
+                $deniesMore = $this->config['policy'] === 'sliding_window' && !method_exists(SlidingWindow::class, 'calculateTimeForTokens');
+                return new BucketLimiter($bucket, $limit, $size, $deniesMore);
             }
             $lock = $this->lockFactory?->createLock($id);
             return match ($this->config['policy']) {

@@ -51,6 +51,24 @@ final class ReplacementTest extends TestCase
         }
     }
 
+    public function testMoreTokensThanTheLimitAreAnsweredAsBySymfony(): void
+    {
+        foreach (['token_bucket', 'fixed_window', 'sliding_window'] as $policy) {
+            $config = ['id' => $policy, 'policy' => $policy, 'limit' => 5, 'interval' => '1 hour', 'rate' => ['interval' => '1 hour', 'amount' => 5]];
+            $answers = [];
+            foreach ([new SymfonysRateLimiterFactory($config, new InMemoryStorage()), new \Symfony\Component\RateLimiter\RateLimiterFactory($config, new BucketStorage($this->memory))] as $factory) {
+                $limiter = $factory->create('k');
+                try {
+                    $result = $limiter->consume(6);
+                    $answers[] = [$result->isAccepted(), $result->getRemainingTokens(), $limiter->consume(5)->isAccepted()];
+                } catch (\InvalidArgumentException $e) {
+                    $answers[] = $e->getMessage();
+                }
+            }
+            self::assertSame($answers[0], $answers[1], $policy);
+        }
+    }
+
     public function testLimitsThatMeanUnlimitedGrant(): void
     {
         foreach ([10 ** 15, 10 ** 17, PHP_INT_MAX] as $limit) {
