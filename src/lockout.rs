@@ -15,6 +15,7 @@ use gcra::step::{Denial, Outcome, Verdict};
 use gcra::{Key, Ticks, Timestamp, boot_clock, seconds};
 use segment::slots::counters::By;
 use std::cell::OnceCell;
+use stores::remote::key::Kind;
 use stores::remote::memcached::Memcached;
 use stores::remote::redis::Redis;
 use stores::remote::{OnFailure, Visit};
@@ -209,14 +210,14 @@ impl Guess {
         storage: &Object<RemoteStorage<T>>,
         decide: Decide<'_>,
     ) -> Result<(Outcome, Option<By>), Thrown> {
-        let identifier = [b"lockout:", value::bytes(&self.identifier)].concat();
+        let identifier = value::bytes(&self.identifier);
         let life = self.rules.max_block;
         let take = |visit: &Visit<'_, T>| {
-            let name = visit.store.name(&identifier);
+            let name = visit.store.name_of(Kind::Lockout, identifier);
             let outcome = lockout::take(visit, &name, decide, life)?;
             Ok((outcome, Some(By::Store)))
         };
-        let name = |transport: &T| transport.name(&identifier);
+        let name = |transport: &T| transport.name_of(Kind::Lockout, identifier);
         storage.ask(name, take, |policy| {
             let now = boot_clock();
             let (verdict, empty_at) = match policy {

@@ -32,6 +32,22 @@ foreach ($commands as $missing) {
     check($bucket->consume(), 'allowed again');
     echo "$missing: ", strstr($message, 'NOPERM') ?: $message, "\n";
 }
+// Without TIME, Redis 7 derives its clock.
+if (RedisServer::major_version() >= 7) {
+    $redis->command('FLUSHALL');
+    $allow([...array_diff($commands, ['+time']), '+pexpiretime', '+pexpire', '+persist', '+del']);
+    check($bucket->consume(2) && $bucket->consume(2), 'takes');
+    check([$bucket->attempt(2)->allowed, $bucket->peek()->remaining] === [false, 1.0], 'denies');
+    $redis->command('PERSIST', 'tokenbucket:x');
+    check($bucket->consume() && $redis->command('TTL', 'tokenbucket:x') === '-1', 'a record without expiry');
+    $other = new TokenBucket($storage(), 'y', 5, 0.001);
+    check($other->peek()->remaining === 5.0 && $redis->command('EXISTS', 'tokenbucket:y') === '0', 'peek() leaves no record');
+    check(!TokenBucket::attemptAll([$other, $bucket])->allowed && $redis->command('EXISTS', 'tokenbucket:y') === '0', 'attemptAll()');
+    $quota = new TokenBucket\Quota($storage(), 'quota', 2, TokenBucket\Period::Year);
+    check($quota->consume() && $quota->consume() && !$quota->consume(), 'a quota');
+    $bucket->reset();
+    check($bucket->consume(5) && !$bucket->consume(), 'reset()');
+}
 $allow($commands);
 echo strstr(thrown(fn () => (new TokenBucket($storage('other:'), 'x', 5, 1))->consume()), 'NOPERM'), "\n";
 ?>

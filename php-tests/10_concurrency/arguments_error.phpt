@@ -33,7 +33,7 @@ foreach (["7\0", '07', ''] as $identifier) {
 }
 echo thrown(fn () => new ConcurrencyLimit($storage, [], 1)), "\n";
 echo "-- the lease --\n";
-foreach ([-1, NAN, INF, 0, -INF, 'x'] as $lease) {
+foreach ([-1, NAN, INF, 0, -INF, 1e300, 2 ** 60 / 1e9, 'x'] as $lease) {
     echo thrown(fn () => new ConcurrencyLimit($storage, 'x', 1, $lease)), "\n";
 }
 print_values((new ConcurrencyLimit($storage, 'x', 1, lease: 1))->held());
@@ -101,6 +101,7 @@ ValueError: TokenBucket\ConcurrencyLimit::__construct(): Argument #4 ($lease) mu
 ValueError: TokenBucket\ConcurrencyLimit::__construct(): Argument #4 ($lease) must not be NAN
 ValueError: TokenBucket\ConcurrencyLimit::__construct(): Argument #4 ($lease) must be finite
 ValueError: TokenBucket\ConcurrencyLimit::__construct(): Argument #4 ($lease) must be greater than 0 (2 times)
+ValueError: TokenBucket\ConcurrencyLimit::__construct(): Argument #4 ($lease) must be less than 2^60 nanoseconds (36 years) (2 times)
 TypeError: TokenBucket\ConcurrencyLimit::__construct(): Argument #4 ($lease) must be of type float, string given
 0
 -- the timeout --

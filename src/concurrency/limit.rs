@@ -7,6 +7,7 @@ use crate::exceptions;
 use crate::storage::{self, Granted, Permits, Refusal, Storage, Told, acquire_in_segment};
 use crate::token_bucket::wait::{patience, until};
 use gcra::key::Row;
+use gcra::quota::MAX_SPAN;
 use gcra::{Key, Ticks, seconds};
 use segment::permits::MAX_LIMIT;
 use std::cell::Cell;
@@ -70,6 +71,11 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
     };
     let lease = lease(call)?;
     let ticks = seconds::to_ticks(lease).map_err(|error| exceptions::bad_amount(4, error))?;
+    // `to_ticks` limits its result to the greatest span.
+    if ticks >= MAX_SPAN {
+        let message = "must be less than 2^60 nanoseconds (36 years)";
+        return Err(throw::argument_value(4, message));
+    }
     if permits_of(&storage).is_none() {
         return Err(unsupported());
     }

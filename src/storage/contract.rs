@@ -46,6 +46,15 @@ pub trait Storage: Any + Debug {
     /// Fails as [`Storage::take`] does.
     fn put(&self, key: Key<'_>, put: &Put) -> Result<Sourced<()>, Thrown>;
 
+    /// Does the same as [`Storage::put`]. Returns false if nothing was changed, because the store's
+    /// clock is outside of the windows of the change.
+    ///
+    /// # Errors
+    /// Fails as [`Storage::take`] does.
+    fn put_in_window(&self, key: Key<'_>, put: &Put) -> Result<Sourced<bool>, Thrown> {
+        self.put(key, put).map(|done| done.map(|()| true))
+    }
+
     /// Moves the bucket's state forward to the instant `age` ticks ago, as [`Put::Raise`] does.
     /// Returns the state afterwards, as the outcome of a dry step for the whole bucket of `span`
     /// ticks.
@@ -205,8 +214,9 @@ pub trait Storage: Any + Debug {
         boot_clock()
     }
 
-    /// Returns the current time since the Unix epoch, which chooses the window of a call.
-    fn unix_time(&self) -> Timestamp {
+    /// Returns the current time since the Unix epoch, which chooses the window of a call on the
+    /// bucket.
+    fn unix_time(&self, _key: Key<'_>) -> Timestamp {
         unix_time()
     }
 

@@ -94,7 +94,7 @@ impl Storage for Object<MemoryStorage> {
         self.store.now()
     }
 
-    fn unix_time(&self) -> Timestamp {
+    fn unix_time(&self, _key: Key<'_>) -> Timestamp {
         self.store.now()
     }
 

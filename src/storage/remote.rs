@@ -6,6 +6,7 @@ use super::permits::Permits;
 use super::proposals::Proposals;
 use crate::{attached, exceptions, ini};
 use gcra::batch::{Batched, Grouped, Taken, sum};
+use gcra::clock::unix_time;
 use gcra::{
     Denial, Grain, Key, KeyHasher, Outcome, Put, Sourced, Step, Ticket, Ticks, Timestamp, Verdict,
 };
@@ -90,6 +91,15 @@ impl<T: StorageClass> Storage for Object<RemoteStorage<T>> {
 
     fn put(&self, key: Key<'_>, put: &Put) -> Result<Sourced<()>, Thrown> {
         self.with(|remote| remote.put(key, put))
+    }
+
+    fn put_in_window(&self, key: Key<'_>, put: &Put) -> Result<Sourced<bool>, Thrown> {
+        self.with(|remote| remote.put_in_window(key, put))
+    }
+
+    fn unix_time(&self, key: Key<'_>) -> Timestamp {
+        let made = self.made.get();
+        made.map_or_else(unix_time, |made| made.remote.unix_time(key))
     }
 
     fn raise(&self, key: Key<'_>, age: i64, span: Ticks) -> Result<Sourced<Outcome>, Thrown> {

@@ -25,17 +25,24 @@ pub fn attempt_all(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown>
 /// bucket.
 fn decide(list: &ZendHashTable, number: Number) -> Result<Zval, Thrown> {
     let elements = elements(list)?;
-    match decide_elements(&elements, number)? {
-        (_, true) => Ok(decide_elements(&elements, number)?.0),
+    match decide_elements(&elements, number, false)? {
+        (_, true) => Ok(decide_elements(&elements, number, true)?.0),
         (decision, false) => Ok(decision),
     }
 }
 
 /// Does the same for the elements of the array. Returns true in the second part if the call must be
 /// repeated; see [`Question::is_late`].
-fn decide_elements(elements: &[Element], number: Number) -> Result<(Zval, bool), Thrown> {
+fn decide_elements(
+    elements: &[Element],
+    number: Number,
+    is_repeat: bool,
+) -> Result<(Zval, bool), Thrown> {
     let mut questions = Few::new();
     derive_questions(&mut questions, elements, number, "attemptAll")?;
+    if is_repeat {
+        questions.iter_mut().for_each(Question::mark_repeat);
+    }
     let (index, decision, floor, is_late) = match &questions[..] {
         // One bucket needs no batch, which takes longer.
         [question] => {

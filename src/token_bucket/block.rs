@@ -37,19 +37,22 @@ pub fn block(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     Ok(())
 }
 
-/// Blocks a quota until the end of the window that contains the instant `ticks` from now.
+/// Blocks a quota until the end of the window that contains the instant `ticks` from now. A look at
+/// the bucket comes first, because the store's clock chooses that window.
 fn block_windows(question: &Question<'_>, ticks: Ticks) -> Result<Decision, Thrown> {
     let storage = question.native("block")?;
-    let last = calendar::windows(question.bucket, storage.unix_time() + ticks)?;
-    let put = Put::Advance { until: last.end() };
-    let fallback = storage.put(question.plan.key(), &put)?.fallback;
-    let look = Step {
-        cost: 0,
-        ..question.step
+    let (mut seen, look) = question.look(storage)?;
+    let last = calendar::windows(question.bucket, seen.value.now + ticks)?;
+    let until = last.end();
+    seen.fallback |= storage
+        .put(question.plan.key(), &Put::Advance { until })?
+        .fallback;
+    seen.value = if storage.is_direct() || seen.fallback {
+        // A full table or the failure policy may have refused the block.
+        question.look(storage)?.0.value
+    } else {
+        look.decide(seen.value.empty_at.max(until), seen.value.now)
     };
-    let look = look.dry();
-    let mut seen = storage.take_or_fall_back(question.plan.key(), &look, None)?;
-    seen.fallback |= fallback;
     Ok(changed(&question.plan.quota, &look, &seen))
 }
 

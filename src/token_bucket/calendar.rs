@@ -241,14 +241,13 @@ pub fn starts(bucket: &Object<Bucket>, now: i64) -> Result<[i64; 4], Thrown> {
 pub fn windows(bucket: &Object<Bucket>, now: Timestamp) -> Result<Windows, Thrown> {
     let [before, start, end, later] = starts(bucket, (now.0 / TICKS_PER_SECOND).cast_signed())?;
     let length = |from: i64, to: i64| u32::try_from(to - from).unwrap_or(0);
-    Ok(Windows {
-        start: Timestamp(start.unsigned_abs() * TICKS_PER_SECOND),
-        lengths: [
-            length(before, start),
-            length(start, end),
-            length(end, later),
-        ],
-    })
+    let lengths = [
+        length(before, start),
+        length(start, end),
+        length(end, later),
+    ];
+    let start = Timestamp(start.unsigned_abs() * TICKS_PER_SECOND);
+    Ok(Windows::new(start, lengths))
 }
 
 /// Returns the integer that a method of a date object returns.

@@ -63,7 +63,7 @@ fn price(question: &mut Question<'_>, number: Number, argument: u32) -> Result<T
 }
 
 /// Takes tokens, even if the bucket does not hold them. Returns a denial only if the store could
-/// not take them, or if another call has already begun the next window.
+/// not take them, if the window is blocked, or if another call has already begun the next window.
 ///
 /// # Errors
 /// Throws `ValueError` if the debt would exceed [`MAX_WAIT`] ticks. Then no tokens are taken.
@@ -80,12 +80,13 @@ fn charged(
         ..question.step
     };
     let answer = question.take(question.native(method)?)?;
-    let is_overtaken = question.step.is_overtaken(answer.value.empty_at);
+    let step = question.step_at(answer.value.now);
+    let is_closed = step.is_closed(answer.value.empty_at);
     let decision = question.decision(&answer);
     match decision.verdict {
-        // Another call, whose clock is ahead, has begun the next window. So nothing can be taken
-        // from the window of this call.
-        _ if is_overtaken => Ok(decision),
+        // The window is blocked, or another call, whose clock is ahead, has begun the next one. So
+        // nothing can be taken from the window of this call.
+        _ if is_closed => Ok(decision),
         Verdict::Denied(Denial::Insufficient | Denial::ExceedsCapacity) => {
             Err(throw::argument_value(argument, message))
         }
@@ -109,15 +110,9 @@ fn most_debt(step: &Step) -> (Ticks, &'static str) {
 /// Refunds `cost` ticks. Returns the decision on a call that takes nothing. It is a fallback if the
 /// failure policy decided the refund or that call.
 fn given_back(question: &Question<'_>, cost: Ticks) -> Result<Decision, Thrown> {
-    let key = question.plan.key();
     let storage = question.native("settle")?;
-    let refunded = storage.put(key, &question.refund(cost))?;
-    let look = Step {
-        cost: 0,
-        ..question.step
-    };
-    let look = look.dry();
-    let mut seen = storage.take_or_fall_back(key, &look, None)?;
+    let refunded = question.give_back(storage, cost)?;
+    let (mut seen, look) = question.look(storage)?;
     seen.fallback |= refunded.fallback;
     Ok(changed(&question.plan.quota, &look, &seen))
 }

@@ -7,7 +7,9 @@ use crate::storage::{self, Storage};
 use crate::{exceptions, tokens};
 use gcra::clock::TICKS_PER_MICROSECOND;
 use gcra::step::MAX_WAIT;
-use gcra::{Decision, Denial, Outcome, Put, Refill, Sourced, Step, Ticket, Ticks, Timestamp};
+use gcra::{
+    Decision, Denial, Outcome, Put, Refill, Sourced, Step, Ticket, Ticks, Timestamp, Windows,
+};
 use zend::{Held, Kept, Number, Object, Thrown, Zval, throw};
 
 /// A call for a number of tokens from a bucket.
@@ -88,21 +90,56 @@ impl<'a> Question<'a> {
 
     /// Gives the call the current window of its quota.
     fn enter_window(&mut self) -> Result<(), Thrown> {
-        let now = self.native("attempt")?.unix_time();
+        let now = self.native("attempt")?.unix_time(self.plan.key());
         let windows = calendar::windows(self.bucket, now)?;
         self.step.refill = Refill::Windows(windows);
         self.plan.quota = self.plan.quota.in_window(windows.lengths[1]);
         Ok(())
     }
 
-    /// Reports whether the call must be repeated in the next window, because it was denied and its
-    /// window has ended meanwhile. The next window may have tokens.
+    /// Marks a call that [was late](Question::is_late) and has been derived again.
+    pub fn mark_repeat(&mut self) {
+        if let Refill::Windows(windows) = &mut self.step.refill {
+            windows.is_repeat = true;
+        }
+    }
+
+    /// Reports whether the call must be repeated in another window, because it was denied and its
+    /// window has ended meanwhile, or because the store's clock is in none of its windows. The
+    /// other window may have tokens.
     pub fn is_late(&self, outcome: &Outcome) -> bool {
         let Refill::Windows(windows) = self.step.refill else {
             return false;
         };
-        let is_over = |storage: &dyn Storage| storage.unix_time() >= windows.end();
-        !outcome.granted() && self.native("attempt").is_ok_and(is_over)
+        let is_over = |storage: &dyn Storage| storage.unix_time(self.plan.key()) >= windows.end();
+        self.step.is_outside(outcome)
+            || (!outcome.granted() && self.native("attempt").is_ok_and(is_over))
+    }
+
+    /// Returns the windows of a call that is repeated.
+    fn repeated(&self, storage: &dyn Storage) -> Result<Windows, Thrown> {
+        let now = storage.unix_time(self.plan.key());
+        let windows = calendar::windows(self.bucket, now)?;
+        Ok(Windows {
+            is_repeat: true,
+            ..windows
+        })
+    }
+
+    /// Returns the step with the windows around `now`, if it has windows and they are others.
+    pub fn step_at(&self, now: Timestamp) -> Step {
+        let refill = match self.step.refill {
+            Refill::Windows(windows) if !windows.contain(now) => {
+                calendar::windows(self.bucket, now)
+                    .map(Refill::Windows)
+                    .ok()
+            }
+            _ => None,
+        };
+        Step {
+            refill: refill.unwrap_or(self.step.refill),
+            ..self.step
+        }
     }
 
     /// Runs `step`, which is the step of the call or its dry form. Repeats it in the next window if
@@ -134,13 +171,27 @@ impl<'a> Question<'a> {
         if !self.is_late(&answer.value) {
             return Ok(answer);
         }
-        let windows = calendar::windows(self.bucket, storage.unix_time())?;
-        let refill = Refill::Windows(windows);
+        let refill = Refill::Windows(self.repeated(storage)?);
         storage.take_or_fall_back(key, &Step { refill, ..*step }, first)
     }
 
+    /// Returns the state of the bucket, as the outcome of a dry step for no tokens, and that step.
+    ///
+    /// # Errors
+    /// Throws the same as [`Storage::take_or_fall_back`].
+    pub fn look(&self, storage: &dyn Storage) -> Result<(Sourced<Outcome>, Step), Thrown> {
+        let step = Step {
+            cost: 0,
+            ..self.step
+        };
+        let seen = self.run(storage, &step.dry(), None)?;
+        let (cost, dry) = (0, true);
+        let step = self.step_at(seen.value.now);
+        Ok((seen, Step { cost, dry, ..step }))
+    }
+
     /// Returns the change that gives `cost` ticks back.
-    pub fn refund(&self, cost: Ticks) -> Put {
+    fn refund(&self, cost: Ticks) -> Put {
         match self.step.refill {
             Refill::Windows(windows) => Put::Uncount {
                 cost,
@@ -149,6 +200,28 @@ impl<'a> Question<'a> {
             },
             _ => Put::refund(cost, self.step.span),
         }
+    }
+
+    /// Gives `cost` ticks back. Repeats the change if the store's clock is in none of its windows.
+    ///
+    /// # Errors
+    /// Throws the same as [`Storage::put`].
+    pub fn give_back(&self, storage: &dyn Storage, cost: Ticks) -> Result<Sourced<()>, Thrown> {
+        let key = self.plan.key();
+        let done = storage.put_in_window(key, &self.refund(cost))?;
+        if done.value {
+            return Ok(done.map(drop));
+        }
+        let windows = self.repeated(storage)?;
+        let is_undo = false;
+        storage.put(
+            key,
+            &Put::Uncount {
+                cost,
+                windows,
+                is_undo,
+            },
+        )
     }
 
     /// Refuses a call that quotas do not support, because they are not refilled within a window.
@@ -294,7 +367,7 @@ impl<'a> Question<'a> {
     pub fn decision(&self, outcome: &Sourced<Outcome>) -> Decision {
         let step = Step {
             max_wait: self.step.max_wait.min(0),
-            ..self.step
+            ..self.step_at(outcome.value.now)
         };
         Decision {
             verdict: step.reason(&outcome.value),

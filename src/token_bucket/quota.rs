@@ -3,17 +3,21 @@
 //! It is a bucket that becomes full at the start of each window ([`gcra::refill`]). Its methods are
 //! those of `TokenBucket`, except the constructor and `window()`.
 
-use super::bucket::{Bucket, derive, set_property};
+use super::bucket::{Bucket, derive, set_property, with_plan};
 use super::calendar::{self, ANCHOR, Calendar, PERIOD, Period, int};
 use super::plan::{IDENTIFIER, storage_of};
 use crate::exceptions::Origin;
 use crate::{classes, storage};
 use ext_php_rs::ffi::IS_NULL;
 use gcra::clock::TICKS_PER_SECOND;
+use std::ops::Range;
 use zend::{Call, Kept, Number, Thrown, Zval, class, invoke, throw, value};
 
 /// The anchor of a quota without one: a Monday, the first day of a month and of a year.
 const DEFAULT_ANCHOR: &[u8] = b"2024-01-01 00:00:00 UTC";
+
+/// The Unix times of the years from -9999 to 9999.
+const YEARS: Range<i64> = -377_705_116_800..253_402_300_800;
 
 /// Implements `__construct(TokenBucketStorage $storage, $identifier, int $limit, Period $period,
 /// ?DateTimeInterface $anchor = null)`. Throws `ValueError` for a limit that is out of range, and
@@ -56,7 +60,22 @@ fn anchor(call: &Call<'_>) -> Result<Kept, Thrown> {
         return invoke::named("date_create_immutable", &mut [text]);
     }
     let anchor = call.object_of_foreign(5, "DateTimeInterface")?;
-    invoke::named("DateTimeImmutable::createFromInterface", &mut [anchor])
+    let anchor = invoke::named("DateTimeImmutable::createFromInterface", &mut [anchor])?;
+    timestamp(&anchor, 5)?;
+    Ok(anchor)
+}
+
+/// Returns the Unix time of a date object, which is the PHP argument at position `argument`.
+///
+/// # Errors
+/// Throws `ValueError` for a date outside of [`YEARS`], because sums of its seconds could overflow.
+fn timestamp(date: &Zval, argument: u32) -> Result<i64, Thrown> {
+    let seconds = int(value::object(date).ok_or(Thrown)?, "gettimestamp")?;
+    if YEARS.contains(&seconds) {
+        return Ok(seconds);
+    }
+    let message = "must be between the years -9999 and 9999";
+    Err(throw::argument_value(argument, message))
 }
 
 /// Implements `window(?DateTimeInterface $at = null): array`. Returns the start and the end of the
@@ -66,10 +85,11 @@ pub fn window(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let home = bucket.copy_property(super::plan::STORAGE);
     let storage = storage::of(storage_of(&home)?).ok_or(Thrown)?;
     let now = if call.count() < 1 || value::kind(call.arg(1)) == IS_NULL {
-        (storage.unix_time().0 / TICKS_PER_SECOND).cast_signed()
+        let now = with_plan(bucket, |plan| storage.unix_time(plan.key()))?;
+        (now.0 / TICKS_PER_SECOND).cast_signed()
     } else {
         let at = call.object_of_foreign(1, "DateTimeInterface")?;
-        int(value::object(&at).ok_or(Thrown)?, "gettimestamp")?
+        timestamp(&at, 1)?
     };
     let [_, start, end, _] = calendar::starts(bucket, now)?;
     let anchor = bucket.copy_declared(ANCHOR);

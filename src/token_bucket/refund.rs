@@ -14,15 +14,16 @@ pub fn refund(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let question = Question::of(call.this::<Bucket>(), number, 1)?;
     let storage = question.native("refund")?;
     let plan = &question.plan;
-    let put = if plan.overrides.tokens_to_seconds {
+    if plan.overrides.tokens_to_seconds {
         let step = question.measured_step()?;
-        Put::refund(step.cost, step.span)
-    } else {
-        let tokens = tokens::amount(number);
-        let tokens = tokens.map_err(|error| exceptions::bad_amount(1, error))?;
-        question.refund(plan.quota.refund(tokens))
-    };
-    storage.put(plan.key(), &put).map(drop)
+        let put = Put::refund(step.cost, step.span);
+        return storage.put(plan.key(), &put).map(drop);
+    }
+    let tokens = tokens::amount(number);
+    let tokens = tokens.map_err(|error| exceptions::bad_amount(1, error))?;
+    question
+        .give_back(storage, plan.quota.refund(tokens))
+        .map(drop)
 }
 
 /// Implements `reset(): void`. Throws `LogicException` for a userland storage.

@@ -49,9 +49,30 @@ pub struct Windows {
     pub start: Timestamp,
     /// The lengths in seconds of the window before it, of the window, and of the window after it.
     pub lengths: [u32; 3],
+    /// True if the call was made before with windows that did not contain the store's clock. If
+    /// these windows do not contain it either, the store has failed.
+    pub is_repeat: bool,
 }
 
 impl Windows {
+    /// Returns the windows of a call that was not made before.
+    #[must_use]
+    pub const fn new(start: Timestamp, lengths: [u32; 3]) -> Self {
+        Self {
+            start,
+            lengths,
+            is_repeat: false,
+        }
+    }
+
+    /// Reports whether `now` is in one of these windows. If it is not, nobody knows the window of
+    /// `now`, and no tokens may be taken.
+    #[must_use]
+    pub fn contain(&self, now: Timestamp) -> bool {
+        let [first, .., end] = self.starts();
+        (first..end).contains(&now)
+    }
+
     /// Returns the end of the window, which is the start of the next one.
     #[must_use]
     pub fn end(&self) -> Timestamp {
@@ -86,7 +107,11 @@ impl Windows {
         } else {
             (next, [length, later, later])
         };
-        Self { start, lengths }
+        Self {
+            start,
+            lengths,
+            ..*self
+        }
     }
 
     /// Returns the first start of this window or a later one that is not before `instant`. Returns

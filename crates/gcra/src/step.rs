@@ -306,11 +306,21 @@ impl Step {
         }
     }
 
-    /// Reports whether the state `empty_at` is of a later window than the step. If so, a denial
-    /// says nothing about the tokens of the later window.
+    /// Reports whether the outcome is a denial because the store's clock is outside of the windows
+    /// that the step knows.
     #[must_use]
-    pub fn is_overtaken(&self, empty_at: Timestamp) -> bool {
-        matches!(self.refill, Refill::Windows(windows) if windows.are_before(empty_at))
+    pub fn is_outside(&self, outcome: &Outcome) -> bool {
+        let Refill::Windows(windows) = self.refill else {
+            return false;
+        };
+        !outcome.granted() && !windows.contain(outcome.now)
+    }
+
+    /// Reports whether the state `empty_at` allows nothing more in the window of the step, not even
+    /// a charge: the window is blocked, or the state is of a later window.
+    #[must_use]
+    pub fn is_closed(&self, empty_at: Timestamp) -> bool {
+        matches!(self.refill, Refill::Windows(windows) if empty_at >= windows.end())
     }
 
     /// Returns the tokens that the bucket holds at `now`, as the ticks in which they refill.
@@ -322,9 +332,21 @@ impl Step {
     /// Returns the ticks until this step would be granted, if no other call took tokens.
     #[must_use]
     pub fn retry_after(&self, empty_at: Timestamp, now: Timestamp) -> Ticks {
+        if let Some(end) = self.block_beyond(empty_at) {
+            return end.saturating_since(now);
+        }
         let granted_at = self.held(empty_at, self.drained(now)) + self.cost;
         let granted_at = granted_at.saturating_add_signed(-self.max_wait);
         self.drains(granted_at).saturating_since(now)
+    }
+
+    /// Returns the end of a block that ends later than all windows that are known. It is the start
+    /// of a window, and the bucket is full then.
+    fn block_beyond(&self, empty_at: Timestamp) -> Option<Timestamp> {
+        match self.refill {
+            Refill::Windows(windows) if windows.first_from(empty_at).is_none() => Some(empty_at),
+            _ => None,
+        }
     }
 
     /// Returns the ticks in which the tokens refill that a grant must leave in the bucket.

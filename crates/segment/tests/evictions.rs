@@ -150,6 +150,29 @@ fn equal_shares_are_told_apart_by_time_and_then_by_place() {
     assert_eq!(evict(&slots).0, 3);
 }
 
+#[test]
+fn a_used_up_quota_near_its_end_outlives_buckets_that_hold_most_of_their_tokens() {
+    let minute = 60 * TICKS_PER_SECOND;
+    for kind in [Lifetime::of_window(0, DAY), Lifetime::covering(DAY).held()] {
+        let state = NOW + minute - kind.ticks();
+        let held = Word::live(Fingerprint::new(99), kind, state);
+        for slot in 0..8 {
+            let mut slots: Vec<_> = (1..=8)
+                .map(|n| lacking(n, minute / 5 + n, minute))
+                .collect();
+            slots[slot] = held;
+            let (victim, missing) = evict(&slots);
+            assert_eq!(victim, usize::from(slot == 0));
+            assert_eq!(missing, Some(minute / 5 + victim as u64 + 1));
+        }
+        // Among windows that end at the same time, the one with more tokens used stays.
+        let slots: Vec<_> = (1..=8)
+            .map(|n| Word::live(Fingerprint::new(n), kind, state + 200_000 - n))
+            .collect();
+        assert_eq!(evict(&slots), (7, Some(kind.ticks())));
+    }
+}
+
 /// Yields records of other keys. Some of them have a state or lifetime that no step writes.
 fn words() -> impl Strategy<Value = Word> {
     let tag = any::<u64>().prop_filter("another key", |tag| tag >> 16 > 1000);
@@ -160,12 +183,15 @@ fn words() -> impl Strategy<Value = Word> {
     ]
 }
 
-/// Returns the missing share as an exact fraction, and the missing ticks.
-fn lack(word: Word) -> (Exact, Ticks) {
-    let full_at = word.full_at();
-    let missing = full_at.saturating_since(NOW);
-    let lifetime = Word { state: 0, ..word }.full_at();
-    (whole(missing) / whole(lifetime.0), missing)
+/// Returns whether the missing share is infinite, the share as an exact fraction, and the ticks
+/// until the record is full.
+fn lack(word: Word) -> (bool, Exact, Ticks) {
+    let left = word.full_at().saturating_since(NOW);
+    let lifetime = Word { state: 0, ..word }.full_at().0;
+    match lifetime {
+        0 => (true, whole(0), left),
+        _ => (false, whole(word.missing(NOW)) / whole(lifetime), left),
+    }
 }
 
 proptest! {
@@ -183,6 +209,6 @@ proptest! {
         }
         let first = (0..8).min_by_key(|&index| lack(slots[index])).unwrap();
         prop_assert_eq!(victim, first);
-        prop_assert_eq!(missing, Some(lack(slots[first]).1));
+        prop_assert_eq!(missing, Some(slots[first].missing(NOW)));
     }
 }

@@ -322,6 +322,12 @@ impl<'a> Database<'a> {
         self.numbers_of(&row, statement).map(Some)
     }
 
+    /// Returns the number of rows that a statement without a result has changed.
+    pub fn changed_rows(&self, statement: &Zval) -> Result<i64, Cause> {
+        let rows = self.call(statement, "rowcount", &mut [])?;
+        number(&rows).ok_or(Cause::Caller("a number is missing"))
+    }
+
     fn numbers_of<const N: usize>(&self, row: &Zval, statement: &Zval) -> Result<[i64; N], Cause> {
         self.call(statement, "closecursor", &mut [])?;
         let mut numbers = [0; N];

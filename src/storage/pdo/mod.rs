@@ -16,8 +16,10 @@ mod upkeep;
 use super::contract::{Storage, downcast};
 use super::proposals::Proposals;
 use crate::classes::{TOKEN_BUCKET_STORAGE_PDO, TOKEN_BUCKET_STORAGE_PDO_MY_SQL};
+use gcra::clock::unix_time;
 use gcra::{Grain, Key, KeyHasher, Outcome, Put, Sourced, Step, Ticks, Timestamp};
 use state::{DB, Made};
+use stores::remote::server_clock;
 use transport::with;
 use zend::{Obj, Object, Thrown, invoke, value};
 
@@ -46,6 +48,15 @@ impl Storage for Object<PdoStorage> {
 
     fn put(&self, key: Key<'_>, put: &Put) -> Result<Sourced<()>, Thrown> {
         with(self, |remote| remote.put(key, put))
+    }
+
+    fn put_in_window(&self, key: Key<'_>, put: &Put) -> Result<Sourced<bool>, Thrown> {
+        with(self, |remote| remote.put_in_window(key, put))
+    }
+
+    fn unix_time(&self, _key: Key<'_>) -> Timestamp {
+        let made = self.made.get();
+        made.map_or_else(unix_time, |made| server_clock::now(&made.server))
     }
 
     fn raise(&self, key: Key<'_>, age: i64, span: Ticks) -> Result<Sourced<Outcome>, Thrown> {

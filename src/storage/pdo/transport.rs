@@ -7,7 +7,7 @@ use crate::attached;
 use crate::storage::arguments;
 use crate::storage::remote::tell;
 use gcra::clock;
-use gcra::{Denial, Grain, Put, Refill, Sourced, Ticks, Verdict, Windows};
+use gcra::{Denial, Grain, Outcome, Put, Refill, Sourced, Step, Ticks, Verdict, Windows};
 use std::sync::Arc;
 use stores::remote::{
     Answer, Ask, Cause, Failure, Remote, Reply, Server, Settings, StateKind, Transport, Visit,
@@ -92,6 +92,9 @@ impl Transport for Database<'_> {
             let began = clock::boot_clock();
             let reply = visit.store.decide(ask)?;
             let outcome = reply.outcome;
+            if ask.step.is_outside(&outcome) {
+                return Ok(reply);
+            }
             let step = ask.step.at(outcome.now);
             let wait = step.retry_after(outcome.empty_at, outcome.now);
             let is_late = outcome.verdict == Verdict::Denied(Denial::Insufficient)
@@ -152,7 +155,25 @@ impl Transport for Database<'_> {
                 Query::Raise
             }
         };
-        visit.store.ask(query, &values, |_| Ok(()))
+        let Put::Uncount {
+            windows,
+            is_undo: false,
+            ..
+        } = *put
+        else {
+            return visit.store.ask(query, &values, |_| Ok(()));
+        };
+        let changed = visit
+            .store
+            .ask(query, &values, |rows| visit.store.changed_rows(rows))?;
+        if changed == 0 {
+            // The statement does not tell whether the server's clock is in none of the windows.
+            let now = reply::instant(visit.store.look(name)?.0);
+            if !windows.contain(now) {
+                return Err(Cause::Clock(now));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -182,10 +203,14 @@ impl Database<'_> {
         let step = &ask.step;
         if step.dry || (step.cost == 0 && ask.first.is_none()) {
             let (now, state) = self.look(&ask.name)?;
+            let (instant, empty_at) = (reply::instant(now), reply::instant(state));
+            let outside = Outcome::denied(Denial::Insufficient, empty_at, instant);
             return Ok(Reply {
-                outcome: step
-                    .at(reply::instant(now))
-                    .decide(reply::instant(state), reply::instant(now)),
+                outcome: if step.is_outside(&outside) {
+                    outside
+                } else {
+                    step.at(instant).decide(empty_at, instant)
+                },
                 found: if state == 0 {
                     StateKind::Nothing
                 } else {
@@ -222,7 +247,7 @@ impl Database<'_> {
         };
         match self.made.dialect {
             Dialect::MySql => self.take_mysql(query, values, windows),
-            Dialect::PgSql => self.take_pgsql(query, &values),
+            Dialect::PgSql => self.take_pgsql(query, &values, step),
             Dialect::Sqlite => self.take_sqlite(query, &values),
         }
     }
@@ -287,15 +312,16 @@ impl Database<'_> {
         Ok(answered(granted, (now, state)))
     }
 
-    fn take_pgsql(&self, query: Query, values: &Values<'_>) -> Result<Reply, Cause> {
+    fn take_pgsql(&self, query: Query, values: &Values<'_>, step: &Step) -> Result<Reply, Cause> {
         let mut found = (0, 0);
         for _ in 0..TRIES {
             let numbers = self.ask(query, values, |it| self.changed(it))?;
             let [now, state, granted, told] = numbers.ok_or(Cause::Caller("no row"))?;
             found = (now, state);
-            if told != 0 {
+            let reply = answered(granted != 0, found);
+            if told != 0 || step.is_outside(&reply.outcome) {
                 known(state, now)?;
-                return Ok(answered(granted != 0, found));
+                return Ok(reply);
             }
             // The row changed between the read and the write, because another call was granted
             // tokens.

@@ -39,10 +39,8 @@ impl Calendar {
             let ticks = self.0[at + 1] - self.0[at];
             u32::try_from(ticks / TICKS_PER_SECOND).unwrap()
         };
-        gcra::Windows {
-            start: self.0[number],
-            lengths: [length(number - 1), length(number), length(number + 1)],
-        }
+        let lengths = [length(number - 1), length(number), length(number + 1)];
+        gcra::Windows::new(self.0[number], lengths)
     }
 
     /// Returns an instant in the middle part of the calendar. `part` is a fraction of the length of
@@ -178,10 +176,7 @@ fn run((lengths, from, calls): &(Vec<u32>, f64, Vec<Call>), way: Way, own_clock:
                 let lengths = [SHORTEST; 3];
                 let is_over = first_hit.is_none_or(|it| it.end() <= now);
                 *first_hit.insert(if is_over {
-                    gcra::Windows {
-                        start: now,
-                        lengths,
-                    }
+                    gcra::Windows::new(now, lengths)
                 } else {
                     first_hit.unwrap()
                 })

@@ -60,7 +60,7 @@ impl<'a, 'k, S: Slots> SlotChange<'a, 'k, S> {
 
     /// Returns the record on which the step is decided at `now`.
     fn seen(&self, now: Timestamp) -> Word {
-        let lifetime = Lifetime::covering(self.step.lifetime());
+        let lifetime = Lifetime::of(&self.step);
         self.found
             .map_or(Word::EMPTY, |(_, word)| word.seen_by(lifetime, now))
     }
@@ -76,7 +76,7 @@ impl<'a, 'k, S: Slots> SlotChange<'a, 'k, S> {
         let (seen, empty_at) = (self.seen(self.outcome.now), self.outcome.empty_at);
         match self.found {
             Some((_, word)) if empty_at == seen.empty_at() => word,
-            _ => seen.moved(empty_at, Lifetime::covering(self.step.lifetime())),
+            _ => seen.moved(empty_at, Lifetime::of(&self.step)),
         }
     }
 

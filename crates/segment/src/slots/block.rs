@@ -23,14 +23,14 @@ pub fn block<S: Slots>(slots: &S, step: &Step, pause: Ticks) -> Option<Outcome> 
         S::Variant::reached(Point::Loaded);
         let now = slots.now();
         let verdict = step.decide(word.unless_full(now).empty_at(), now).verdict;
-        if word.is_blocked() || verdict != Verdict::Denied(Denial::Insufficient) {
+        if word.is_held() || verdict != Verdict::Denied(Denial::Insufficient) {
             return None;
         }
         // A bucket whose next token comes later than the end of the block keeps its state.
         let end = (now + pause).saturating_sub(step.cost);
         let empty_at = word.empty_at().max(end);
-        let blocked = word.moved(empty_at, Lifetime::covering(step.lifetime()));
-        if replace(slots, (index, word), blocked.blocked()) {
+        let blocked = word.moved(empty_at, Lifetime::of(step));
+        if replace(slots, (index, word), blocked.held()) {
             return Some(Outcome::denied(Denial::Insufficient, empty_at, now));
         }
         count(slots, Event::Conflict);

@@ -24,7 +24,7 @@ pub fn undo<S: Slots>(
     before: Option<Word>,
     windows: Option<Windows>,
 ) {
-    let lifetime = Lifetime::covering(step.lifetime());
+    let lifetime = Lifetime::of(step);
     let after = match before {
         Some(before) => before
             .seen_by(lifetime, outcome.now)
@@ -41,7 +41,7 @@ pub fn undo<S: Slots>(
     }
     change(slots, |word| {
         let now = slots.now();
-        if word.is_blocked() {
+        if word.is_held() {
             return lifted(word, step, now);
         }
         let costs = (step.cost, step.cost);
@@ -79,7 +79,8 @@ fn refunded(
 /// Gives `cost` ticks back to a window, and changes nothing of other windows.
 pub(super) fn uncount<S: Slots>(slots: &S, cost: Ticks, windows: Windows) {
     change(slots, |word| {
-        word.moved(windows.refunded(word.empty_at(), cost), Lifetime::LEAST)
+        let state = windows.refunded(word.empty_at(), cost);
+        word.moved(state, Lifetime::LEAST.held())
     });
 }
 
@@ -133,11 +134,11 @@ pub fn raise<S: Slots>(
 /// rules. After a reset between them, no mark is written.
 pub fn block_now<S: Slots>(slots: &S, step: &Step, pause: Ticks) -> Outcome {
     let end = |now: Timestamp| (now + pause).saturating_sub(step.cost);
-    let outcome = raise(slots, Lifetime::covering(step.lifetime()), end);
+    let outcome = raise(slots, Lifetime::of(step), end);
     if outcome.granted() {
         change(slots, |word| {
             let is_same = word.empty_at() == outcome.empty_at;
-            if is_same { word.blocked() } else { word }
+            if is_same { word.held() } else { word }
         });
     }
     outcome

@@ -204,15 +204,16 @@ impl<V: Variant> SharedMemory<V> {
 
     /// Passes the state of the record and the instant to `decide`, and writes the state of the
     /// outcome that `decide` returns. A missing record has the state [`Timestamp::ZERO`]. The slot
-    /// is kept for `lifetime` ticks after the instant in the state. Returns the outcome, or a
-    /// denial if the table has no slot.
+    /// is kept for `lifetime` ticks after the instant in the state, and the record is held. Returns
+    /// the outcome, or a denial if the table has no slot.
     pub fn update(
         &self,
         key: Key<'_>,
         lifetime: Ticks,
         decide: impl Fn(Timestamp, Timestamp) -> Outcome,
     ) -> Outcome {
-        changes::update(&self.slots(key.hash), Lifetime::covering(lifetime), decide)
+        let lifetime = Lifetime::covering(lifetime).held();
+        changes::update(&self.slots(key.hash), lifetime, decide)
     }
 
     /// Reports whether the bucket has a record that is not full.

@@ -214,7 +214,7 @@ fn try_take<S: Slots>(slots: &S, step: &Step, first: Option<Timestamp>) -> Optio
     S::Variant::reached(Point::Loaded);
     // Without `black_box`, the compiler would compute the lifetime after the clock reading, and
     // every grant would take longer.
-    let lifetime = black_box(Lifetime::covering(step.lifetime()));
+    let lifetime = black_box(Lifetime::of(step));
     // The clock is read after the slot, so that a denial is true at the instant that it states.
     let now = slots.now();
     let seen = word.seen_by(lifetime, now);
@@ -263,7 +263,7 @@ fn take_absent<S: Slots>(slots: &S, step: &Step, first: Option<Timestamp>) -> Op
         // This step changes nothing. A bucket from which nothing was taken needs no slot.
         return Some(step.decide(Timestamp::ZERO, slots.now()));
     }
-    claim(slots, Lifetime::covering(step.lifetime()), |now| {
+    claim(slots, Lifetime::of(step), |now| {
         step.decide_first(first, now)
     })
 }
@@ -275,7 +275,7 @@ pub fn take_found<S: Slots>(slots: &S, step: &Step) -> (Outcome, Option<(usize, 
         let outcome = match found {
             None => take_absent(slots, step, None),
             Some(record) => {
-                let (lifetime, now) = (Lifetime::covering(step.lifetime()), slots.now());
+                let (lifetime, now) = (Lifetime::of(step), slots.now());
                 let seen = record.1.seen_by(lifetime, now);
                 let outcome = step.decide(seen.empty_at(), now);
                 write(slots, record, seen, outcome, lifetime).then_some(outcome)
@@ -421,7 +421,7 @@ fn count_claim<S: Slots>(slots: &S, old: Word, now: Timestamp) {
     } else if old.is_reclaimable(now) {
         count(slots, Event::Reclaimed);
     } else {
-        slots.shard().1.count_eviction(old.full_at() - now);
+        slots.shard().1.count_eviction(old.missing(now));
     }
 }
 

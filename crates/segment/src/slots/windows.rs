@@ -9,14 +9,15 @@
 //! If the wall clock is set afterwards, the constant is no longer the difference of the clocks. The
 //! states are still right, because they are compared only with each other. But the slot must be
 //! free when the window ends. So the lifetime of a record is computed from both clocks as they are
-//! now.
+//! now, in each call. It is negative if the clock was set forward by more than the window.
 
 use super::changes;
 use super::protocol::Variant;
 use super::table::SharedMemory;
+use super::word::Lifetime;
 use gcra::clock::{TICKS_PER_SECOND, boot_clock, unix_time};
 use gcra::quota::MAX_SPAN;
-use gcra::{Key, Outcome, Refill, Step, Timestamp, Windows};
+use gcra::{Key, Outcome, Refill, Step, Ticks, Timestamp, Windows};
 
 impl<V: Variant> SharedMemory<V> {
     /// Runs one step of any kind. [`SharedMemory::take`] does the same for steps without windows,
@@ -40,15 +41,24 @@ impl<V: Variant> SharedMemory<V> {
             return step;
         };
         let start = self.shifted(windows).start;
-        let left = windows.end().signed_since(unix_time());
-        let end = boot_clock().saturating_add_signed(left);
-        let lifetime = end.saturating_since(start).min(MAX_SPAN);
-        let length = u32::try_from(lifetime.div_ceil(TICKS_PER_SECOND)).unwrap_or(u32::MAX);
-        let lengths = [0, length, 0];
+        let lengths = lengths(Self::lifetime(start, &windows));
         Step {
-            refill: Refill::Windows(Windows { start, lengths }),
+            refill: Refill::Windows(Windows::new(start, lengths)),
             ..step
         }
+    }
+
+    /// Returns the ticks from the start of a window in a slot until the window ends. The result is
+    /// negative if the wall clock was set forward by more than the window.
+    fn lifetime(start: Timestamp, windows: &Windows) -> i64 {
+        let now = unix_time();
+        // A call that is late, or whose store follows another clock, needs its record, too.
+        let left = if windows.contain(now) {
+            windows.end().signed_since(now)
+        } else {
+            (windows.end() - windows.start).cast_signed()
+        };
+        boot_clock().saturating_add_signed(left).signed_since(start)
     }
 
     /// Returns the window as slots keep it, with its own length.
@@ -78,12 +88,26 @@ impl<V: Variant> SharedMemory<V> {
     pub(super) fn advance(&self, key: Key<'_>, until: Timestamp) {
         let state = until.saturating_add_signed(-self.difference);
         let end = boot_clock().saturating_add_signed(until.signed_since(unix_time()));
-        self.raise(key, end.saturating_since(state).min(MAX_SPAN), |_| state);
+        let [lead, length, _] = lengths(end.signed_since(state));
+        let lifetime = Lifetime::of_window(lead, Ticks::from(length) * TICKS_PER_SECOND);
+        changes::raise(&self.slots(key.hash), lifetime, |_| state);
     }
 
     /// Gives `cost` ticks back to a window.
     pub(super) fn uncount(&self, key: Key<'_>, cost: u64, windows: Windows) {
         changes::uncount(&self.slots(key.hash), cost, self.shifted(windows));
+    }
+}
+
+/// Returns the lengths of the window of a record that lives for `lifetime` ticks: a lead or a
+/// length, in whole seconds; see [`Lifetime::of`].
+fn lengths(lifetime: i64) -> [u32; 3] {
+    let seconds = |ticks: Ticks| u32::try_from(ticks).unwrap_or(u32::MAX);
+    let ticks = lifetime.unsigned_abs().min(MAX_SPAN);
+    if lifetime < 0 {
+        [seconds(ticks / TICKS_PER_SECOND), 0, 0]
+    } else {
+        [0, seconds(ticks.div_ceil(TICKS_PER_SECOND)), 0]
     }
 }
 
@@ -94,7 +118,7 @@ mod tests {
     use crate::host::{Host, Settings, lines};
     use crate::memory::Segment;
     use crate::slots::word::Word;
-    use gcra::{Put, Ticks};
+    use gcra::Put;
 
     const HOUR: Ticks = 3600 * TICKS_PER_SECOND;
 
@@ -112,10 +136,7 @@ mod tests {
 
     /// Returns a step for one of two tokens in a window that ends `left` ticks from now.
     fn step(left: Ticks) -> Step {
-        let windows = Windows {
-            start: unix_time() + left - HOUR,
-            lengths: [3600; 3],
-        };
+        let windows = Windows::new(unix_time() + left - HOUR, [3600; 3]);
         Step {
             refill: Refill::Windows(windows),
             ..Step::new(1000, 2000)
@@ -135,6 +156,8 @@ mod tests {
             0,
             HOUR.cast_signed(),
             -HOUR.cast_signed(),
+            24 * HOUR.cast_signed(),
+            -24 * HOUR.cast_signed(),
             1 << 57,
             -(1 << 57),
         ] {
@@ -150,15 +173,11 @@ mod tests {
             assert_eq!(outcome.empty_at, windows.start + 1000, "{set}");
             let full_at = full_at(&host);
             let after = boot_clock();
-            // A window can begin long after the clock of the segment. Then its slot is free only
-            // when that clock has reached the window.
             assert!(full_at >= before + HOUR / 2 - TICKS_PER_SECOND, "{set}");
-            // A lifetime is rounded up by a thousandth, and by a second.
-            let rounding = (HOUR + set.unsigned_abs()) / 1000 + 2 * TICKS_PER_SECOND;
-            assert!(
-                full_at <= after + HOUR / 2 + rounding || set < -HOUR.cast_signed(),
-                "{set}"
-            );
+            // A lifetime is rounded up by a thousandth, a lead down by a 256th, and both by a
+            // second.
+            let rounding = (HOUR + set.unsigned_abs()) / 256 + 2 * TICKS_PER_SECOND;
+            assert!(full_at <= after + HOUR / 2 + rounding, "{set}");
             assert!(host.slots().run(key, &step, None).granted());
             assert!(!host.slots().run(key, &step, None).granted());
         }

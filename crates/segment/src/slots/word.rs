@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! tag    fingerprint: 48 bits | lifetime: 16 bits
-//! state  LIVE     0 | blocked: 1 bit | empty_at: 62 bits
+//! state  LIVE     0 | held: 1 bit | empty_at: 62 bits
 //!        PENDING  1 | 0 | age stamp: 8 bits | shard: 6 bits | count: 48 bits
 //! ```
 //!
@@ -11,14 +11,19 @@
 //! under every quota at `empty_at` plus the lifetime. The lifetime is rounded **up**. Otherwise a
 //! bucket could count as full too early. Stamp, shard and count make every claim a different word.
 //! The shard and the count together are the ticket of the claim.
+//!
+//! A held record is a block, a lockout or a window of a quota. Its tokens do not come back one by
+//! one, so an eviction treats them as missing until the record is full.
 
-use gcra::clock::{Ticks, Timestamp};
+use gcra::clock::{TICKS_PER_SECOND, Ticks, Timestamp};
+use gcra::refill::Refill;
+use gcra::step::Step;
 use gcra::store::UNKNOWN_SPAN;
 
 const PENDING: u64 = 1 << 63;
-/// The mark of a record that is blocked until its next token comes.
-const BLOCKED: u64 = 1 << 62;
-const EMPTY_AT: u64 = BLOCKED - 1;
+/// The mark of a held record.
+const HELD: u64 = 1 << 62;
+const EMPTY_AT: u64 = HELD - 1;
 const FINGERPRINT_BITS: u32 = 48;
 const LIFETIME_BITS: u32 = 16;
 const LIFETIME_MASK: u64 = (1 << LIFETIME_BITS) - 1;
@@ -79,16 +84,19 @@ impl Word {
     #[must_use]
     pub const fn live(fingerprint: Fingerprint, lifetime: Lifetime, empty_at: Timestamp) -> Self {
         Self {
-            tag: (fingerprint.0 << LIFETIME_BITS) | lifetime.0,
-            state: empty_at.0 & EMPTY_AT,
+            tag: (fingerprint.0 << LIFETIME_BITS) | lifetime.code(),
+            state: empty_at.0 & EMPTY_AT | lifetime.mark(),
         }
     }
 
-    /// Returns the same bucket in another state, without the mark of a block. The new lifetime is
-    /// the greater of the old lifetime and `lifetime`.
+    /// Returns the same bucket in another state. It is held if `lifetime` is. The new lifetime is
+    /// the greater of the old lifetime and `lifetime`, or `lifetime` itself if that is exact.
     #[inline]
     #[must_use]
     pub fn moved(self, empty_at: Timestamp, lifetime: Lifetime) -> Self {
+        if lifetime.0 > LIFETIME_MASK {
+            return self.moved_and_held(empty_at, lifetime);
+        }
         let lifetime = lifetime.max(Lifetime(self.tag & LIFETIME_MASK));
         Self {
             tag: (self.tag & !LIFETIME_MASK) | lifetime.0,
@@ -105,6 +113,17 @@ impl Word {
         if self.tag & LIFETIME_MASK == lifetime.0 {
             return self;
         }
+        self.seen_by_other(lifetime, now)
+    }
+
+    /// Does the same for another lifetime. A call that is late takes from a window that has ended,
+    /// so its record counts as long as it is there.
+    #[cold]
+    #[inline(never)]
+    fn seen_by_other(self, lifetime: Lifetime, now: Timestamp) -> Self {
+        if lifetime.0 & Lifetime::EXACT != 0 {
+            return self;
+        }
         self.unless_full(now)
     }
 
@@ -119,6 +138,19 @@ impl Word {
         Self {
             tag: self.tag & !LIFETIME_MASK,
             state: 0,
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn moved_and_held(self, empty_at: Timestamp, lifetime: Lifetime) -> Self {
+        let mut code = lifetime.code();
+        if lifetime.0 & Lifetime::EXACT == 0 {
+            code = code.max(self.tag & LIFETIME_MASK);
+        }
+        Self {
+            tag: (self.tag & !LIFETIME_MASK) | code,
+            state: empty_at.0 & EMPTY_AT | lifetime.mark(),
         }
     }
 
@@ -143,37 +175,57 @@ impl Word {
         Timestamp(self.state & EMPTY_AT)
     }
 
-    /// Returns the record with the mark of a block.
+    /// Returns the record with the mark of a held record.
     #[must_use]
-    pub const fn blocked(self) -> Self {
+    pub const fn held(self) -> Self {
         Self {
-            state: self.state | BLOCKED,
+            state: self.state | HELD,
             ..self
         }
     }
 
-    /// Reports whether the record has the mark of a block. The result has no meaning for a claim.
+    /// Reports whether the record is held. The result has no meaning for a claim.
     #[must_use]
-    pub const fn is_blocked(self) -> bool {
-        self.state & BLOCKED != 0
+    pub const fn is_held(self) -> bool {
+        self.state & HELD != 0
+    }
+
+    const fn lifetime(self) -> Lifetime {
+        Lifetime(self.tag & LIFETIME_MASK)
     }
 
     /// Returns the instant from which the bucket is full.
     #[must_use]
     pub fn full_at(self) -> Timestamp {
-        self.empty_at()
-            .saturating_add(Lifetime(self.tag & LIFETIME_MASK).ticks())
+        let (empty_at, lifetime) = (self.empty_at(), self.lifetime());
+        empty_at
+            .saturating_add(lifetime.ticks())
+            .saturating_sub(lifetime.lead())
+    }
+
+    /// Returns the ticks that the bucket lacks at `now`. A held record that is not full lacks its
+    /// whole lifetime.
+    #[must_use]
+    pub fn missing(self, now: Timestamp) -> Ticks {
+        let left = self.full_at().saturating_since(now);
+        if left > 0 && self.is_held() {
+            left.max(self.lifetime().ticks())
+        } else {
+            left
+        }
     }
 
     /// Reports whether this bucket lacks a smaller share of its lifetime at `now` than `other`. If
-    /// the shares are equal, compares the missing ticks. This cannot overflow, because a product of
-    /// two 64-bit numbers fits into 128 bits.
+    /// the shares are equal, compares the ticks until they are full. This cannot overflow, because
+    /// a product of two 64-bit numbers fits into 128 bits.
     #[must_use]
     pub fn lacks_less_than(self, other: Self, now: Timestamp) -> bool {
-        let missing = |word: Self| u128::from(word.full_at().saturating_since(now));
-        let lifetime = |word: Self| u128::from(Lifetime(word.tag & LIFETIME_MASK).ticks());
-        let (mine, its) = (missing(self), missing(other));
-        (mine * lifetime(other), mine) < (its * lifetime(self), its)
+        let missing = |word: Self| u128::from(word.missing(now));
+        let lifetime = |word: Self| u128::from(word.lifetime().ticks());
+        let left = |word: Self| word.full_at().saturating_since(now);
+        let mine = missing(self) * lifetime(other);
+        let its = missing(other) * lifetime(self);
+        (mine, left(self)) < (its, left(other))
     }
 
     /// Reports whether any caller may take the slot because it is empty or its bucket is full.
@@ -213,7 +265,9 @@ impl From<Word> for u128 {
 }
 
 /// A lifetime as a 16-bit code: a small float with 6 bits of exponent and 10 of mantissa. Greater
-/// lifetimes have greater codes.
+/// lifetimes have greater codes. Codes above all lifetimes are leads: the record is full so many
+/// ticks before `empty_at`. Only the window of a quota has a lead, after the wall clock was set
+/// forward by more than the window; see [`super::windows`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Lifetime(u64);
 
@@ -223,6 +277,77 @@ impl Lifetime {
     pub const UNKNOWN: Self = Self::covering(UNKNOWN_SPAN);
     /// The least lifetime. As the argument of [`Word::moved`], it keeps the lifetime of the record.
     pub const LEAST: Self = Self(0);
+    /// The flag of a lifetime that makes its record held.
+    const HELD: u64 = 1 << LIFETIME_BITS;
+    /// The flag of a lifetime that replaces the lifetime of its record.
+    const EXACT: u64 = 2 << LIFETIME_BITS;
+    /// The least code of a lead.
+    const LEAD: u64 = 54 << MANTISSA_BITS;
+    /// The unit of leads, in ticks: 2^20 ns.
+    const LEAD_UNIT: u32 = 20;
+    /// The bits of the mantissa of a lead.
+    const LEAD_BITS: u32 = 8;
+
+    /// Returns the lifetime of a record after a step. In a window of
+    /// [`super::SharedMemory::in_slots`], the first length is the lead.
+    #[inline]
+    #[must_use]
+    pub fn of(step: &Step) -> Self {
+        match step.refill {
+            Refill::Windows(windows) => Self::of_window(windows.lengths[0], step.lifetime()),
+            _ => Self::covering(step.lifetime()),
+        }
+    }
+
+    /// Returns the lifetime of a window: `lead` seconds, or `ticks` if the lead is 0.
+    #[must_use]
+    pub const fn of_window(lead: u32, ticks: Ticks) -> Self {
+        let lifetime = match lead {
+            0 => Self::covering(ticks),
+            lead => Self::leading(lead as Ticks * TICKS_PER_SECOND),
+        };
+        Self(lifetime.0 | Self::HELD | Self::EXACT)
+    }
+
+    /// Returns the lifetime that makes its record held.
+    #[must_use]
+    pub const fn held(self) -> Self {
+        Self(self.0 | Self::HELD)
+    }
+
+    /// Returns the greatest lead that is not above `ticks`. It is at most 0.4 % shorter.
+    const fn leading(ticks: Ticks) -> Self {
+        let units = ticks >> Self::LEAD_UNIT;
+        let bits = u64::BITS - units.leading_zeros();
+        let shift = bits.saturating_sub(Self::LEAD_BITS + 1);
+        // The sum carries the leading bit of the mantissa into the exponent, as in `covering`.
+        Self(Self::LEAD + ((shift as u64) << Self::LEAD_BITS) + (units >> shift))
+    }
+
+    /// Returns the lead in ticks; 0 for a lifetime.
+    const fn lead(self) -> Ticks {
+        let Some(code) = self.code().checked_sub(Self::LEAD) else {
+            return 0;
+        };
+        let (exponent, mantissa) = (code >> Self::LEAD_BITS, code % (1 << Self::LEAD_BITS));
+        let units = match exponent {
+            0 => mantissa,
+            // A corrupted word may have any exponent up to 39.
+            _ => {
+                (mantissa + (1 << Self::LEAD_BITS)) << if exponent > 35 { 34 } else { exponent - 1 }
+            }
+        };
+        units << Self::LEAD_UNIT
+    }
+
+    const fn code(self) -> u64 {
+        self.0 & LIFETIME_MASK
+    }
+
+    /// Returns the mark of its record.
+    const fn mark(self) -> u64 {
+        (self.0 & Self::HELD) << (62 - LIFETIME_BITS)
+    }
 
     /// Returns the least lifetime that is not below `ticks`. It is at most 0.1 % longer.
     #[inline]
@@ -242,12 +367,12 @@ impl Lifetime {
     /// Returns the lifetime in ticks.
     #[must_use]
     pub const fn ticks(self) -> Ticks {
-        let exponent = self.0 >> MANTISSA_BITS;
-        let mantissa = self.0 & ((1 << MANTISSA_BITS) - 1);
+        let exponent = self.code() >> MANTISSA_BITS;
+        let mantissa = self.code() & ((1 << MANTISSA_BITS) - 1);
         match exponent {
             0 => mantissa,
-            // Only a corrupted word has such an exponent. Its bucket counts as never full.
-            54.. => Ticks::MAX,
+            // The code is a lead.
+            54.. => 0,
             _ => (mantissa + (1 << MANTISSA_BITS)) << (exponent - 1),
         }
     }
@@ -273,6 +398,50 @@ mod tests {
             }
             ticks *= 2;
         }
+    }
+
+    #[test]
+    fn a_lead_is_kept_and_never_too_long() {
+        for seconds in [1, 2, 59, 3600, 86_400, 90_000, 2_000_000_000] {
+            let ticks = Ticks::from(seconds) * TICKS_PER_SECOND;
+            let lead = Lifetime::of_window(seconds, 0).lead();
+            assert!(
+                lead <= ticks && ticks - lead <= ticks / 256 + (1 << 20),
+                "{seconds}"
+            );
+            let word = Word::live(
+                Fingerprint::new(1),
+                Lifetime::of_window(seconds, 0),
+                Timestamp(1 << 62 >> 1),
+            );
+            assert_eq!(word.full_at().0, (1 << 62 >> 1) - lead);
+            let before = Word::live(Fingerprint::new(1), Lifetime::covering(ticks), Timestamp(9));
+            assert_eq!(
+                before.moved(word.empty_at(), Lifetime::of_window(seconds, 0)),
+                word
+            );
+            assert_eq!(
+                word.moved(Timestamp(9), Lifetime::LEAST.held()).tag,
+                word.tag
+            );
+        }
+        assert_eq!(Lifetime::covering(1 << 61).lead(), 0);
+    }
+
+    #[test]
+    fn a_held_record_lacks_its_whole_lifetime_until_it_is_full() {
+        let lifetime = Lifetime::covering(1 << 40);
+        let free = Word::live(Fingerprint::new(1), lifetime, Timestamp(1 << 50));
+        let held = free.moved(free.empty_at(), lifetime.held());
+        let full_at = free.full_at();
+        assert_eq!(
+            (free.missing(full_at - 1), held.missing(full_at - 1)),
+            (1, 1 << 40)
+        );
+        assert_eq!(held.missing(full_at), 0);
+        let other = Word::live(Fingerprint::new(2), lifetime, full_at - (1 << 39));
+        assert!(free.lacks_less_than(other, full_at - 1));
+        assert!(other.lacks_less_than(held, full_at - 1));
     }
 
     #[test]

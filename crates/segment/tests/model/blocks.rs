@@ -29,7 +29,7 @@ fn two_blocks_at_once_are_one() {
         let blocks = [here, other.join().unwrap(), late.join().unwrap()];
         let record = memory.record(K).expect("it was not full");
         assert_eq!(blocks.iter().filter(|&&it| it).count(), 1, "{blocks:?}");
-        assert!(record.is_blocked());
+        assert!(record.is_held());
         let ends = [at(PAUSE - 10), at(5 + PAUSE - 10)];
         assert!(ends.contains(&record.empty_at()), "{record:?}");
     });
@@ -86,7 +86,7 @@ fn a_block_races_with_a_take_of_the_last_token() {
         let blocked = blocker.join().unwrap();
         let record = memory.record(K).expect("it was not full");
         assert!(outcome.granted());
-        assert_eq!(record.is_blocked(), blocked);
+        assert_eq!(record.is_held(), blocked);
         let expected = if blocked { START + PAUSE - 1 } else { START };
         assert_eq!(record.empty_at(), expected);
     });
@@ -105,7 +105,7 @@ fn no_block_outlives_a_batch_whose_tokens_it_lacked() {
         let was_granted = batch.join().unwrap();
         let record = memory.record(K).expect("it was not full");
         assert!(
-            !record.is_blocked(),
+            !record.is_held(),
             "blocked: {blocked}, batch: {was_granted}"
         );
         // The only token was taken once, or is still there.
@@ -124,7 +124,7 @@ fn an_operators_block_is_not_extended_by_denials_and_shortens_no_other() {
         assert!(!caller.block(10, 10, PAUSE), "it is blocked already");
         caller.block_now(10, 10, 50);
         let record = memory.record(K).unwrap();
-        assert_eq!((record.empty_at(), record.is_blocked()), (at(90), true));
+        assert_eq!((record.empty_at(), record.is_held()), (at(90), true));
         caller.until(at(100));
         assert!(caller.take(10, 10).unwrap().granted());
         assert!(caller.block(10, 10, PAUSE));
@@ -155,7 +155,7 @@ fn an_operators_block_races_with_a_take_and_a_reset() {
             // state would keep denials from blocking the bucket.
             if let Some(record) = memory.record(K) {
                 let of_block = record.empty_at() == START + PAUSE - 1;
-                assert_eq!(record.is_blocked(), of_block, "{record:?}");
+                assert_eq!(record.is_held(), of_block, "{record:?}");
             }
             assert_nobody_is_blocked(&memory, &[K, Y]);
         });
@@ -174,6 +174,6 @@ fn a_blocked_bucket_is_not_reclaimed_before_it_is_full() {
         let blocked = blocker.join().unwrap();
         assert!(!outcome.granted());
         let record = memory.record(K).expect("nobody has taken its slot");
-        assert_eq!(record.is_blocked(), blocked);
+        assert_eq!(record.is_held(), blocked);
     });
 }

@@ -25,7 +25,7 @@ pub fn pack(word: Word) -> u64 {
         let ticket = word.state & ((1 << STAMP_SHIFT) - 1);
         PENDING | (stamp << TICKET_BITS) | ticket
     } else {
-        let blocked = u64::from(word.is_blocked()) << BLOCKED_SHIFT;
+        let blocked = u64::from(word.is_held()) << BLOCKED_SHIFT;
         ((word.tag & 0xffff) << LIFETIME_SHIFT) | blocked | (word.state & !BLOCKED)
     };
     let packed = key | rest;
@@ -41,7 +41,7 @@ pub fn unpack(packed: u64) -> Word {
             state: packed & ((1 << BLOCKED_SHIFT) - 1),
         };
         let is_blocked = packed >> BLOCKED_SHIFT & 1 == 1;
-        return if is_blocked { word.blocked() } else { word };
+        return if is_blocked { word.held() } else { word };
     }
     let stamp = (packed >> TICKET_BITS) & 0xff;
     let ticket = packed & ((1 << TICKET_BITS) - 1);

@@ -1,5 +1,6 @@
 //! Batches: several steps on remote stores in one operation, which takes the tokens of all or none.
 
+use super::server_clock;
 use super::time_left::TimeLeft;
 use super::{Answer, Ask, Failure, OnFailure, Remote, Reply, Transport, Visit, sure};
 use gcra::batch::{Batched, Few, Grouped, Taken, Ticket, sum};
@@ -49,6 +50,12 @@ impl<T: Transport> Remote<'_, T> {
         let ask = |visit: &Visit<'_, T>| {
             let mut replies = T::take_all(visit, &asks)?;
             let granted = replies.iter().all(|reply| reply.outcome.granted());
+            let server = T::server(&visit.route);
+            for ((_, ticket), Reply { outcome, .. }) in buckets.iter().zip(&replies) {
+                if server_clock::is_outside(server, &ticket.step, outcome)? {
+                    return Ok(Err(taken(ticket, *outcome)));
+                }
+            }
             for (index, reply) in replies.iter_mut().enumerate() {
                 let (store, Ticket { key, step, .. }) = buckets[index];
                 if !granted {

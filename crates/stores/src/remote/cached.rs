@@ -7,6 +7,7 @@
 
 use super::call::Failed;
 use super::denial_cache::CacheEntry;
+use super::server_clock;
 use super::settings::emptied;
 use super::{Ask, Remote, Reply, StateKind, Transport, Visit};
 use gcra::clock::{TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
@@ -114,7 +115,11 @@ impl<'h, T: Transport> Remote<'h, T> {
             Err(denied) => return Ok(denied),
         };
         let deadline = now + self.settings.timeout;
-        let take = |visit: &Visit<'_, T>| T::take(visit, &ask);
+        let take = |visit: &Visit<'_, T>| {
+            let reply = T::take(visit, &ask)?;
+            server_clock::is_outside(T::server(&visit.route), step, &reply.outcome)?;
+            Ok(reply)
+        };
         match self.visit(&ask.name, now, deadline, take) {
             Ok(reply) => Ok(exceeds(reply.outcome.empty_at, reply.outcome.now)),
             Err(failed) => {

@@ -8,6 +8,7 @@ use super::breaker::CauseKind;
 use super::secret::Secret;
 use super::tls::TlsError;
 use crate::printable;
+use gcra::clock::Timestamp;
 use rustix::io::Errno;
 use std::io;
 use std::sync::Arc;
@@ -94,6 +95,10 @@ pub enum Cause {
     /// The call's time was up, because other stores have used it. So the store was not called.
     #[error("not contacted, because the time of the call was up")]
     OutOfTime,
+    /// The store's clock, which shows this time since the Unix epoch, is in none of the windows of
+    /// a quota that were sent. The store changed nothing.
+    #[error("its clock is in none of the windows of the quota")]
+    Clock(Timestamp),
     /// The breaker is open because of earlier failures, so the store was not called.
     #[error("not contacted, because its breaker is open")]
     Waiting,
@@ -120,7 +125,9 @@ impl Cause {
     pub fn blame(&self) -> Blame {
         match self {
             Self::Transaction(cause) => cause.blame(),
-            Self::Record | Self::Statement(_) | Self::Redirected { .. } => Blame::Request,
+            Self::Record | Self::Statement(_) | Self::Redirected { .. } | Self::Clock(_) => {
+                Blame::Request
+            }
             // The user may run other commands or use other keys.
             Self::Refused(text) if is_of_user(text) || is_of_slot(text) => Blame::Request,
             // This process may not open the socket, or has too many open files.
@@ -158,7 +165,7 @@ impl Cause {
             Self::Refused(_) | Self::Unserved | Self::Unsupported(_) | Self::Redirected { .. } => {
                 CauseKind::Refused
             }
-            Self::Answer(_) => CauseKind::Malformed,
+            Self::Answer(_) | Self::Clock(_) => CauseKind::Malformed,
             Self::Record => CauseKind::Record,
             Self::Statement(_) => CauseKind::Statement,
             Self::Lost(_) | Self::LostBefore(_) => CauseKind::Lost,

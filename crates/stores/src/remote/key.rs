@@ -15,6 +15,9 @@
 //! [`MARKER`] keeps the keys apart, because a name with the marker at the same place is hashed,
 //! too.
 //!
+//! A lockout and the permits of a concurrency limit have the key of the bucket with the same
+//! identifier, and a suffix. A name with such a suffix is hashed, so no bucket has their keys.
+//!
 //! The prefix is joined without a separator, as in every memcached client. So `a` + `bc` and `ab` +
 //! `c` are the same key. To keep two prefixes apart, end each prefix with the same delimiter.
 
@@ -29,6 +32,27 @@ const MARKER: &[u8] = b"~sha256:";
 /// The most bytes of prefix and identifier that stay readable before a hash.
 const MAX_HEAD: usize = MAX_KEY - MARKER.len() - DIGITS;
 
+/// A kind of record that is no bucket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The permits of a concurrency limit.
+    Permits,
+    /// A lockout.
+    Lockout,
+}
+
+impl Kind {
+    const ALL: [Self; 2] = [Self::Permits, Self::Lockout];
+
+    /// Returns the end of the keys of these records.
+    const fn suffix(self) -> &'static [u8] {
+        match self {
+            Self::Permits => b"~permits",
+            Self::Lockout => b"~lockout",
+        }
+    }
+}
+
 /// Returns the key of the item that keeps the bucket `identifier` under `prefix`.
 ///
 /// Worked example: `login:` and `10.0.0.1` make `login:10.0.0.1`. `login:` and `Ann Lee` make
@@ -39,11 +63,25 @@ pub fn item_key(prefix: &[u8], identifier: &[u8]) -> Vec<u8> {
     if is_plain(&name) { name } else { hashed(&name) }
 }
 
+/// Returns the key of the record of this kind that belongs to the bucket `identifier` under
+/// `prefix`. memcached and Redis accept it.
+#[must_use]
+pub fn kind_key(kind: Kind, prefix: &[u8], identifier: &[u8]) -> Vec<u8> {
+    let (name, suffix) = ([prefix, identifier].concat(), kind.suffix());
+    let mut key = if is_plain(&name) && name.len() + suffix.len() <= MAX_KEY {
+        name
+    } else {
+        hashed_after(&name, MAX_HEAD - suffix.len())
+    };
+    key.extend_from_slice(suffix);
+    key
+}
+
 /// Returns the key in Redis of the bucket `identifier` under `prefix`.
 #[must_use]
 pub fn redis_key(prefix: &[u8], identifier: &[u8]) -> Vec<u8> {
     let name = [prefix, identifier].concat();
-    if name.len() <= MAX_KEY && !is_marked(&name) {
+    if name.len() <= MAX_KEY && !is_reserved(&name) {
         name
     } else {
         hashed(&name)
@@ -64,11 +102,17 @@ pub fn shared_key(name: &[u8], room: usize) -> Vec<u8> {
     sent.collect()
 }
 
-/// Reports whether `name` is a valid key that no hashed key can equal.
+/// Reports whether `name` is a valid key that no other record's key can equal.
 fn is_plain(name: &[u8]) -> bool {
     (1..=MAX_KEY).contains(&name.len())
         && name.iter().all(|&byte| is_allowed(byte))
-        && !is_marked(name)
+        && !is_reserved(name)
+}
+
+/// Reports whether `name` could be the key of a hashed name or of a record that is no bucket.
+fn is_reserved(name: &[u8]) -> bool {
+    let mut kinds = Kind::ALL.into_iter();
+    is_marked(name) || kinds.any(|kind| name.ends_with(kind.suffix()))
 }
 
 /// Reports whether `name` has the marker at the place where a hashed key has it.
@@ -83,7 +127,12 @@ const fn is_allowed(byte: u8) -> bool {
 }
 
 fn hashed(name: &[u8]) -> Vec<u8> {
-    let head = name.iter().take(MAX_HEAD);
+    hashed_after(name, MAX_HEAD)
+}
+
+/// Returns the hashed key of a name, after at most `most` readable bytes.
+fn hashed_after(name: &[u8], most: usize) -> Vec<u8> {
+    let head = name.iter().take(most);
     let mut key: Vec<u8> = head
         .map(|&byte| if is_allowed(byte) { byte } else { b'_' })
         .collect();
@@ -206,7 +255,9 @@ mod tests {
             prop::collection::vec(prop::sample::select(b"ab_ ~\n\x00\x7f".as_slice()), 0..4);
         let long = (245..255usize).prop_map(|length| vec![b'x'; length]);
         let twin = short.clone().prop_map(|name| hashed(&name));
-        prop_oneof![any, short, long, twin]
+        let other = (short.clone(), prop::sample::select(Kind::ALL.as_slice()))
+            .prop_map(|(name, kind)| kind_key(kind, b"", &name));
+        prop_oneof![any, short, long, twin, other]
     }
 
     proptest! {
@@ -219,6 +270,17 @@ mod tests {
         fn different_names_have_different_keys(one in name(), two in name()) {
             prop_assert_eq!(item_key(b"", &one) == item_key(b"", &two), one == two);
             prop_assert_eq!(redis_key(b"", &one) == redis_key(b"", &two), one == two);
+        }
+
+        #[test]
+        fn no_bucket_has_the_key_of_another_kind(one in name(), two in name()) {
+            let keys = |name: &[u8]| Kind::ALL.map(|kind| kind_key(kind, b"", name));
+            let [permits, lockout] = keys(&one);
+            prop_assert!(is_valid(&permits) && is_valid(&lockout) && permits != lockout);
+            for key in [permits, lockout] {
+                prop_assert!(key != item_key(b"", &two) && key != redis_key(b"", &two));
+                prop_assert_eq!(keys(&two).contains(&key), one == two);
+            }
         }
 
         #[test]

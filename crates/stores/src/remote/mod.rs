@@ -24,6 +24,7 @@ pub mod race;
 pub mod record;
 pub mod redis;
 pub mod secret;
+pub mod server_clock;
 mod settings;
 mod stream;
 #[cfg(test)]
@@ -33,7 +34,7 @@ mod tls;
 mod transport;
 
 pub use failure::{Blame, Cause, Failure};
-use gcra::clock::{Ticks, Timestamp, boot_clock};
+use gcra::clock::{Ticks, Timestamp, boot_clock, unix_time};
 use gcra::key::{Key, KeyHasher};
 use gcra::step::{Outcome, Step};
 use gcra::store::{Put, empty_at};
@@ -99,7 +100,9 @@ impl<'h, T: Transport> Remote<'h, T> {
 
     /// Runs one step. `first` is the instant on this host's clock at which a bucket without a
     /// record was empty. If `first` is `None`, such a bucket is full. The instants of the outcome
-    /// are on the store's clock, or on this host's clock if this host decided.
+    /// are on the store's clock, or on this host's clock if this host decided. If the step
+    /// [is outside](Step::is_outside) of its windows, the caller must repeat it with the windows
+    /// around [`Remote::unix_time`].
     ///
     /// # Errors
     /// Returns the failure if the store fails and the policy is [`OnFailure::Throw`].
@@ -130,9 +133,11 @@ impl<'h, T: Transport> Remote<'h, T> {
         self.set_seen(&mut ask, entry.as_ref(), now);
         let asked = |visit: &Visit<'_, T>| {
             let reply = T::take(visit, &ask)?;
-            self.learn(key, step, &reply, entry.as_ref(), now);
-            self.note_clock(&reply);
-            self.count(key, step, By::Store, reply.outcome.granted());
+            if !server_clock::is_outside(T::server(&visit.route), step, &reply.outcome)? {
+                self.learn(key, step, &reply, entry.as_ref(), now);
+                self.note_clock(&reply);
+                self.count(key, step, By::Store, reply.outcome.granted());
+            }
             Ok(reply.outcome)
         };
         let answer = self.ask_until(latest, &ask.name, asked, |policy, _| {
@@ -190,6 +195,21 @@ impl<'h, T: Transport> Remote<'h, T> {
     /// # Errors
     /// Fails like [`Remote::take`].
     pub fn put(&self, key: Key<'_>, put: &Put) -> Result<Answer<()>, Failure> {
+        let answer = self.put_in_window(key, put)?;
+        Ok(Answer {
+            value: (),
+            warning: answer.warning,
+            fallback: answer.fallback,
+        })
+    }
+
+    /// Does the same as [`Remote::put`]. Returns false if nothing was changed, because the store's
+    /// clock is outside of the windows of the change. The caller must then repeat the call with the
+    /// windows around [`Remote::unix_time`].
+    ///
+    /// # Errors
+    /// Fails like [`Remote::take`].
+    pub fn put_in_window(&self, key: Key<'_>, put: &Put) -> Result<Answer<bool>, Failure> {
         let name = self.transport.name(key.identifier);
         let now = boot_clock();
         let (entry, span, seen) = match *put {
@@ -206,12 +226,18 @@ impl<'h, T: Transport> Remote<'h, T> {
             // executed the change.
             self.host.denial_cache().clear(key.hash, now);
         }
-        let asked = |visit: &Visit<'_, T>| T::put(visit, &name, put, seen);
+        let asked = |visit: &Visit<'_, T>| match (T::put(visit, &name, put, seen), *put) {
+            (Err(Cause::Clock(now)), Put::Uncount { windows, .. }) => {
+                server_clock::must_repeat(T::server(&visit.route), windows, now).map(|again| !again)
+            }
+            (result, _) => result.map(|()| true),
+        };
         let answer = self.ask_until(now + self.settings.timeout, &name, asked, |policy, _| {
             if policy == OnFailure::Local && !put.is_undo() {
                 self.inherit(key, entry, span);
                 self.host.slots().put(key, put);
             }
+            true
         });
         if moves_back {
             // Clear the entry after a failure, too, because the store may have executed the change.
@@ -219,6 +245,19 @@ impl<'h, T: Transport> Remote<'h, T> {
             self.host.denial_cache().clear(key.hash, boot_clock());
         }
         answer
+    }
+
+    /// Returns the current Unix time on the clock that chooses the window of a bucket. This is the
+    /// clock of the bucket's server if it was outside of the windows of an earlier call, otherwise
+    /// this host's clock.
+    #[must_use]
+    pub fn unix_time(&self, key: Key<'_>) -> Timestamp {
+        if server_clock::differs()
+            && let Ok(route) = self.transport.route(&self.transport.name(key.identifier))
+        {
+            return server_clock::now(T::server(&route));
+        }
+        unix_time()
     }
 
     /// Moves the bucket's state forward to the instant `age` ticks ago, as [`Put::Raise`] does.

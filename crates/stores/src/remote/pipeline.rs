@@ -6,6 +6,7 @@ use super::cached::exceeds;
 use super::call::{Failed, Peer};
 use super::denial_cache::CacheEntry;
 use super::race::{Race, Task};
+use super::server_clock;
 use super::settings::emptied;
 use super::time_left::TimeLeft;
 use super::{
@@ -186,8 +187,8 @@ impl<'h, T: Transport> Each<'_, 'h, T> {
         let (mut failure, mut moved) = (result.err(), Vec::new());
         for (index, reply) in replies {
             let request = &requests[index];
-            match reply {
-                Ok(reply) => decided(request.index, self.learn(request, &reply, sent)),
+            match reply.and_then(|reply| self.learn(request, &peer.server, &reply, sent)) {
+                Ok(answer) => decided(request.index, answer),
                 Err(Cause::Redirected { .. }) => moved.push(request),
                 Err(cause) if cause.blame() == Blame::Store => {
                     failure = Some(cause);
@@ -314,9 +315,11 @@ impl<'h, T: Transport> Each<'_, 'h, T> {
     ) -> Result<Answer<Outcome>, Failed<'h>> {
         let (store, _) = self.buckets[request.index];
         let now = boot_clock();
-        let take = |visit: &Visit<'_, T>| T::take(visit, &request.ask);
-        let reply = store.visit(&request.ask.name, now, deadline, take)?;
-        Ok(self.learn(request, &reply, now))
+        let take = |visit: &Visit<'_, T>| {
+            let reply = T::take(visit, &request.ask)?;
+            self.learn(request, T::server(&visit.route), &reply, now)
+        };
+        store.visit(&request.ask.name, now, deadline, take)
     }
 
     /// Adds requests that failed for one cause to `failures`. Only the first one that is added gets
@@ -362,16 +365,28 @@ impl<'h, T: Transport> Each<'_, 'h, T> {
         self.buckets[index].0.settings.on_failure
     }
 
-    /// Records and counts the reply to a request that was sent at `sent`.
-    fn learn(&self, request: &PendingStep, reply: &Reply, sent: Timestamp) -> Answer<Outcome> {
+    /// Records and counts the reply of a server to a request that was sent at `sent`.
+    ///
+    /// # Errors
+    /// Fails as [`server_clock::is_outside`] does.
+    fn learn(
+        &self,
+        request: &PendingStep,
+        server: &Server,
+        reply: &Reply,
+        sent: Timestamp,
+    ) -> Result<Answer<Outcome>, Cause> {
         let (store, Ticket { key, step, .. }) = self.buckets[request.index];
+        let is_outside = server_clock::is_outside(server, &step, &reply.outcome)?;
         if step.exceeds_capacity() {
-            return sure(exceeds(reply.outcome.empty_at, reply.outcome.now));
+            return Ok(sure(exceeds(reply.outcome.empty_at, reply.outcome.now)));
         }
-        store.learn(key, &step, reply, request.entry.as_ref(), sent);
-        store.note_clock(reply);
-        store.count(key, &step, By::Store, reply.outcome.granted());
-        sure(reply.outcome)
+        if !is_outside {
+            store.learn(key, &step, reply, request.entry.as_ref(), sent);
+            store.note_clock(reply);
+            store.count(key, &step, By::Store, reply.outcome.granted());
+        }
+        Ok(sure(reply.outcome))
     }
 
     /// Decides a step by its failure policy. `failed` is `None` if another step reports the

@@ -2,6 +2,7 @@
 //! cache, breakers and failure policies are not part of the interface.
 
 use super::give_back::BucketChange;
+use super::key::Kind;
 use super::race::Task;
 use super::{Blame, Cause};
 use gcra::clock::Timestamp;
@@ -156,6 +157,11 @@ pub trait Transport: Sized {
 
     /// Returns the name of the bucket `identifier` in the store.
     fn name(&self, identifier: &[u8]) -> Vec<u8>;
+
+    /// Returns the name of the record of this kind that belongs to the bucket `identifier`.
+    fn name_of(&self, _kind: Kind, identifier: &[u8]) -> Vec<u8> {
+        self.name(identifier)
+    }
 
     /// Returns the route to the record `name`, which [`Transport::name`] returns.
     ///

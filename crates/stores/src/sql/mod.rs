@@ -219,6 +219,8 @@ fn common(word: &str, full: bool) -> Option<&'static str> {
             ":bare < :now - CASE WHEN microtime < 0 THEN :greater(:span, :year) ELSE :span END"
         }
         ("moment", _) => ":lesser(:now, :latest)",
+        ("inside", _) => "(:moment >= :wa AND :moment < :wd)",
+        ("gate", _) => "",
         ("start", _) => {
             "CASE WHEN :moment >= :wc THEN :wc WHEN :moment >= :wb THEN :wb ELSE :wa END"
         }
@@ -243,7 +245,8 @@ fn common(word: &str, full: bool) -> Option<&'static str> {
 /// [`Query::Take`].
 fn window(word: &str) -> Option<&'static str> {
     Some(match word {
-        "fits" => ":state <= :start + :span + :wait - :cost",
+        "fits" => "(:inside AND :state <= :start + :span + :wait - :cost)",
+        "gate" => "AND :inside",
         "next" => ":greater(:start, :state) + :cost",
         "first" => ":start + :cost",
         _ => return None,
@@ -267,9 +270,10 @@ const GIVE_BACK: &str = "UPDATE :table SET microtime = :lesser(microtime, :great
      :greater(:taken - (:late - :span), 0)), :late - :span) / :million) \
      WHERE identifier = :name AND :bare < 9000000000000000";
 
-/// Gives tokens back to a window. A row outside of the window stays.
+/// Gives tokens back to a window. A row outside of the window stays. No row changes if the server's
+/// clock is in none of the windows.
 const UNCOUNT: &str = "UPDATE :table SET microtime = :lesser(:bare, :greater(:bare - :cost, :start)) / :divisor \
-     WHERE identifier = :name AND :bare <= :end";
+     WHERE identifier = :name AND :inside AND :bare <= :end";
 
 const START: &str = "INSERT INTO :table AS s (identifier, microtime) VALUES (:name, (:now - :age) / :million) \
      ON CONFLICT (identifier) DO UPDATE SET microtime = (:now - :age) / :million WHERE :state = 0";

@@ -38,11 +38,12 @@ pub const STEP: &str = "INSERT INTO :table (identifier, microtime) VALUES (:name
      IF(:debt = 0, microtime, GREATEST(:state, LEAST(:state + :cost, :now + :debt)) / 1e6))";
 
 /// Runs a step on a bucket that becomes full at the start of each window. The reply has the same
-/// form as the reply to [`STEP`].
+/// form as the reply to [`STEP`]. If the server's clock is in none of the windows, a bucket without
+/// a row gets the row of a full bucket, because the statement must reply.
 pub const COUNT: &str = "INSERT INTO :table (identifier, microtime) VALUES (:name, \
-     IF(LAST_INSERT_ID(:absent), :start + :cost, 0) / :divisor) \
+     IF(LAST_INSERT_ID(:absent - IF(:inside, 0, 1)) & 1, :start + :cost, 0) / :divisor) \
      ON DUPLICATE KEY UPDATE microtime = IF(LAST_INSERT_ID(\
-     :tag + 4 * (:now - :state) + (:state <= :start + :span + :wait - :cost)) & 1, \
+     :tag + 4 * (:now - :state) + :fits) & 1, \
      (GREATEST(:start, :state) + :cost) / :divisor, microtime)";
 
 pub const START: &str = "INSERT INTO :table (identifier, microtime) VALUES (:name, (:now - :age) / 1e6) \

@@ -30,7 +30,7 @@ pub fn word(word: &str, full: bool) -> Option<&'static str> {
 
 pub const TAKE: &str = "WITH seen AS (SELECT :state AS k, :fits AS fits FROM :table AS s WHERE identifier = :name), \
      put AS (INSERT INTO :table AS s (identifier, microtime) \
-     SELECT :name, (:first) / :divisor WHERE NOT EXISTS (SELECT 1 FROM seen WHERE NOT fits) \
+     SELECT :name, (:first) / :divisor WHERE NOT EXISTS (SELECT 1 FROM seen WHERE NOT fits) :gate \
      ON CONFLICT (identifier) DO UPDATE SET microtime = (:next) / :divisor WHERE :fits RETURNING :state AS k) \
      SELECT :now, COALESCE((SELECT k FROM put), (SELECT k FROM seen), 0), :granted, \
      (SELECT pg_catalog.count(*) FROM put) + (SELECT pg_catalog.count(*) FROM seen WHERE NOT fits)";

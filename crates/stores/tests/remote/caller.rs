@@ -71,10 +71,8 @@ pub fn take(n: u64) -> Step {
 
 /// Returns windows of an hour, of which the current one began half an hour ago.
 pub fn windows() -> Windows {
-    Windows {
-        start: (unix_time() - HOUR / 2).floor(TICKS_PER_SECOND),
-        lengths: [3600; 3],
-    }
+    let start = (unix_time() - HOUR / 2).floor(TICKS_PER_SECOND);
+    Windows::new(start, [3600; 3])
 }
 
 /// Returns a step for `n` tokens of a quota of [`CAPACITY`].

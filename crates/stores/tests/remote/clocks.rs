@@ -3,13 +3,15 @@
 //! A test moves the instants in a record forward instead of the server's clock back. The server
 //! cannot tell the difference.
 
-use crate::caller::{CAPACITY, Caller, HOUR, MILLISECOND, PLAIN, RESET, Server, refund, take};
-use gcra::{Put, Step, Ticket, Ticks, Timestamp};
+use crate::caller::{
+    CAPACITY, Caller, HOUR, MILLISECOND, PLAIN, RESET, Server, count, refund, take, windows,
+};
+use gcra::{Put, Step, Ticket, Ticks, Timestamp, Windows};
 use segment::slots::counters::Event;
-use stores::remote::Remote;
 use stores::remote::redis::Redis as Client;
 use stores::remote::redis::dsn::Dsn;
 use stores::remote::time_left::TimeLeft;
+use stores::remote::{Cause, Remote};
 use testkit::Redis;
 
 const MICROSECOND: Ticks = 1_000;
@@ -222,4 +224,87 @@ fn on_memcached_a_host_follows_a_clock_that_is_a_little_ahead() {
     assert_eq!(denied.empty_at, debt);
     caller.put("id", &Put::refund(HOUR, CAPACITY * HOUR));
     assert_eq!(caller.take("id", &take(1)).empty_at, debt - HOUR);
+}
+
+/// A server's clock may be in none of the windows that a host sends. Then nothing is taken.
+#[test]
+fn a_server_outside_of_all_windows_grants_nothing_and_replies_its_clock() {
+    let (redis, caller) = redis();
+    let mine = windows();
+    for start in [mine.start + 3 * HOUR, mine.start - 3 * HOUR] {
+        let far = Windows { start, ..mine };
+        assert!(caller.take("id", &count(2, mine)).granted());
+        let record = redis.cli(&["GET", "t:id"]);
+        for step in [count(1, far), count(0, far), count(1, far).dry()] {
+            let outcome = caller.take("id", &step);
+            assert!(step.is_outside(&outcome), "{outcome:?}");
+            assert!(mine.contain(outcome.now));
+            assert!(!caller.take("none", &step).granted());
+        }
+        let uncount = |windows| Put::Uncount {
+            cost: MICROSECOND,
+            windows,
+            is_undo: false,
+        };
+        caller.put("id", &uncount(far));
+        assert_eq!(redis.cli(&["GET", "t:id"]), record);
+        assert_eq!(redis.cli(&["EXISTS", "t:none"]), "0");
+        let repeated = Windows {
+            is_repeat: true,
+            ..far
+        };
+        let cause = caller.fails("id", &count(1, repeated));
+        assert!(matches!(cause, Cause::Clock(_)), "{cause}");
+        caller.put("id", &uncount(mine));
+        caller.put("id", &uncount(mine));
+    }
+    assert_eq!(caller.count(Event::Failed), 0, "the server works");
+}
+
+#[test]
+fn a_batch_and_a_pipeline_take_nothing_outside_of_their_windows() {
+    let (redis, caller) = redis();
+    let dsn = Dsn::parse(&format!("unix://{}", redis.socket().display())).unwrap();
+    let remote = Remote::new(Client::new(dsn, b"t:"), PLAIN, caller.host);
+    let hasher = remote.hasher();
+    let mine = windows();
+    for start in [mine.start + 3 * HOUR, mine.start - 3 * HOUR] {
+        let far = Windows { start, ..mine };
+        for windows in [
+            far,
+            Windows {
+                is_repeat: true,
+                ..far
+            },
+        ] {
+            for steps in [
+                [take(1), count(1, windows)],
+                [count(1, windows), count(0, mine)],
+            ] {
+                let tickets = steps.into_iter().zip([b"a", b"b"]).enumerate();
+                let buckets: Vec<_> = tickets
+                    .map(|(index, (step, identifier))| {
+                        let key = hasher.key(identifier);
+                        (&remote, Ticket { index, key, step })
+                    })
+                    .collect();
+                let all = remote.take_all(&buckets, TimeLeft::ALL);
+                let place = steps.iter().position(|step| *step == count(1, windows));
+                let mut outside = None;
+                let each = Remote::take_each(&buckets[place.unwrap()..][..1], None, |_, answer| {
+                    outside = Some(answer.value);
+                });
+                if windows.is_repeat {
+                    assert!(matches!(all.unwrap_err().cause, Cause::Clock(_)));
+                    assert!(matches!(each.unwrap_err().cause, Cause::Clock(_)));
+                } else {
+                    let refused = all.unwrap().unwrap().value.unwrap_err();
+                    assert_eq!(Some(refused.index), place);
+                    assert!(refused.step.is_outside(&refused.outcome));
+                    assert!(refused.step.is_outside(&outside.unwrap()));
+                }
+            }
+        }
+    }
+    assert_eq!(redis.cli(&["DBSIZE"]), "0");
 }

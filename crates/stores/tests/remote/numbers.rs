@@ -26,7 +26,7 @@ fn no_script_passes_a_number_that_may_be_written_with_an_exponent() {
     // key's lifetime in milliseconds ends with 1 only if the script sees to that.
     const HOUR: &str = "3600005000";
     let redis = Redis::start(&[]);
-    let take = [TAKE, RECORD, BUCKET, STEP];
+    let take = [CLOCK, TAKE, RECORD, BUCKET, STEP];
     let put = [RECORD, CLOCK, BUCKET, PUT];
     // The first call makes the record, and the second one changes it.
     run(&redis, &take, &["1000", HOUR, ""]);
@@ -59,11 +59,11 @@ fn no_script_passes_a_number_that_may_be_written_with_an_exponent() {
         ["held", "", ""],
         ["release", "a:100000000", ""],
     ] {
-        run(&redis, &[PERMITS], &arguments);
+        run(&redis, &[CLOCK, PERMITS], &arguments);
     }
     // The clock was set back.
     redis.cli(&["ZADD", "bucket", "XX", "4000000000000000", "b:10000000000"]);
-    run(&redis, &[PERMITS], &["acquire", "d:1", "9"]);
+    run(&redis, &[CLOCK, PERMITS], &["acquire", "d:1", "9"]);
 }
 
 #[test]

@@ -23,17 +23,14 @@ fn now(home: &Home, key: Key<'_>) -> Timestamp {
     let start = Timestamp(1 << 60);
     let lengths = [SECONDS; 3];
     let now = home
-        .take(key, &take(0, Windows { start, lengths }).dry(), None)
+        .take(key, &take(0, Windows::new(start, lengths)).dry(), None)
         .now;
     now.floor(MICROSECOND)
 }
 
 /// Returns windows of an hour, of which the current one began half an hour ago.
 fn windows(home: &Home, key: Key<'_>) -> Windows {
-    Windows {
-        start: now(home, key) - HOUR / 2,
-        lengths: [SECONDS; 3],
-    }
+    Windows::new(now(home, key) - HOUR / 2, [SECONDS; 3])
 }
 
 /// Returns the next windows, as a host sends them whose clock is ahead.
@@ -234,10 +231,7 @@ fn denials_do_not_lengthen_the_life_of_a_window() {
         let key = home.key(b"life");
         // A window of two seconds, of which a part is over.
         let start = now(home, key).floor(TICKS_PER_SECOND);
-        let mine = Windows {
-            start,
-            lengths: [2; 3],
-        };
+        let mine = Windows::new(start, [2; 3]);
         assert!(home.take(key, &take(LIMIT, mine), None).granted());
         let length: Ticks = 2 * TICKS_PER_SECOND;
         let mut current = mine;

@@ -27,7 +27,7 @@ pub mod wire;
 use super::back_off::is_over;
 use super::connections::Connections;
 use super::endpoint::Endpoint;
-use super::key::{item_key, shared_key};
+use super::key::{Kind, item_key, kind_key, shared_key};
 use super::race::Task;
 use super::stream::Stream;
 use super::{Ask, Cause, Flown, Reply, Server, Transport, Visit, give_back, record};
@@ -54,7 +54,8 @@ const TRIES: u32 = 64;
 /// item that is stored right before such an event still gets the old time, so it expires too early.
 /// With a margin of one second, items sometimes expire at once.
 pub const LONGER: u64 = 10;
-/// The longest relative time to live, in seconds. memcached takes greater numbers as Unix times.
+/// The longest relative time to live, in seconds. memcached takes greater numbers as Unix times on
+/// the clock that the server had when it started. That clock may be wrong.
 const LONGEST_RELATIVE: i64 = 30 * 86_400;
 
 /// A server of a client.
@@ -171,9 +172,9 @@ fn idle(endpoint: &Endpoint, deadline: Timestamp) -> Option<Connection> {
     None
 }
 
-/// Returns the time to live of an item, as the protocol expresses it: relative seconds, a Unix
-/// time, or 0 for no expiry. The item lives [`LONGER`] seconds beyond `full_at`, and at least
-/// `left` seconds. It does not expire if `left` is negative.
+/// Returns the time to live of an item in seconds, or 0 for no expiry. The item lives [`LONGER`]
+/// seconds beyond `full_at`, and at least `left` seconds. It does not expire if `left` is negative,
+/// or if it must live longer than 30 days.
 #[must_use]
 pub fn life(full_at: Timestamp, now: Timestamp, left: i64) -> i64 {
     if left < 0 {
@@ -183,12 +184,7 @@ pub fn life(full_at: Timestamp, now: Timestamp, left: i64) -> i64 {
     // The cast is safe, because instants are below 2^62 ticks.
     let seconds = needed.cast_signed().max(left);
     if seconds <= LONGEST_RELATIVE {
-        return seconds;
-    }
-    let until = (now.0 / TICKS_PER_SECOND).cast_signed() + seconds;
-    // Unix times in the protocol have 31 bits.
-    if until < i64::from(i32::MAX) {
-        until
+        seconds
     } else {
         0
     }
@@ -212,6 +208,10 @@ impl Transport for Memcached {
 
     fn name(&self, identifier: &[u8]) -> Vec<u8> {
         item_key(&self.prefix, identifier)
+    }
+
+    fn name_of(&self, kind: Kind, identifier: &[u8]) -> Vec<u8> {
+        kind_key(kind, &self.prefix, identifier)
     }
 
     fn route(&self, name: &[u8]) -> Result<Arc<Node>, Arc<Server>> {

@@ -2,7 +2,8 @@
 
 use super::Redis;
 use super::permits::{Lease, Permit, Report};
-use crate::remote::{Answer, Cause, Failure, OnFailure, Remote, Visit, sure};
+use crate::remote::key::Kind;
+use crate::remote::{Answer, Cause, Failure, OnFailure, Remote, Transport, Visit, sure};
 use gcra::clock::{Ticks, Timestamp, boot_clock};
 use gcra::key::Key;
 use segment::permits as host;
@@ -41,7 +42,7 @@ impl Remote<'_, Redis> {
         limit: u16,
         length: Ticks,
     ) -> Result<Answer<Acquired>, Failure> {
-        let name = self.transport.name_of_permits(key.identifier);
+        let name = self.transport.name_of(Kind::Permits, key.identifier);
         let asked = |visit: &Visit<'_, Redis>| {
             let lease = Lease::draw(&name, length)?;
             let reply = visit.change_permits(&name, b"acquire", &lease.member, Some(limit));
@@ -144,7 +145,7 @@ impl Remote<'_, Redis> {
     /// # Errors
     /// Fails like [`Remote::acquire`].
     pub fn held(&self, key: Key<'_>, limit: u16) -> Result<Answer<u16>, Failure> {
-        let name = self.transport.name_of_permits(key.identifier);
+        let name = self.transport.name_of(Kind::Permits, key.identifier);
         let asked = |visit: &Visit<'_, Redis>| {
             let reply = visit.change_permits(&name, b"held", b"", None);
             Ok(self.counted(reply?).held(limit))

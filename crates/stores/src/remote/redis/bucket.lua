@@ -41,13 +41,14 @@ local function write(key, state, full_at)
     keep(key, string.format(record, state, now), math.ceil((full_at - now) / 1000) + 1)
 end
 
-
--- Returns the start and the end of the current window. The arguments from `first` to `last` are the
--- starts of windows, and the last one ends the last window.
-local function window(first, last)
-    local at = first
-    while at < last - 1 and now >= ARGV[at + 1] + 0 do
-        at = at + 1
+-- Returns the start and the end of the current window. The arguments from `first` are the starts of
+-- three windows, and the end of the last one. Returns nothing if the current instant is not in
+-- these windows. The caller must then change nothing, and reply the instant.
+local function window(first)
+    for at = first, first + 2 do
+        local start, finish = ARGV[at] + 0, ARGV[at + 1] + 0
+        if now >= start and now < finish then
+            return start, finish
+        end
     end
-    return ARGV[at] + 0, ARGV[at + 1] + 0
 end

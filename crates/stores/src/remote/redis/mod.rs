@@ -20,7 +20,7 @@ mod tests;
 mod topology;
 
 use super::give_back::BucketChange;
-use super::key::redis_key;
+use super::key::{Kind, kind_key, redis_key};
 use super::race::Task;
 use super::{Ask, Cause, Flown, Reply, Server, StateKind, Transport, Visit, record};
 use dsn::Dsn;
@@ -39,6 +39,7 @@ use topology::Topology;
 const BUCKET: &str = include_str!("bucket.lua");
 
 static TAKE: Script = Script::new(&[
+    CLOCK,
     include_str!("take.lua"),
     RECORD,
     BUCKET,
@@ -79,6 +80,18 @@ impl Redis {
     #[must_use]
     pub fn is_cluster(&self) -> bool {
         self.topology.dsn.is_cluster()
+    }
+
+    /// Returns the prefix of the key of `identifier`.
+    ///
+    /// In a cluster, a hash tag in an identifier could send all keys to one server, and clients may
+    /// choose identifiers. So `{}` is put before an identifier with a brace, unless the DSN
+    /// allows hash tags. After an empty hash tag, the whole key selects the slot.
+    fn guarded_prefix(&self, identifier: &[u8]) -> Vec<u8> {
+        let dsn = &self.topology.dsn;
+        let guards = dsn.is_cluster() && !dsn.has_hash_tags() && identifier.contains(&b'{');
+        let guard: &[u8] = if guards { b"{}" } else { b"" };
+        [&self.prefix, guard].concat()
     }
 
     /// Returns the key of a record that is not a bucket. It consists of the root of
@@ -133,8 +146,19 @@ fn taken(value: &Value) -> Result<Reply, Cause> {
     let empty_at = Timestamp((state / 2).saturating_mul(TICKS_PER_MICROSECOND));
     Ok(Reply {
         found: found(kind)?,
-        ..Reply::new(state % 2 == 1, instant(now)?, empty_at)
+        ..Reply::new(state % 2 == 1, clock(now)?, empty_at)
     })
+}
+
+/// The least time that a server can reply, in microseconds: in the year 2001.
+const LEAST_TIME: u64 = 1_000_000_000_000_000;
+
+/// Converts the time of a server in a reply, which is in microseconds.
+fn clock(value: &Value) -> Result<Timestamp, Cause> {
+    if number(value)? < LEAST_TIME {
+        return Err(Cause::Answer("the server's time is implausible"));
+    }
+    instant(value)
 }
 
 /// Converts an instant of a reply, which is in microseconds.
@@ -236,18 +260,12 @@ impl Transport for Redis {
         [&id.to_ne_bytes(), self.prefix.as_slice()].concat()
     }
 
-    /// In a cluster, a hash tag in an identifier could send all keys to one server, and clients may
-    /// choose identifiers. So `{}` is put before an identifier with a brace, unless the DSN
-    /// allows hash tags. After an empty hash tag, the whole key selects the slot.
     fn name(&self, identifier: &[u8]) -> Vec<u8> {
-        let dsn = &self.topology.dsn;
-        let guards = dsn.is_cluster() && !dsn.has_hash_tags();
-        let guard: &[u8] = if guards && identifier.contains(&b'{') {
-            b"{}"
-        } else {
-            b""
-        };
-        redis_key(&[&self.prefix, guard].concat(), identifier)
+        redis_key(&self.guarded_prefix(identifier), identifier)
+    }
+
+    fn name_of(&self, kind: Kind, identifier: &[u8]) -> Vec<u8> {
+        kind_key(kind, &self.guarded_prefix(identifier), identifier)
     }
 
     fn route(&self, name: &[u8]) -> Result<Route, Arc<Server>> {
@@ -310,7 +328,11 @@ impl Transport for Redis {
         seen: Option<i64>,
     ) -> Result<(), Cause> {
         let arguments = changing(put, seen);
-        visit.run(&PUT, &[name], &arguments).map(drop)
+        let value = visit.run(&PUT, &[name], &arguments)?;
+        match number(&value)? {
+            1 => Ok(()),
+            _ => Err(Cause::Clock(clock(&value)?)),
+        }
     }
 
     fn put_each(
@@ -363,7 +385,7 @@ impl Transport for Redis {
         let Some([granted, now, states @ ..]) = numbers else {
             return Err(Cause::Answer("not as many numbers as were asked for"));
         };
-        let (granted, now) = (number(granted)? != 0, instant(now)?);
+        let (granted, now) = (number(granted)? != 0, clock(now)?);
         let reply = |state: &[Value]| {
             Ok(Reply {
                 found: found(&state[1])?,

@@ -1,3 +1,4 @@
+-- In a script, this text follows clock.lua.
 -- Takes, extends, gives back and counts the permits of a concurrency limit.
 --
 -- The permits are members of a sorted set. A member is a token that is never used again, ":" and
@@ -17,8 +18,6 @@
 
 local call, key = redis.call, KEYS[1]
 local verb, permit = ARGV[1], ARGV[2]
-local time = call('TIME')
-local now = time[1] * 1000000 + time[2]
 
 -- Numbers become text here, because Redis 7.2.0 to 7.2.4 writes the number 10^8 as 1e+8.
 local function text(number)

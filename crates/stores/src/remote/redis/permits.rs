@@ -8,9 +8,9 @@
 //! the permit of another holder.
 
 use super::abandoned::{self, Abandoned};
-use super::script::{Argument, Script};
+use super::script::{Argument, CLOCK, Script};
 use super::{Redis, number};
-use crate::remote::{Cause, Transport, Visit};
+use crate::remote::{Cause, Visit};
 use gcra::clock::{TICKS_PER_MICROSECOND, Ticks, Timestamp, boot_clock};
 use redis::{Value, cmd};
 use rustix::rand::{GetRandomFlags, getrandom};
@@ -18,10 +18,7 @@ use segment::memory::fork::generation;
 use segment::permits as host;
 use std::sync::Arc;
 
-static PERMITS: Script = Script::new(&[include_str!("permits.lua")]);
-
-/// Ends the name of each set of permits, because a bucket may have the same identifier.
-const SUFFIX: &[u8] = b"~permits";
+static PERMITS: Script = Script::new(&[CLOCK, include_str!("permits.lua")]);
 
 /// The longest lease: 36 years, in ticks. So the end of a lease is below 2^52 microseconds.
 pub const LONGEST_LEASE: Ticks = 1 << 60;
@@ -111,13 +108,6 @@ impl Report {
     /// Returns the permits that are held, at most `limit`.
     pub fn held(&self, limit: u16) -> u16 {
         u16::try_from(self.held).unwrap_or(limit).min(limit)
-    }
-}
-
-impl Redis {
-    /// Returns the key of the set that keeps the permits of `identifier`.
-    pub(super) fn name_of_permits(&self, identifier: &[u8]) -> Vec<u8> {
-        self.name(&[identifier, SUFFIX].concat())
     }
 }
 

@@ -12,7 +12,8 @@
 --              after the take
 --          "uncount"
 --            the cost in microseconds
---            the start and the end of a window, or the starts of four windows
+--            the start and the end of a window, or the starts of four windows, of which the
+--              server's clock chooses one
 --          "advance"
 --            the start of a later window in microseconds; an earlier state moves forward to it
 --          "reset"
@@ -24,7 +25,7 @@
 --            the microseconds since the bucket was empty; an earlier state moves forward to them
 --            the span in microseconds
 --            "" or an upper bound as in "refund"
--- Reply    1
+-- Reply    1, or the server's time if it is in none of the windows
 
 local has_windows = ARGV[1] == 'uncount' or ARGV[1] == 'advance'
 local record, refusal = read(KEYS[1], has_windows)
@@ -52,7 +53,15 @@ if ARGV[1] == 'refund' then
     end
 elseif ARGV[1] == 'uncount' then
     -- `Windows::refunded` in `refill.rs` explains this.
-    local start, finish = window(3, #ARGV)
+    local start, finish
+    if ARGV[5] then
+        start, finish = window(3)
+    else
+        start, finish = ARGV[3] + 0, ARGV[4] + 0
+    end
+    if not start then
+        return now
+    end
     if record and record > start and record <= finish then
         write(KEYS[1], math.max(record - ARGV[2], start), finish)
     end

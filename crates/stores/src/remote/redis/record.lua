@@ -1,4 +1,3 @@
--- In a script, this text comes first.
 -- The head of each script on records.
 --
 -- A record is a number of decimal digits, at most 2^52. So every integer here is below 2^53 and

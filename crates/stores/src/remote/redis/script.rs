@@ -22,7 +22,7 @@ const LONGEST_PAUSE: Ticks = TICKS_PER_SECOND / 50;
 
 /// The head of scripts on records: defines `call`, `number`, `read` and `keep`.
 pub const RECORD: &str = include_str!("record.lua");
-/// The head of scripts that need the server's time: defines `now`. It must follow [`RECORD`].
+/// The head of scripts that need the server's time: defines `now`. They must have a key.
 pub const CLOCK: &str = include_str!("clock.lua");
 
 /// A Lua script.
@@ -71,7 +71,10 @@ impl Script {
         let text = &self.joined().text;
         let line = match number {
             Some(number) => text.lines().nth(number.checked_sub(1)?),
-            None => text.lines().find(|line| line.contains("pcall('")),
+            // A refused TIME has an error of its own.
+            None => text
+                .lines()
+                .find(|line| line.contains("pcall('") && !line.contains("TIME'")),
         };
         let (_, command) = line?.split_once("call('")?;
         Some(command.split('\'').next()?.to_ascii_lowercase())

@@ -1,4 +1,4 @@
--- In a script, this text follows take.lua, record.lua and bucket.lua.
+-- In a script, this text follows clock.lua, take.lua, record.lua and bucket.lua.
 -- Runs a step of any kind on one bucket.
 --
 -- KEYS[1]  the bucket
@@ -14,7 +14,8 @@
 --          "" or the microseconds since a bucket without a record was empty, as the caller proposes
 --          the following, if the bucket becomes full at the start of each window:
 --          the starts of four windows in microseconds
--- Reply    twice the state after the step, plus 1 if the step is granted
+-- Reply    twice the state after the step, plus 1 if the step is granted; 0 if the server's time
+--            is in none of the windows
 --          the server's time
 --          the kind of the state, if it has one
 
@@ -32,7 +33,10 @@ end
 
 local drained, full_at = now - now % tick, nil
 if ARGV[9] then
-    drained, full_at = window(9, 12)
+    drained, full_at = window(9)
+    if not drained then
+        return { 0, now }
+    end
     drained = drained + span
 end
 local state = empty_at

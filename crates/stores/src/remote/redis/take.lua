@@ -1,4 +1,4 @@
--- In a script, this text comes before record.lua, bucket.lua and step.lua.
+-- In a script, this text follows clock.lua, and comes before record.lua, bucket.lua and step.lua.
 -- Takes tokens from a bucket, for a step without drain ticks and debts on a record of a past state.
 -- This is the usual case. It does not create the functions of the other heads, because creating
 -- them takes a fifth of the time. In any other case, the script continues in `step.lua`, which
@@ -6,8 +6,6 @@
 
 local call, key = redis.call, KEYS[1]
 local record = redis.pcall('GET', key)
-local time = call('TIME')
-local now = time[1] * 1000000 + time[2]
 local past = not ARGV[4] and type(record) == 'string' and #record <= 16
     and string.find(record, '^%d+$') and tonumber(record)
 if past and past > 0 and past <= now then

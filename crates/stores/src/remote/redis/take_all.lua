@@ -25,8 +25,11 @@ for i, key in ipairs(KEYS) do
     local has_windows = (ARGV[first] or '') ~= ''
     drained[key] = now
     if has_windows then
-        drained[key], ends[key] = window(first, first + 3)
-        drained[key] = drained[key] + span
+        local start, finish = window(first)
+        drained[key], ends[key] = (start or 0) + span, finish
+        if not start then
+            granted, reply[1] = 0, 0
+        end
     end
     if not found[key] then
         local empty_at, refusal, kind = read(key, has_windows)
