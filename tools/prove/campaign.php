@@ -53,6 +53,8 @@ function subjects(): array
         'redis' => fn () => new RedisSubject,
         'redis, batches with memory' => fn () => new RedisAndMemorySubject,
         'redis, local fallback' => fn () => new RedisLocalSubject,
+        'redis, clock ahead' => fn () => far(2),
+        'redis, clock behind' => fn () => far(-2),
         'cluster' => fn () => new RedisClusterSubject,
         'cluster, one slot' => fn () => new RedisClusterTagSubject,
         'sentinel' => fn () => new RedisSentinelSubject,
@@ -63,6 +65,12 @@ function subjects(): array
         'postgresql' => fn () => $sql('pgsql', 'PostgreSqlServer', ['postgres', '']),
         'sqlite' => fn () => $sql('sqlite', 'SqliteFile', [null, null], ['PRAGMA synchronous = OFF']),
     ];
+}
+
+/** Returns a Redis whose clock is wrong, or the reason why it is missing. */
+function far(int $minutes): Subject|string
+{
+    return can_set_clocks() ? new RedisClockSubject($minutes) : 'libfaketime is not installed';
 }
 
 /**

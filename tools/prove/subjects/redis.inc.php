@@ -12,13 +12,19 @@ class RedisSubject extends Subject
     public function __construct()
     {
         $this->folder = temporary_folder();
-        $this->primary = RedisServer::start();
-        $this->replica = RedisServer::start(['--repl-diskless-sync-delay', '0']);
+        $this->primary = $this->server();
+        $this->replica = $this->server(['--repl-diskless-sync-delay', '0']);
         $this->replica->command('REPLICAOF', '127.0.0.1', (string) $this->primary->port);
         $this->proxy = new Proxy("unix://{$this->primary->socket}");
         // php-fpm uses another segment, so that it acts as another host with its own denial cache
         // and breakers.
         $this->fpm = $this->start_fpm();
+    }
+
+    /** Starts a server. */
+    protected function server(array $options = []): RedisServer
+    {
+        return RedisServer::start($options);
     }
 
     protected function ini(): array
@@ -134,5 +140,43 @@ class RedisLocalSubject extends RedisSubject
     protected function allowances(): array
     {
         return ['buckets' => 2] + parent::allowances();
+    }
+}
+
+/** A Redis server whose wall clock is wrong. */
+final class WrongRedisServer extends RedisServer
+{
+    private static int $seconds = 0;
+    private ?int $ahead = null;
+
+    public static function ahead_by(int $seconds, array $options = []): self
+    {
+        self::$seconds = $seconds;
+        return self::start($options);
+    }
+
+    protected function arguments(int $port): array
+    {
+        $this->ahead ??= self::$seconds;
+        [$library] = glob('/usr/lib/*/faketime/libfaketime.so.1');
+        $clock = ["LD_PRELOAD=$library", sprintf('FAKETIME=%+d', $this->ahead), 'FAKETIME_DONT_FAKE_MONOTONIC=1'];
+        return ['env', ...$clock, ...parent::arguments($port)];
+    }
+}
+
+/**
+ * Redis servers whose clock is ahead of this host's clock, or behind it, by a whole number of
+ * windows of a minute. So the windows start at the instants that the judge knows.
+ */
+final class RedisClockSubject extends RedisSubject
+{
+    public function __construct(private readonly int $minutes)
+    {
+        parent::__construct();
+    }
+
+    protected function server(array $options = []): RedisServer
+    {
+        return WrongRedisServer::ahead_by(60 * $this->minutes, $options);
     }
 }
