@@ -158,8 +158,11 @@ final class WrongRedisServer extends RedisServer
     protected function arguments(int $port): array
     {
         $this->ahead ??= self::$seconds;
+        // The allocator of Redis reads the clock while libfaketime starts, and would wait for ever.
+        // So the allocator of libc comes first.
+        [$allocator] = glob('/usr/lib/*/libc_malloc_debug.so.0');
         [$library] = glob('/usr/lib/*/faketime/libfaketime.so.1');
-        $clock = ["LD_PRELOAD=$library", sprintf('FAKETIME=%+d', $this->ahead), 'FAKETIME_DONT_FAKE_MONOTONIC=1'];
+        $clock = ["LD_PRELOAD=$allocator:$library", sprintf('FAKETIME=%+d', $this->ahead), 'FAKETIME_DONT_FAKE_MONOTONIC=1'];
         return ['env', ...$clock, ...parent::arguments($port)];
     }
 }
