@@ -1,6 +1,6 @@
 //! `attemptAll()`: takes tokens from every bucket, or from none.
 
-use super::groups::{Group, checks, groups};
+use super::groups::{Group, checks, groups, joins};
 use super::list::{Element, derive_questions, elements};
 use super::question::Question;
 use super::undo::Undo;
@@ -8,7 +8,7 @@ use crate::storage::Storage;
 use crate::{decision, tokens};
 use ext_php_rs::types::ZendHashTable;
 use gcra::batch::{Batch, Batched, Few, Grouped, Taken, sum, take_all};
-use gcra::{Decision, Denial, Outcome, Ticket, Ticks, Timestamp, boot_clock};
+use gcra::{Decision, Denial, Outcome, Ticket, Ticks, Timestamp, Verdict, boot_clock};
 use stores::remote::time_left::TimeLeft;
 use zend::{Call, Number, Thrown, Zval, throw};
 
@@ -32,7 +32,7 @@ fn decide(list: &ZendHashTable, number: Number) -> Result<Zval, Thrown> {
 }
 
 /// Does the same for the elements of the array. Returns true in the second part if the call must be
-/// repeated; see [`Question::is_late`].
+/// repeated; see [`Question::is_late`] and [`Calls::is_scattered`].
 fn decide_elements(
     elements: &[Element],
     number: Number,
@@ -93,7 +93,7 @@ fn decide_batch(questions: &[Question<'_>]) -> Result<(usize, Decision, Ticks, b
         fallback: calls.fallback[taken.index],
         ..Decision::new(quota, &taken.step, &taken.outcome)
     };
-    let is_late = question.is_late(&taken.outcome);
+    let is_late = question.is_late(&taken.outcome) || calls.is_scattered(&taken.outcome);
     Ok((taken.index, decision, taken.step.floor(), is_late))
 }
 
@@ -147,6 +147,17 @@ impl<'k> Calls<'_, 'k> {
             ));
         }
         Ok(())
+    }
+
+    /// Reports whether buckets of one operation turned out to be on several servers, so that this
+    /// outcome decided nothing.
+    fn is_scattered(&self, outcome: &Outcome) -> bool {
+        let is_apart = |tickets: &Grouped<'_, 'k>| {
+            let mut others = tickets[1..].iter();
+            others.any(|other| !joins(&self.storages, &tickets[0], other))
+        };
+        outcome.verdict == Verdict::Denied(Denial::Contended)
+            && self.groups.iter().flatten().any(is_apart)
     }
 
     /// Finds the first bucket whose capacity is less than the tokens of the call and its floor.

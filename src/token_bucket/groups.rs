@@ -21,12 +21,7 @@ pub fn groups<'a, 'k>(
     let mut groups: Few<Group<'_, '_>> = Few::new();
     while let Some(&first) = tickets.first() {
         let storage = storages[first.index];
-        let joins = |ticket: &Ticket<'_>| {
-            let other = storages[ticket.index];
-            let is_same = || ticket.key.hash == first.key.hash && storage.is_same(other);
-            storage.joins(first.key, other, ticket.key) || is_same()
-        };
-        let end = gather(tickets, joins);
+        let end = gather(tickets, |ticket| joins(storages, &first, ticket));
         let (operation, rest) = tickets.split_at_mut(end);
         let operation = Grouped::new(operation);
         let is_of_class = |group: &&mut Group<'_, '_>| {
@@ -42,6 +37,13 @@ pub fn groups<'a, 'k>(
     }
     groups.sort_by_key(|group| storages[group[0][0].index].is_direct());
     groups
+}
+
+/// Reports whether one operation can take the tokens of both tickets.
+pub fn joins(storages: &[&dyn Storage], first: &Ticket<'_>, other: &Ticket<'_>) -> bool {
+    let (storage, its) = (storages[first.index], storages[other.index]);
+    let is_same = || first.key.hash == other.key.hash && storage.is_same(its);
+    storage.joins(first.key, its, other.key) || is_same()
 }
 
 /// Returns the operations to check, grouped by the storages that check them at the same time. The

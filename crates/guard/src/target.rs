@@ -131,8 +131,8 @@ fn below_root<'r>(request: &impl Request, file: &'r [u8], root: &[u8]) -> Option
         return Some(path.to_vec().into());
     }
     let inside = root.iter().enumerate().filter(|(_, byte)| **byte == b'/');
-    let inside = inside.skip(1).map(|(at, _)| &root[at..]);
-    let path = inside.filter_map(|root| below(&file, root)).next();
+    let mut inside = inside.skip(1).map(|(at, _)| &root[at..]);
+    let path = inside.find_map(|root| below(&file, root));
     Some(path.unwrap_or(&file).to_vec().into())
 }
 

@@ -2,10 +2,11 @@
 
 use super::server_clock;
 use super::time_left::TimeLeft;
-use super::{Answer, Ask, Failure, OnFailure, Remote, Reply, Transport, Visit, sure};
+use super::transport::AllTaken;
+use super::{Answer, Ask, Cause, Failure, OnFailure, Remote, Reply, Transport, Visit, sure};
 use gcra::batch::{Batched, Few, Grouped, Taken, Ticket, sum};
 use gcra::clock::boot_clock;
-use gcra::step::{Outcome, Step};
+use gcra::step::{Denial, Outcome, Step};
 use segment::host::Host;
 use segment::slots::counters::By;
 use std::collections::HashMap;
@@ -48,7 +49,13 @@ impl<T: Transport> Remote<'_, T> {
             self.set_seen(ask, entry.as_ref(), now);
         }
         let ask = |visit: &Visit<'_, T>| {
-            let mut replies = T::take_all(visit, &asks)?;
+            let AllTaken {
+                mut replies,
+                is_scattered,
+            } = T::take_all(visit, &asks)?;
+            if is_scattered {
+                return give_back(visit, &asks, buckets, &replies).map(Err);
+            }
             let granted = replies.iter().all(|reply| reply.outcome.granted());
             let server = T::server(&visit.route);
             for ((_, ticket), Reply { outcome, .. }) in buckets.iter().zip(&replies) {
@@ -78,6 +85,26 @@ impl<T: Transport> Remote<'_, T> {
         let answer = self.ask_until(deadline, &asks[0].name, ask, fallback);
         answer.map(Some)
     }
+}
+
+/// Gives the tokens of the first step's bucket back, the only ones that were taken. Returns a
+/// denial, which the caller does not see, because it repeats the call.
+fn give_back<T: Transport, S>(
+    visit: &Visit<'_, T>,
+    asks: &[Ask],
+    buckets: &[(S, Ticket<'_>)],
+    replies: &[Reply],
+) -> Result<Taken, Cause> {
+    let first = &asks[0].name;
+    let mine = asks
+        .iter()
+        .zip(buckets)
+        .filter(|(ask, _)| ask.name == *first);
+    let mine: Few<_> = mine.map(|(_, &(_, ticket))| ticket).collect();
+    let outcome = replies[0].outcome;
+    T::put(visit, first, &Taken::of(&mine, outcome).give_back(), None)?;
+    let denied = Outcome::denied(Denial::Contended, outcome.empty_at, outcome.now);
+    Ok(taken(&buckets[0].1, denied))
 }
 
 const fn taken(ticket: &Ticket<'_>, outcome: Outcome) -> Taken {

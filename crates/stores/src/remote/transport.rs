@@ -75,6 +75,16 @@ pub struct Ask {
     pub seen: Option<i64>,
 }
 
+/// The replies to all steps of a batch.
+#[derive(Debug)]
+pub struct AllTaken {
+    /// The reply to each step.
+    pub replies: Vec<Reply>,
+    /// True if only the tokens of the first step's bucket were taken, because
+    /// [`Transport::joins`] was wrong. It is right from then on.
+    pub is_scattered: bool,
+}
+
 /// The reply of a store, on the store's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reply {
@@ -277,7 +287,7 @@ pub trait Transport: Sized {
     ///
     /// # Errors
     /// Fails like [`Transport::take`].
-    fn take_all(_visit: &Visit<'_, Self>, _asks: &[Ask]) -> Result<Vec<Reply>, Cause> {
+    fn take_all(_visit: &Visit<'_, Self>, _asks: &[Ask]) -> Result<AllTaken, Cause> {
         Err(Cause::Answer("one bucket at a time"))
     }
 }

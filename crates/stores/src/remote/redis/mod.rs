@@ -12,6 +12,7 @@ mod flight;
 mod known;
 mod node;
 pub mod permits;
+mod placement;
 mod script;
 mod sentinel;
 mod survey;
@@ -22,11 +23,14 @@ mod topology;
 use super::give_back::BucketChange;
 use super::key::{Kind, kind_key, redis_key};
 use super::race::Task;
+use super::transport::AllTaken;
 use super::{Ask, Cause, Flown, Reply, Server, StateKind, Transport, Visit, record};
 use dsn::Dsn;
 use flight::Flight;
 use gcra::clock::{TICKS_PER_MICROSECOND, Timestamp, boot_clock};
+use gcra::key::KeyHasher;
 use gcra::refill::Refill;
+use gcra::step::Step;
 use gcra::store::Put;
 pub use redis::Value;
 pub use script::{Argument, CLOCK, RECORD, Script};
@@ -358,11 +362,17 @@ impl Transport for Redis {
     }
 
     fn joins(&self, mine: &[u8], other: &Self, its: &[u8]) -> bool {
-        let slot = |redis: &Self, identifier: &[u8]| redis.topology.slot(&redis.name(identifier));
-        self.topology.dsn == other.topology.dsn && slot(self, mine) == slot(other, its)
+        if self.topology.dsn != other.topology.dsn {
+            return false;
+        }
+        let (mine, its) = (self.name(mine), other.name(its));
+        if placement::is_scattered(self.topology.whole.id) {
+            return mine == its;
+        }
+        self.topology.slot(&mine) == self.topology.slot(&its)
     }
 
-    fn take_all(visit: &Visit<'_, Self>, asks: &[Ask]) -> Result<Vec<Reply>, Cause> {
+    fn take_all(visit: &Visit<'_, Self>, asks: &[Ask]) -> Result<AllTaken, Cause> {
         let keys: Vec<_> = asks.iter().map(|ask| &ask.name).collect();
         let arguments = asks.iter().flat_map(|ask| {
             [
@@ -378,7 +388,10 @@ impl Transport for Redis {
             let none = [Argument::Word(b""); 4];
             arguments.extend(starts().flat_map(|starts| starts.unwrap_or(none)));
         }
-        let value = visit.run(&TAKE_ALL, &keys, &arguments)?;
+        let look = look_of(visit, asks);
+        let its_key = look.map(|ask| [&ask.name]);
+        let its_run = its_key.as_ref().map(|key| (key.as_slice(), &LOOK[..]));
+        let (value, seen) = visit.run_and_look(&TAKE_ALL, (&keys, &arguments), its_run)?;
         let numbers = value
             .as_sequence()
             .filter(|numbers| numbers.len() == 2 * asks.len() + 2);
@@ -392,6 +405,48 @@ impl Transport for Redis {
                 ..Reply::new(granted, now, instant(&state[0])?)
             })
         };
-        states.chunks_exact(2).map(reply).collect()
+        let replies = states
+            .chunks_exact(2)
+            .map(reply)
+            .collect::<Result<_, Cause>>()?;
+        let mut is_scattered = false;
+        if let Some(ask) = look.filter(|_| granted) {
+            is_scattered = matches!(seen.as_sequence(), Some([_, _, Value::Int(0), _]));
+            placement::note(
+                visit.store.topology.whole.id,
+                hash(&ask.name),
+                !is_scattered,
+            );
+        }
+        Ok(AllTaken {
+            replies,
+            is_scattered,
+        })
     }
+}
+
+/// The arguments of `take_all.lua` that read one bucket.
+const LOOK: [Argument<'static>; 4] = [
+    Argument::Number(0),
+    Argument::Number(0),
+    Argument::Word(b""),
+    Argument::Number(0),
+];
+
+/// Returns a bucket other than the first one, whose record exists after a grant until the deadline
+/// of the call. Returns `None` if there is none, or if none needs to be read; see [`placement`].
+fn look_of<'a>(visit: &Visit<'_, Redis>, asks: &'a [Ask]) -> Option<&'a Ask> {
+    let topology = &visit.store.topology;
+    if topology.dsn.is_cluster() || placement::is_known(topology.whole.id) {
+        return None;
+    }
+    let left = visit.deadline.saturating_since(boot_clock());
+    let stays = |step: &Step| step.cost > left || matches!(step.refill, Refill::Windows(_));
+    let mut others = asks.iter().filter(|ask| ask.name != asks[0].name);
+    others.find(|ask| ask.step.cost > 0 && stays(&ask.step))
+}
+
+/// Returns a hash that differs between the buckets of an application.
+fn hash(name: &[u8]) -> u128 {
+    KeyHasher::new([0; 2]).key(name).hash
 }

@@ -120,26 +120,48 @@ impl Visit<'_, Redis> {
         keys: &[K],
         arguments: &[Argument<'_>],
     ) -> Result<Value, Cause> {
-        let key = keys.first().map_or(&b""[..], AsRef::as_ref);
+        let (value, _) = self.run_and_look(script, (keys, arguments), None)?;
+        Ok(value)
+    }
+
+    /// Runs a script as [`Visit::run`] does, and in the same round trip once more for another run.
+    /// Returns both replies, the second one as it is.
+    ///
+    /// # Errors
+    /// Fails like [`Visit::run`].
+    pub fn run_and_look<K: AsRef<[u8]>>(
+        &self,
+        script: &Script,
+        run: Run<'_, K, &[Argument<'_>]>,
+        look: Option<Run<'_, K, &[Argument<'_>]>>,
+    ) -> Result<(Value, Value), Cause> {
+        let key = run.0.first().map_or(&b""[..], AsRef::as_ref);
+        let runs = [run, look.unwrap_or(run)];
+        let runs = if look.is_some() {
+            &runs[..]
+        } else {
+            &runs[..1]
+        };
         let Route { node, asks } = &self.route;
         let topology = &self.store.topology;
         for repeats in 0.. {
             let send = |line: &mut Line| {
-                let mut reply = Value::Nil;
-                let runs = [(keys, arguments)];
-                invoke(line, script, &runs, 0, *asks, |_, value| reply = value)?;
-                Ok(reply)
+                let mut replies = [Value::Nil, Value::Nil];
+                invoke(line, script, runs, 0, *asks, |index, value| {
+                    replies[index] = value;
+                })?;
+                Ok(replies)
             };
-            let value = node.with(topology.dsn.is_cluster(), self.deadline, send)?;
+            let [value, seen] = node.with(topology.dsn.is_cluster(), self.deadline, send)?;
             let waits =
                 topology.dsn.is_cluster() && matches!(code(&value), "TRYAGAIN" | "CLUSTERDOWN");
-            if waits && !pause(self.deadline) {
-                return read(node, script, value);
-            }
-            match topology.elsewhere(key, node, &value) {
+            let is_last = match topology.elsewhere(key, node, &value) {
+                _ if waits && !pause(self.deadline) => true,
                 Some(next) if next.asks || next.node.dsn != node.dsn => return Err(next.into()),
-                Some(_) if repeats < MOST_REPEATS => {}
-                _ => return read(node, script, value),
+                next => next.is_none() || repeats >= MOST_REPEATS,
+            };
+            if is_last {
+                return Ok((read(node, script, value)?, seen));
             }
         }
         Err(Cause::Timeout)
