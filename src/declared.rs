@@ -317,7 +317,11 @@ pub static CLASSES: [(&Class, Declaration); 25] = [
                 &[returns(0, Type::class(c"TokenBucket\\Decision"))]),
             entry(c"peek", PUBLIC, method!(lockout::peek),
                 &[returns(0, Type::class(c"TokenBucket\\Decision"))]),
-            entry(c"succeed", PUBLIC, method!(lockout::succeed), RESET), END,
+            entry(c"succeed", PUBLIC, method!(lockout::succeed), RESET),
+            entry(c"cancel", PUBLIC, method!(lockout::cancel), &[
+                returns(1, Type::BOOL), required(c"attempt", Type::class(c"TokenBucket\\Decision")),
+            ]),
+            END,
         ]),
         ..Declaration::EMPTY
     }),

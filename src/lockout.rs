@@ -5,11 +5,12 @@
 //! that is not a bucket's. If they fail, the failure policy decides: `Local` uses a lockout in this
 //! host's shared memory.
 
+use crate::decision::{self, Attempt, DecisionState};
 use crate::storage::{self, RemoteStorage, Storage, StorageClass};
-use crate::{attached, classes, decision, exceptions};
+use crate::{attached, classes, exceptions};
 use compat::lockout;
 use compat::records::Records;
-use gcra::lockout::Lockout as Rules;
+use gcra::lockout::{self as rules, Lockout as Rules};
 use gcra::quota::MAX_SPAN;
 use gcra::step::{Denial, Outcome, Verdict};
 use gcra::{Key, Ticks, Timestamp, boot_clock, seconds};
@@ -52,6 +53,20 @@ impl State for LockoutState {
         })
     }
 }
+
+/// A record of a lockout: its place, and the ticks for which it is kept.
+struct Record {
+    namespace: &'static [u8],
+    kind: Kind,
+    life: Ticks,
+}
+
+/// The record of the cancelled attempts.
+const CANCELS: Record = Record {
+    namespace: b"cancels",
+    kind: Kind::Cancels,
+    life: rules::CANCEL_SPAN,
+};
 
 /// A function that returns the outcome for a state and the current instant.
 type Decide<'d> = &'d dyn Fn(Timestamp, Timestamp) -> Outcome;
@@ -119,7 +134,36 @@ pub fn attempt(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     if let (Some(by), Some(store)) = (by, attached::store()) {
         store.count_for(guess.key(), by, outcome.granted());
     }
-    *result = guess.object(&outcome, by);
+    let attempt = Attempt {
+        lockout: guess.key().hash.to_ne_bytes(),
+        counted: outcome.granted().then_some((by, outcome.empty_at)),
+    };
+    *result = guess.object(&outcome, by, Some(attempt));
+    Ok(())
+}
+
+/// Implements `cancel(TokenBucket\Decision $attempt): bool`. The attempt is cancelled where it was
+/// counted: in the store, or in the lockout that `Local` uses on this host.
+pub fn cancel(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
+    let decision = call.object_of(1, &classes::DECISION)?;
+    let guess = Guess::of(call.this(), "cancel")?;
+    let decision = value::object(decision).and_then(Object::<DecisionState>::of);
+    let hash = guess.key().hash.to_ne_bytes();
+    let attempt = decision.and_then(|decision| decision::take_attempt(decision, hash));
+    let attempt = attempt.ok_or_else(|| {
+        throw::argument_value(1, "must be the decision of attempt() of this lockout")
+    })?;
+    value::set_bool(result, false);
+    let Some((by, written)) = attempt.counted else {
+        return Ok(());
+    };
+    let rules = guess.rules;
+    let take_back = |state, now| rules.cancel(written, state, now);
+    let is_here = by == Some(By::Policy);
+    if guess.change(is_here, &CANCELS, &rules::take_cancel)? {
+        let is_changed = guess.change(is_here, &guess.failures(), &take_back)?;
+        value::set_bool(result, is_changed);
+    }
     Ok(())
 }
 
@@ -128,7 +172,7 @@ pub fn peek(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let guess = Guess::of(call.this(), "peek")?;
     let rules = guess.rules;
     let (outcome, by) = guess.decide(&|state, now| rules.peek(state, now))?;
-    *result = guess.object(&outcome, by);
+    *result = guess.object(&outcome, by, None);
     Ok(())
 }
 
@@ -138,7 +182,7 @@ pub fn succeed(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let guess = Guess::of(call.this(), "succeed")?;
     guess.decide(&Rules::succeed)?;
     if guess.storage()?.is_remote() {
-        guess.decide_here(&Rules::succeed);
+        guess.update_here(&guess.failures(), &Rules::succeed);
     }
     Ok(())
 }
@@ -182,25 +226,75 @@ impl Guess {
         ))
     }
 
-    /// Returns the key of the lockout's slot. No bucket has this key.
+    /// Returns the record of the failures.
+    const fn failures(&self) -> Record {
+        Record {
+            namespace: b"",
+            kind: Kind::Lockout,
+            life: self.rules.max_block,
+        }
+    }
+
+    /// Returns the key of the slot of the failures.
     fn key(&self) -> Key<'_> {
+        self.key_of(&self.failures())
+    }
+
+    /// Returns the key of a record's slot. No bucket has this key.
+    fn key_of(&self, record: &Record) -> Key<'_> {
         let native = value::object(&self.held).and_then(storage::of);
         let hasher = native.map_or(gcra::KeyHasher::new([0; 2]), Storage::hasher);
-        let hasher = hasher.namespace(&[b"lockout", b"", b""]);
+        let hasher = hasher.namespace(&[b"lockout", record.namespace, b""]);
         hasher.key(value::bytes(&self.identifier))
     }
 
-    /// Returns the outcome of `decide`, after its state is written. Also returns the part of the
-    /// extension that has decided, if its decisions are counted.
+    /// Decides on the failures. Also returns the part of the extension that has decided, if its
+    /// decisions are counted.
     fn decide(&self, decide: Decide<'_>) -> Result<(Outcome, Option<By>), Thrown> {
+        let record = self.failures();
+        self.update(&record, decide, |policy| {
+            let now = boot_clock();
+            let (verdict, empty_at) = match policy {
+                OnFailure::Local => return self.update_here(&record, decide),
+                OnFailure::Allow => (Verdict::Granted, Timestamp::ZERO),
+                OnFailure::Deny | OnFailure::Throw => {
+                    (Verdict::Denied(Denial::Unavailable), Timestamp::ZERO)
+                }
+            };
+            Outcome {
+                verdict,
+                now,
+                empty_at,
+            }
+        })
+    }
+
+    /// Changes a record of this host's lockout, or of the storage's, and reports whether `decide`
+    /// has granted that. If the storage fails, nothing changes.
+    fn change(&self, is_here: bool, record: &Record, decide: Decide<'_>) -> Result<bool, Thrown> {
+        if is_here {
+            return Ok(self.update_here(record, decide).granted());
+        }
+        let failed = |_| Outcome::denied(Denial::Unavailable, Timestamp::ZERO, boot_clock());
+        Ok(self.update(record, decide, failed)?.0.granted())
+    }
+
+    /// Returns the outcome of `decide`, after its state is written to the record. If the server
+    /// fails, returns the outcome of `fallback`.
+    fn update(
+        &self,
+        record: &Record,
+        decide: Decide<'_>,
+        fallback: impl FnOnce(OnFailure) -> Outcome,
+    ) -> Result<(Outcome, Option<By>), Thrown> {
         let storage = self.storage()?;
         if let Some(redis) = storage::remote::<Redis>(storage) {
-            return self.ask(redis, decide);
+            return self.ask(redis, record, decide, fallback);
         }
         if let Some(memcached) = storage::remote::<Memcached>(storage) {
-            return self.ask(memcached, decide);
+            return self.ask(memcached, record, decide, fallback);
         }
-        let outcome = storage.update(self.key(), self.rules.max_block, decide);
+        let outcome = storage.update(self.key_of(record), record.life, decide);
         let by = storage.is_direct().then_some(By::SharedMemory);
         Ok((outcome.ok_or_else(|| self.unsupported())?, by))
     }
@@ -208,41 +302,27 @@ impl Guess {
     fn ask<T: StorageClass + Records>(
         &self,
         storage: &Object<RemoteStorage<T>>,
+        record: &Record,
         decide: Decide<'_>,
+        fallback: impl FnOnce(OnFailure) -> Outcome,
     ) -> Result<(Outcome, Option<By>), Thrown> {
         let identifier = value::bytes(&self.identifier);
-        let life = self.rules.max_block;
         let take = |visit: &Visit<'_, T>| {
-            let name = visit.store.name_of(Kind::Lockout, identifier);
-            let outcome = lockout::take(visit, &name, decide, life)?;
+            let name = visit.store.name_of(record.kind, identifier);
+            let outcome = lockout::take(visit, &name, decide, record.life)?;
             Ok((outcome, Some(By::Store)))
         };
-        let name = |transport: &T| transport.name_of(Kind::Lockout, identifier);
-        storage.ask(name, take, |policy| {
-            let now = boot_clock();
-            let (verdict, empty_at) = match policy {
-                OnFailure::Local => return (self.decide_here(decide), Some(By::Policy)),
-                OnFailure::Allow => (Verdict::Granted, Timestamp::ZERO),
-                OnFailure::Deny | OnFailure::Throw => {
-                    (Verdict::Denied(Denial::Unavailable), Timestamp::ZERO)
-                }
-            };
-            let outcome = Outcome {
-                verdict,
-                now,
-                empty_at,
-            };
-            (outcome, Some(By::Policy))
-        })
+        let name = |transport: &T| transport.name_of(record.kind, identifier);
+        storage.ask(name, take, |policy| (fallback(policy), Some(By::Policy)))
     }
 
-    /// Does the same as [`Guess::decide`] in this host's shared memory.
-    fn decide_here(&self, decide: Decide<'_>) -> Outcome {
-        storage::update_here(self.key(), self.rules.max_block, decide)
+    /// Does the same as [`Guess::update`] in this host's shared memory.
+    fn update_here(&self, record: &Record, decide: Decide<'_>) -> Outcome {
+        storage::update_here(self.key_of(record), record.life, decide)
     }
 
-    fn object(&self, outcome: &Outcome, by: Option<By>) -> Zval {
+    fn object(&self, outcome: &Outcome, by: Option<By>, attempt: Option<Attempt>) -> Zval {
         let (decision, next) = self.rules.decision(outcome, by == Some(By::Policy));
-        decision::of_lockout(self.rules.attempts, &decision, next)
+        decision::of_lockout(self.rules.attempts, &decision, next, attempt)
     }
 }

@@ -828,9 +828,10 @@ namespace TokenBucket {
      * Allows some attempts, and then blocks for longer and longer: for passwords and other guesses.
      *
      * Call attempt() before the password is verified, and succeed() if it is right. So parallel
-     * guesses cannot all pass a check. After each block, one attempt is allowed. Each further
-     * failure makes the next block longer by $factor, up to $maxBlock. A denial changes nothing, so
-     * it never extends a block. After $maxBlock without an attempt, the failures are forgotten.
+     * guesses cannot all pass a check. Call cancel() if the verifier throws. After each block, one
+     * attempt is allowed. Each further failure makes the next block longer by $factor, up to
+     * $maxBlock. A denial changes nothing, so it never extends a block. After $maxBlock without an
+     * attempt, the failures are forgotten.
      *
      * Use an identifier whose failures succeed() may forget: the account, or the account and the
      * network. For a network alone use a bucket, and refund its token after a success, because many
@@ -896,6 +897,21 @@ namespace TokenBucket {
          * @throws \LogicException as attempt() does
          */
         public function succeed(): void {}
+
+        /**
+         * Takes back an attempt that verified nothing, because the verifier has thrown. Its failure
+         * is taken back once, and the block that it began ends. A block that another attempt began
+         * goes on. Do not call it after a wrong guess.
+         *
+         * A lockout cancels at most 100 attempts in a row, and 100 a day. Otherwise somebody who
+         * can make the verifier fail would get unlimited guesses. Afterwards, each attempt counts.
+         *
+         * @return bool false if nothing changed: the attempt was denied, was cancelled before or is
+         *     forgotten, or too many were cancelled
+         * @throws \ValueError if $attempt is not the decision of attempt() of this lockout. A clone
+         *     is not
+         */
+        public function cancel(Decision $attempt): bool {}
     }
 
     /**

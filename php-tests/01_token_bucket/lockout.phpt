@@ -82,8 +82,8 @@ denied locked_out remaining=0.0 capacity=3.0 retryAfter=60.0 resetAfter=260.0
 -- denials never extend it, and it ends with one attempt --
 denied locked_out remaining=0.0 capacity=3.0 retryAfter=0.001 resetAfter=200.001
 allowed granted remaining=1.0 capacity=3.0 retryAfter=0.0 resetAfter=199.999
-allowed granted remaining=0.0 capacity=3.0 retryAfter=0.0 resetAfter=320.000001
-denied locked_out remaining=0.0 capacity=3.0 retryAfter=120.000001 resetAfter=320.000001
+allowed granted remaining=0.0 capacity=3.0 retryAfter=0.0 resetAfter=320.000002
+denied locked_out remaining=0.0 capacity=3.0 retryAfter=120.000002 resetAfter=320.000002
 -- each further failure makes it longer, up to the longest block --
 200.0
 200.0

@@ -31,6 +31,20 @@ foreach (Store::each() as $store) {
     $lockout()->succeed();
     $lockout()->succeed();
     check([$lockout()->peek()->remaining, $lockout()->attempt()->remaining] === [5.0, 4.0], "$kind: succeed()");
+    // Attempts that are taken back leave no failure.
+    $in_vain = function () use ($lockout): int {
+        for ($i = $cancelled = 0; $i < 10; $i++) {
+            $cancelled += (int) $lockout(identifier: 'down')->cancel($lockout(identifier: 'down')->attempt());
+        }
+        return $cancelled;
+    };
+    $cancelled = array_sum(in_processes(8, $in_vain));
+    check($cancelled >= 5, "$kind: $cancelled attempts");
+    check($lockout(identifier: 'down')->peek()->remaining === 5.0, "$kind: " . json_encode($lockout(identifier: 'down')->peek()));
+    for ($free = 0; ($attempt = $lockout(identifier: 'thrower')->attempt())->allowed; $free++) {
+        $lockout(identifier: 'thrower')->cancel($attempt);
+    }
+    check($free === 105, "$kind: $free free guesses");
     // After a short block, one attempt is allowed, and the next block is twice as long.
     for ($i = 0, $short = $lockout(identifier: 'short', block: 0.01); $i < 5; $i++) {
         $short->attempt();
@@ -45,12 +59,16 @@ foreach (Store::each() as $store) {
     for ($i = 0; $i < 3; $i++) {
         $lockout()->attempt();
     }
+    $on_server = $lockout()->attempt();
     $store->server->kill();
     // With Local, the host's own lockout decides, which has seen no attempt.
     foreach ([[OnFailure::Local, [5, 'locked_out']], [OnFailure::Allow, [7, 'granted']], [OnFailure::Deny, [0, 'unavailable']]] as [$policy, $expected]) {
         $decisions = array_map(fn () => $lockout($policy)->attempt(), range(1, 7));
         $found = [count(array_filter(array_column($decisions, 'allowed'))), end($decisions)->reason];
         check($found === $expected && end($decisions)->fallback, "$kind: $policy->name " . json_encode($found));
+        // The host takes back what it has counted. The decision of the server changes nothing here.
+        $cancelled = array_map($lockout($policy)->cancel(...), [$on_server, $decisions[0]]);
+        check($cancelled === [false, $policy === OnFailure::Local], "$kind: $policy->name " . json_encode($cancelled));
     }
     check(str_starts_with(thrown(fn () => $lockout()->attempt()), 'TokenBucket\StorageException'), "$kind: Throw");
     $lockout(OnFailure::Local)->succeed();

@@ -26,7 +26,7 @@ pub fn fields_of(object: &Object<DecisionState>) -> Fields {
         DecisionState(Some(HeaderSource::Bucket(quota, decision, floor))) => {
             Fields::above(quota, decision, *floor)
         }
-        DecisionState(Some(HeaderSource::Lockout(next))) => Fields::of_lockout(object, *next),
+        DecisionState(Some(HeaderSource::Lockout(next, _))) => Fields::of_lockout(object, *next),
         DecisionState(None) => Fields::of_properties(object),
     }
 }
@@ -288,10 +288,11 @@ impl Lines {
     }
 }
 
-/// Returns seconds as a whole number, rounded up. Ignores a part of up to a microsecond, because
-/// the reply takes longer to arrive, and the errors of doubles are smaller.
+/// Returns seconds as a whole number, rounded up. Ignores a part of up to three microseconds,
+/// because the reply takes longer to arrive. The errors of doubles and the units of lockouts are
+/// smaller.
 fn whole_seconds(seconds: f64) -> u64 {
-    whole((seconds - 1e-6).ceil())
+    whole((seconds - 3e-6).ceil())
 }
 
 /// Returns a whole number for a field.

@@ -7,7 +7,9 @@ pub use header::{fields, fields_of, quoted};
 use crate::classes;
 use ext_php_rs::ffi::IS_NULL;
 use gcra::clock::TICKS_PER_MICROSECOND;
-use gcra::{Decision, Denial, Quota, Ticks, Verdict, seconds};
+use gcra::{Decision, Denial, Quota, Ticks, Timestamp, Verdict, seconds};
+use segment::slots::counters::By;
+use std::cell::Cell;
 use zend::object::{instantiate_beside_memory, instantiate_with};
 use zend::system::Starting;
 use zend::{Array, Call, Class, Interned, Number, Object, State, Thrown, Zval, throw, value};
@@ -36,16 +38,27 @@ const PERMIT_RETRY: f64 = 1.0;
 
 /// The origin of the object. `None` for a decision on permits, and for a decision that PHP code has
 /// made.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub struct DecisionState(Option<HeaderSource>);
 
 /// The values that header fields need, in addition to the properties.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 enum HeaderSource {
     /// The quota, the decision and the ticks of the floor.
     Bucket(Quota, Decision, Ticks),
-    /// A lockout: the ticks until its next attempt, or until its failures are forgotten.
-    Lockout(Ticks),
+    /// A lockout: the ticks until its next attempt, or until its failures are forgotten. If the
+    /// decision is that of an attempt, also the attempt, until it is cancelled.
+    Lockout(Ticks, Cell<Option<Attempt>>),
+}
+
+/// An attempt of a lockout, which can be cancelled.
+#[derive(Clone, Copy, Debug)]
+pub struct Attempt {
+    /// The hash of the lockout's key.
+    pub lockout: [u8; 16],
+    /// The part of the extension that counted the attempt, and the state that it wrote. `None` if
+    /// nothing was counted.
+    pub counted: Option<(Option<By>, Timestamp)>,
 }
 
 impl State for DecisionState {
@@ -60,7 +73,13 @@ impl State for DecisionState {
     }
 
     fn cloned(&self) -> Option<Self> {
-        Some(*self)
+        // An attempt is cancelled once, so no copy of its decision can cancel it.
+        Some(Self(self.0.as_ref().map(|source| match *source {
+            HeaderSource::Bucket(quota, decision, floor) => {
+                HeaderSource::Bucket(quota, decision, floor)
+            }
+            HeaderSource::Lockout(next, _) => HeaderSource::Lockout(next, Cell::new(None)),
+        })))
     }
 }
 
@@ -203,8 +222,14 @@ pub fn deny_permit(decision: &Zval, denial: Option<Denial>) {
 }
 
 /// Returns the PHP object for a decision of a lockout after `attempts`. `next` are the ticks until
-/// its next attempt, or until its failures are forgotten.
-pub fn of_lockout(attempts: u64, decision: &Decision, next: Ticks) -> Zval {
+/// its next attempt, or until its failures are forgotten. `attempt` is missing if the decision is
+/// not that of an attempt.
+pub fn of_lockout(
+    attempts: u64,
+    decision: &Decision,
+    next: Ticks,
+    attempt: Option<Attempt>,
+) -> Zval {
     // States keep instants in units of about a microsecond, so a part of a microsecond is rounding.
     let seconds = |ticks: Ticks| seconds::from_ticks(ticks.next_multiple_of(TICKS_PER_MICROSECOND));
     let properties = Properties {
@@ -219,9 +244,23 @@ pub fn of_lockout(attempts: u64, decision: &Decision, next: Ticks) -> Zval {
         unit: Zval::null(),
     };
     instantiate_with(
-        DecisionState(Some(HeaderSource::Lockout(next))),
+        DecisionState(Some(HeaderSource::Lockout(next, Cell::new(attempt)))),
         properties.values(),
     )
+}
+
+/// Takes the attempt of the lockout with this key's hash from its decision. Returns `None` if the
+/// decision is not that of such an attempt. Afterwards, the attempt has counted nothing.
+pub fn take_attempt(object: &Object<DecisionState>, lockout: [u8; 16]) -> Option<Attempt> {
+    let Some(HeaderSource::Lockout(_, attempt)) = &object.0 else {
+        return None;
+    };
+    let taken = attempt.get().filter(|taken| taken.lockout == lockout)?;
+    attempt.set(Some(Attempt {
+        counted: None,
+        ..taken
+    }));
+    Some(taken)
 }
 
 /// Converts a time of `ticks` to seconds. Subtracts the time that rounding the time per token has

@@ -112,10 +112,10 @@ final class Fields
         );
     }
 
-    /** Rounds seconds up. Ignores a microsecond, because the reply takes longer. */
+    /** Rounds seconds up. Ignores three microseconds, because the reply takes longer. */
     private static function wholeSeconds(float $seconds): int
     {
-        return self::whole(ceil($seconds - 1e-6));
+        return self::whole(ceil($seconds - 3e-6));
     }
 
     private static function whole(float $number): int

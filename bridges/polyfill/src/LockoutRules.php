@@ -7,8 +7,8 @@ namespace TokenBucket\Polyfill;
 /**
  * The rules of a lockout, in ticks.
  *
- * The state is the instant at which the block ends, or that of the last attempt. Its low ten bits
- * hold the number of failures instead. A missing record has the state 0.
+ * The state is the instant at which the block ends, or that of the last attempt. Its low eleven
+ * bits are not time: ten of them hold the number of failures. A missing record has the state 0.
  * crates/gcra/src/lockout.rs explains the rules.
  */
 final class LockoutRules
@@ -16,7 +16,8 @@ final class LockoutRules
     public const LOCKED_OUT = 'locked_out';
 
     /** The unit of the instants of states, in ticks. */
-    private const UNIT = 1 << 10;
+    private const UNIT = 1 << 11;
+    private const MOST = 1023;
 
     /**
      * @param int $attempts the failures that begin the first block
@@ -38,7 +39,7 @@ final class LockoutRules
         if ($now < $until) {
             return new Outcome(self::LOCKED_OUT, $now, $until | $failures);
         }
-        $failures = min($failures + 1, self::UNIT - 1);
+        $failures = min($failures + 1, self::MOST);
         // Without a block, a second attempt at the same instant must not be denied.
         $until = $this->length($failures) === 0 ? $now & -self::UNIT : $this->latest($failures, $now);
         return new Outcome(Outcome::GRANTED, $now, $until | $failures);
@@ -65,7 +66,7 @@ final class LockoutRules
      */
     public function read(int $state, int $now): array
     {
-        $failures = $state & self::UNIT - 1;
+        $failures = $state & self::MOST;
         $until = min($state - $failures, $this->latest($failures, $now));
         return [$until, $until + $this->maxBlock <= $now ? 0 : $failures];
     }

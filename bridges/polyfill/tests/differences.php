@@ -11,6 +11,7 @@
 
 return [
     'without' => [
+        '01_token_bucket/lockout_cancel' => 'cancel() throws LogicException.',
         '01_token_bucket/reservation_time_limit' => 'PHP code does not run after the time limit, so tokens that were reserved for a wait stay taken.',
         '01_token_bucket/wait_profiler' => 'The test builds a profiler and starts a PHP without this package.',
         '10_concurrency/named_segment' => 'There is no segment.',

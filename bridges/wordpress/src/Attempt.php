@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace TokenBucket\Bridge\WordPress;
 
+use TokenBucket\Decision;
+use TokenBucket\Lockout;
 use WP_Error;
 
 /** One guess of a password. It is counted before the password is verified, unless it is denied. */
@@ -13,6 +15,8 @@ final class Attempt
     private array $taken = [];
     /** @var list<string> the accounts whose passwords core compares */
     private array $accounts = [];
+    /** @var list<array{Lockout, Decision}> the attempts that were counted */
+    private array $counted = [];
     /** The user whom the last callback of the attempt returned. */
     public ?int $user = null;
 
@@ -41,7 +45,9 @@ final class Attempt
         }
         $this->taken = $targets;
         foreach ($this->accounts as $account) {
-            $decision = $this->limits->lockout("{$this->kind}_lockout", $account, $network)->attempt();
+            $lockout = $this->limits->lockout("{$this->kind}_lockout", $account, $network);
+            $decision = $lockout->attempt();
+            $this->counted[] = [$lockout, $decision];
             if (!$decision->allowed) {
                 $this->refund();
                 return $this->limits->deny($decision, "{$this->kind}_lockout", $account, $network);
@@ -60,6 +66,19 @@ final class Attempt
             $this->limits->lockout("{$this->kind}_lockout", $account, $network)->succeed();
         }
         KnownNetworks::add($user, $network);
+    }
+
+    /** Takes the attempt back, because the verifier has thrown. */
+    public function cancel(): void
+    {
+        $cancelled = 0;
+        foreach ($this->counted as [$lockout, $decision]) {
+            // The polyfill takes no attempt back.
+            $cancelled += (int) (extension_loaded('tokenbucket') && $lockout->cancel($decision));
+        }
+        if ($cancelled === count($this->counted)) {
+            $this->refund();
+        }
     }
 
     /**

@@ -106,14 +106,18 @@ final class Logins
     }
 
     /**
-     * Ends the attempts of a request that a callback ended, such as one with a form for a second
-     * factor.
+     * Ends the attempts of a request that a callback ended: with a form for a second factor, or
+     * with an exception.
      */
     private function exited(): void
     {
+        $error = error_get_last();
+        $isThrown = ($error['type'] ?? 0) === E_ERROR && str_starts_with($error['message'], 'Uncaught ');
         foreach ($this->calls as [$attempt]) {
             if ($attempt?->user !== null) {
                 $this->succeed($attempt, $attempt->user);
+            } elseif ($isThrown) {
+                $attempt?->cancel();
             }
         }
         $this->calls = [];

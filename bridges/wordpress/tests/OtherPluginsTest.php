@@ -110,6 +110,20 @@ final class OtherPluginsTest extends SiteTestCase
         self::assertAnswers([200 => 5, 429 => 3], 10, self::requests(8, fn (int $i) => Site::form('factor', "wrong $i", '192.0.2.7')));
     }
 
+    public function testAVerifierThatThrowsCountsNoGuess(): void
+    {
+        self::addPlugin('directory', "add_filter('authenticate', fn (\$user, \$name) => \$name === 'directory' && is_file(__DIR__ . '/down') ? throw new RuntimeException('The directory is down') : \$user, 15, 2);");
+        self::$site->addUser('directory');
+        touch(self::$plugins . '/down');
+        for ($i = 0; $i < 25; $i++) {
+            self::assertAnswers([500 => 1], 0, [Site::form('directory', 'right password', '192.0.2.9')], "$i");
+        }
+        unlink(self::$plugins . '/down');
+        file_put_contents(self::$site->folder . '/counters/errors', '');
+        self::assertAnswers([302 => 1], 1, [Site::form('directory', 'right password', '192.0.2.9')]);
+        self::assertAnswers([200 => 5, 429 => 3], 5, self::requests(8, fn (int $i) => Site::form('directory', "wrong $i", '192.0.2.9')));
+    }
+
     public function testTheWebServersOwnPasswordIsNoApplicationPasswordOfAUserWhoIsLoggedIn(): void
     {
         self::addPlugin('api', "add_filter('application_password_is_api_request', '__return_true');");

@@ -6,21 +6,33 @@
 //! nothing, so it never extends a block. If no attempt is made for the length of the longest block,
 //! the failures are forgotten.
 //!
-//! The state is the instant at which the block ends. Its low ten bits are not time, but the number
-//! of failures. Without a block, the instant is that of the last attempt. A missing record, or one
-//! that a success has cleared, is [`Timestamp::ZERO`].
+//! The state is the instant at which the block ends. Its low eleven bits are not time: ten are the
+//! number of failures, and [`KEPT`] is the last one. Without a block, the instant is that of the
+//! last attempt. A missing record, or one that a success has cleared, is [`Timestamp::ZERO`].
+//!
+//! An attempt that verified nothing can be cancelled. That takes one failure back, and ends the
+//! block that the attempt began. If anybody can make the verifier fail, each cancelled attempt is a
+//! free guess. So [`take_cancel`] limits the number of cancelled attempts.
 //!
 //! Worked example: 5 attempts, a block of 15 minutes, factor 2. The fifth failure blocks for 15
 //! minutes. The attempt after that is the sixth failure, and blocks for 30 minutes.
 
-use crate::clock::{Ticks, Timestamp};
+use crate::clock::{TICKS_PER_SECOND, Ticks, Timestamp};
 use crate::decision::{Decision, retry_after};
 use crate::step::{Denial, Outcome, Step, Verdict};
 
 /// The unit of the instants of states, in ticks.
-const UNIT: Ticks = 1 << 10;
+const UNIT: Ticks = 1 << 11;
+/// The bit of a block that other attempts have begun than those that are counted: it goes on,
+/// although failures were taken back.
+const KEPT: u64 = 1 << 10;
 /// The most failures that a state counts.
-const MOST: u64 = UNIT - 1;
+const MOST: u64 = KEPT - 1;
+
+/// The cancelled attempts of a lockout in a row. NIST SP 800-63B allows 100 wrong guesses in a row.
+const CANCELS: u64 = 100;
+/// The time in which all of them come back, in ticks.
+pub const CANCEL_SPAN: Ticks = 86_400 * TICKS_PER_SECOND;
 
 /// The rules of a lockout.
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +54,8 @@ impl Lockout {
         let (until, failures) = self.read(state, now);
         if now < until {
             // The outcome has the same state, unless the clock was set back.
-            return Outcome::denied(Denial::LockedOut, Timestamp(until.0 | failures), now);
+            let kept = state.0 & KEPT;
+            return Outcome::denied(Denial::LockedOut, Timestamp(until.0 | kept | failures), now);
         }
         let failures = (failures + 1).min(MOST);
         // Without a block, a second attempt at the same instant must not be denied.
@@ -69,6 +82,28 @@ impl Lockout {
         granted(Timestamp::ZERO, now)
     }
 
+    /// Returns the outcome of taking back an attempt, which has written the state `attempt`. Denies
+    /// it if the failures are forgotten, or if the attempt's block was cleared.
+    #[must_use]
+    pub fn cancel(&self, attempt: Timestamp, state: Timestamp, now: Timestamp) -> Outcome {
+        let (until, failures) = self.read(state, now);
+        let (its_until, its_failures) = self.read(attempt, now);
+        let is_own = attempt.0 / UNIT == state.0 / UNIT;
+        let is_cleared = !is_own && now < its_until;
+        if failures == 0 || its_failures == 0 || is_cleared {
+            return Outcome::denied(Denial::Insufficient, state, now);
+        }
+        let failures = failures - 1;
+        granted(
+            match (is_own || until <= now, failures) {
+                (true, 0) => Timestamp::ZERO,
+                (true, _) => Timestamp(until.min(now.floor(UNIT)).0 | failures),
+                (false, _) => Timestamp(until.0 | KEPT | failures),
+            },
+            now,
+        )
+    }
+
     /// Returns the decision for an outcome, and a number of ticks. During a block, these are the
     /// ticks until the block ends. Otherwise, they are the ticks until the failures are forgotten.
     #[must_use]
@@ -92,7 +127,7 @@ impl Lockout {
                 },
             ),
             reset_after: match failures {
-                0 => 0,
+                0 if until <= now => 0,
                 _ => step.reset_after(until, now),
             },
             fallback,
@@ -109,8 +144,12 @@ impl Lockout {
     /// The end is at most a block after `now`. So a clock that was set back does not make the block
     /// longer, and a shorter block in changed rules takes effect at once.
     fn read(&self, state: Timestamp, now: Timestamp) -> (Timestamp, u64) {
-        let failures = state.0 % UNIT;
-        let until = Timestamp(state.0 - failures).min(self.latest(failures, now));
+        let failures = state.0 & MOST;
+        let latest = match state.0 & KEPT {
+            0 => self.latest(failures, now),
+            _ => (now + self.max_block).ceil(UNIT),
+        };
+        let until = state.floor(UNIT).min(latest);
         if until.saturating_add(self.max_block) <= now {
             return (until, 0);
         }
@@ -138,6 +177,18 @@ impl Lockout {
         };
         block.min(self.max_block)
     }
+}
+
+/// Decides whether one more attempt may be cancelled: [`CANCELS`] in a row, and as many in each
+/// [`CANCEL_SPAN`]. The state is a record of its own, which means nothing once its instant is past.
+#[must_use]
+pub fn take_cancel(state: Timestamp, now: Timestamp) -> Outcome {
+    let state = state.min(now + CANCEL_SPAN);
+    let next = state.max(now) + CANCEL_SPAN / CANCELS;
+    if next > now + CANCEL_SPAN {
+        return Outcome::denied(Denial::Insufficient, state, now);
+    }
+    granted(next, now)
 }
 
 const fn granted(empty_at: Timestamp, now: Timestamp) -> Outcome {

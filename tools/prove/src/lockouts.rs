@@ -139,8 +139,8 @@ impl<'c> History<'c> {
 /// Checks the calls on a lockout, in any order. Does not apply to several lockouts under one name.
 #[must_use]
 pub fn judge(calls: &[Call], lockout: &Lockout, rules: &Rules) -> Vec<Broken> {
-    // The stored times are in units of 1,024 ns.
-    let margin = rules.skew + 2 * rules.tick + 1024;
+    // The stored times are in units of 2,048 ns.
+    let margin = rules.skew + 2 * rules.tick + 2048;
     let history = History::new(calls);
     let mut broken = vec![Broken::default(); 3];
     excesses(&history, lockout, margin, &mut broken[0]);

@@ -55,6 +55,11 @@ final class Lockout
         $this->decide('succeed', LockoutRules::succeed(...));
     }
 
+    public function cancel(Decision $attempt): bool
+    {
+        throw new \LogicException(self::class . '::cancel() needs the extension');
+    }
+
     /** @param \Closure(int, int): Polyfill\Outcome $decide */
     private function decide(string $method, \Closure $decide): Decision
     {

@@ -1,5 +1,5 @@
-//! A lockout equals a naive model that remembers each failure, and grants few attempts in any
-//! window.
+//! A lockout equals a naive model that counts failures, and grants few attempts in any window. An
+//! attempt that is cancelled allows one more.
 // The numbers of these histories are small.
 #![allow(
     clippy::cast_possible_truncation,
@@ -9,20 +9,22 @@
 
 use crate::tried;
 use gcra::clock::EPOCH;
-use gcra::lockout::Lockout;
+use gcra::lockout::{CANCEL_SPAN, Lockout, take_cancel};
 use gcra::{Denial, Outcome, Ticks, Timestamp, Verdict};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 
 /// The unit of all times here. States keep instants in this unit.
-const UNIT: Ticks = 1 << 10;
+const UNIT: Ticks = 1 << 11;
 
 #[derive(Clone, Copy, Debug)]
 enum Act {
     Attempt,
     Peek,
     Succeed,
+    /// Cancels one of the granted attempts.
+    Cancel(prop::sample::Index),
 }
 
 fn rules() -> impl Strategy<Value = Lockout> {
@@ -42,38 +44,71 @@ fn histories() -> impl Strategy<Value = (Lockout, Vec<(Ticks, Act)>)> {
         10 => Just(Act::Attempt),
         2 => Just(Act::Peek),
         1 => Just(Act::Succeed),
+        3 => any::<prop::sample::Index>().prop_map(Act::Cancel),
     ];
     let gap = prop_oneof![4 => 0..20u64, 2 => 0..100u64, 1 => 0..600u64];
     (rules(), prop::collection::vec((gap, act), 1..60))
 }
 
-/// A naive lockout. It remembers the failures, and the end of the last block.
-#[derive(Default)]
+/// A naive lockout.
 struct Naive {
-    failures: Vec<Timestamp>,
-    until: Option<Timestamp>,
+    failures: u64,
+    /// The end of the last block, or the last attempt.
+    last: Timestamp,
+    /// The attempt that began the block.
+    owner: Option<usize>,
+}
+
+/// An attempt that was granted: the state that it wrote, and the end of its block.
+struct Granted {
+    state: Timestamp,
+    until: Timestamp,
 }
 
 impl Naive {
+    const CLEAR: Self = Self {
+        failures: 0,
+        last: Timestamp::ZERO,
+        owner: None,
+    };
+
     fn forget(&mut self, rules: &Lockout, now: Timestamp) {
-        let last = self.until.or(self.failures.last().copied());
-        if last.is_some_and(|last| last + rules.max_block <= now) {
-            *self = Self::default();
+        if self.last + rules.max_block <= now {
+            *self = Self::CLEAR;
         }
     }
 
     fn may_attempt(&self, now: Timestamp) -> bool {
-        self.until.is_none_or(|until| until <= now)
+        self.owner.is_none() || self.last <= now
     }
 
-    fn fail(&mut self, rules: &Lockout, now: Timestamp) {
-        self.failures.push(now);
-        let more = self.failures.len().checked_sub(rules.attempts as usize);
-        self.until = more.map(|more| {
+    /// Counts the attempt with this number, and returns the end of its block.
+    fn fail(&mut self, rules: &Lockout, attempt: usize, now: Timestamp) -> Timestamp {
+        self.failures += 1;
+        let more = self.failures.checked_sub(rules.attempts);
+        self.owner = more.map(|_| attempt);
+        self.last = more.map_or(now, |more| {
             let grown = rules.block as f64 * rules.factor.powi(more as i32);
             // The end of a block is rounded up to the unit.
             (now + grown.min(rules.max_block as f64) as Ticks).ceil(UNIT)
         });
+        self.last
+    }
+
+    /// Takes back one failure, and the block if `attempt` has begun it.
+    fn cancel(&mut self, rules: &Lockout, attempt: usize, until: Timestamp, now: Timestamp) {
+        let is_own = self.owner == Some(attempt);
+        let is_forgotten = until + rules.max_block <= now;
+        if self.failures == 0 || is_forgotten || !is_own && now < until {
+            return;
+        }
+        self.failures -= 1;
+        if is_own {
+            (self.owner, self.last) = (None, self.last.min(now));
+        }
+        if self.failures == 0 && self.may_attempt(now) {
+            *self = Self::CLEAR;
+        }
     }
 }
 
@@ -84,32 +119,42 @@ fn attempt(rules: &Lockout, state: Timestamp, _before: Timestamp, now: Timestamp
     rules.attempt(state, now)
 }
 
+/// Cancels an attempt. The second argument is the state that it wrote.
+type Cancel = fn(&Lockout, Timestamp, Timestamp, Timestamp) -> Outcome;
+
 /// Runs a history on a lockout and on the naive one.
 ///
 /// # Errors
 /// Returns the promise that does not hold.
-fn judge(rules: &Lockout, history: &[(Ticks, Act)], attempt: Attempt) -> Result<(), String> {
+fn judge(
+    rules: &Lockout,
+    history: &[(Ticks, Act)],
+    attempt: Attempt,
+    cancel: Cancel,
+) -> Result<(), String> {
     let (mut state, mut before, mut now) = (Timestamp::ZERO, Timestamp::ZERO, EPOCH);
-    let mut naive = Naive::default();
-    // The instants of the attempts that were granted since the failures were forgotten.
-    let mut grants = Vec::new();
+    let mut naive = Naive::CLEAR;
+    // The instants of the attempts that were granted since the failures were forgotten, and those
+    // of cancelled attempts.
+    let (mut grants, mut cancels) = (Vec::new(), Vec::new());
+    let mut all: Vec<Granted> = Vec::new();
     for &(gap, act) in history {
         now += gap * UNIT;
-        let known = naive.failures.len();
+        let known = naive.failures;
         naive.forget(rules, now);
-        if known > 0 && naive.failures.is_empty() {
-            bounded(rules, &grants)?;
+        if known > 0 && naive.failures == 0 {
+            bounded(rules, &grants, &cancels)?;
             grants.clear();
         }
         let (decision, next) = rules.decision(&rules.peek(state, now), false);
-        let left = match (naive.may_attempt(now), naive.failures.len() as u64) {
+        let left = match (naive.may_attempt(now), naive.failures) {
             (false, _) => 0,
             (true, failures) => rules.attempts.saturating_sub(failures).max(1).cast_signed(),
         };
         if (decision.remaining, decision.allowed()) != (left, left > 0) {
             return Err(format!("{decision:?}, and {left} are left"));
         }
-        if let Some(until) = naive.until.filter(|&until| until > now) {
+        if let Some(until) = Some(naive.last).filter(|_| !naive.may_attempt(now)) {
             let ends = (decision.retry_after, next) == (Some(until - now), until - now);
             if !ends || !rules.peek(state, until).granted() {
                 return Err(format!("{decision:?}, and the block ends at {until:?}"));
@@ -120,9 +165,18 @@ fn judge(rules: &Lockout, history: &[(Ticks, Act)], attempt: Attempt) -> Result<
             Act::Succeed => {
                 before = state;
                 state = Lockout::succeed(state, now).empty_at;
-                naive = Naive::default();
-                bounded(rules, &grants)?;
+                naive = Naive::CLEAR;
+                bounded(rules, &grants, &cancels)?;
                 grants.clear();
+                continue;
+            }
+            Act::Cancel(_) if all.is_empty() => continue,
+            Act::Cancel(index) => {
+                let attempt = index.index(all.len());
+                before = state;
+                state = cancel(rules, all[attempt].state, state, now).empty_at;
+                naive.cancel(rules, attempt, all[attempt].until, now);
+                cancels.push(now);
                 continue;
             }
             Act::Attempt => {}
@@ -140,15 +194,17 @@ fn judge(rules: &Lockout, history: &[(Ticks, Act)], attempt: Attempt) -> Result<
             return Err(format!("granted {} at {now:?}", outcome.granted()));
         }
         if outcome.granted() {
-            naive.fail(rules, now);
+            let until = naive.fail(rules, all.len(), now);
+            all.push(Granted { state, until });
         }
     }
-    bounded(rules, &grants)
+    bounded(rules, &grants, &cancels)
 }
 
 /// Checks that each window of `t` ticks has at most `attempts` grants, plus one for each block that
-/// fits into `t`. `grants` begins after the failures were last forgotten.
-fn bounded(rules: &Lockout, grants: &[Timestamp]) -> Result<(), String> {
+/// fits into `t`, and one for each cancelled attempt. `grants` begins after the failures were last
+/// forgotten.
+fn bounded(rules: &Lockout, grants: &[Timestamp], cancels: &[Timestamp]) -> Result<(), String> {
     for (first, &from) in grants.iter().enumerate() {
         for (last, &to) in grants.iter().enumerate().skip(first) {
             let (mut fit, mut sum, mut block) = (0, 0.0, rules.block as f64);
@@ -160,7 +216,8 @@ fn bounded(rules: &Lockout, grants: &[Timestamp]) -> Result<(), String> {
                 block *= rules.factor;
                 fit += 1;
             }
-            let most = rules.attempts as usize + fit;
+            let cancelled = cancels.iter().filter(|&&at| grants[0] <= at && at <= to);
+            let most = rules.attempts as usize + fit + cancelled.count();
             let granted = last - first + 1;
             if granted > most {
                 return Err(format!("{granted} grants, and at most {most} are due"));
@@ -175,7 +232,7 @@ proptest! {
 
     #[test]
     fn a_lockout_equals_the_naive_one((rules, history) in histories()) {
-        let judged = judge(&rules, &history, attempt);
+        let judged = judge(&rules, &history, attempt, Lockout::cancel);
         prop_assert!(judged.is_ok(), "{judged:?}");
     }
 
@@ -199,11 +256,11 @@ proptest! {
 }
 
 /// Returns the number of 2,000 random histories in which a promise does not hold.
-fn broken(attempt: Attempt) -> usize {
+fn broken(attempt: Attempt, cancel: Cancel) -> usize {
     let mut runner = TestRunner::new(tried(1));
     let judged = (0..2_000).map(|_| {
         let (rules, history) = histories().new_tree(&mut runner).unwrap().current();
-        judge(&rules, &history, attempt)
+        judge(&rules, &history, attempt, cancel)
     });
     judged.filter(Result::is_err).count()
 }
@@ -212,15 +269,18 @@ fn broken(attempt: Attempt) -> usize {
 #[test]
 fn a_check_before_the_count_grants_parallel_guesses() {
     assert!(
-        broken(|rules, state, before, now| {
-            let checked = rules.attempt(before, now);
-            let counted = rules.attempt(state, now.max(state));
-            if checked.granted() {
-                Outcome { now, ..counted }
-            } else {
-                checked
-            }
-        }) > 0
+        broken(
+            |rules, state, before, now| {
+                let checked = rules.attempt(before, now);
+                let counted = rules.attempt(state, now.max(state));
+                if checked.granted() {
+                    Outcome { now, ..counted }
+                } else {
+                    checked
+                }
+            },
+            Lockout::cancel
+        ) > 0
     );
 }
 
@@ -228,19 +288,22 @@ fn a_check_before_the_count_grants_parallel_guesses() {
 #[test]
 fn a_denial_that_extends_the_block_is_noticed() {
     assert!(
-        broken(|rules, state, _, now| {
-            let outcome = rules.attempt(state, now);
-            let again = Timestamp((now + rules.block).ceil(UNIT).0 | (state.0 % UNIT));
-            let empty_at = if outcome.granted() {
-                outcome.empty_at
-            } else {
-                state.max(again)
-            };
-            Outcome {
-                empty_at,
-                ..outcome
-            }
-        }) > 0
+        broken(
+            |rules, state, _, now| {
+                let outcome = rules.attempt(state, now);
+                let again = Timestamp((now + rules.block).ceil(UNIT).0 | (state.0 % UNIT));
+                let empty_at = if outcome.granted() {
+                    outcome.empty_at
+                } else {
+                    state.max(again)
+                };
+                Outcome {
+                    empty_at,
+                    ..outcome
+                }
+            },
+            Lockout::cancel
+        ) > 0
     );
 }
 
@@ -248,18 +311,95 @@ fn a_denial_that_extends_the_block_is_noticed() {
 #[test]
 fn a_block_that_does_not_become_longer_is_noticed() {
     assert!(
-        broken(|rules, state, _, now| {
-            let outcome = rules.attempt(state, now);
-            let failures = (outcome.empty_at.0 % UNIT).min(rules.attempts);
-            if !outcome.granted() || failures < rules.attempts {
-                return outcome;
-            }
-            let empty_at =
-                Timestamp((now + rules.block.min(rules.max_block)).ceil(UNIT).0 | failures);
-            Outcome {
-                empty_at,
-                ..outcome
-            }
+        broken(
+            |rules, state, _, now| {
+                let outcome = rules.attempt(state, now);
+                let failures = (outcome.empty_at.0 % UNIT).min(rules.attempts);
+                if !outcome.granted() || failures < rules.attempts {
+                    return outcome;
+                }
+                let empty_at =
+                    Timestamp((now + rules.block.min(rules.max_block)).ceil(UNIT).0 | failures);
+                Outcome {
+                    empty_at,
+                    ..outcome
+                }
+            },
+            Lockout::cancel
+        ) > 0
+    );
+}
+
+/// Runs the control, in which a cancelled attempt also ends the block of another one.
+#[test]
+fn a_cancelled_attempt_that_ends_the_block_of_another_is_noticed() {
+    assert!(
+        broken(attempt, |rules, _, state, now| {
+            rules.cancel(state, state, now)
         }) > 0
     );
+}
+
+/// Runs the control, in which a cancelled attempt clears all failures.
+#[test]
+fn a_cancelled_attempt_that_clears_the_failures_is_noticed() {
+    assert!(broken(attempt, |_, _, state, now| Lockout::succeed(state, now)) > 0);
+}
+
+#[test]
+fn attempts_that_are_all_cancelled_leave_no_failure_in_any_order() {
+    let rules = Lockout {
+        attempts: 5,
+        block: 1 << 40,
+        factor: 2.0,
+        max_block: 1 << 50,
+    };
+    let orders = prop::sample::subsequence((0..5).collect::<Vec<_>>(), 5).prop_shuffle();
+    let mut runner = TestRunner::new(tried(200));
+    let run = runner.run(&orders, |order| {
+        let (mut state, mut written) = (Timestamp::ZERO, Vec::new());
+        for now in 0..5 {
+            state = rules.attempt(state, EPOCH + now * UNIT).empty_at;
+            written.push(state);
+        }
+        for attempt in order {
+            state = rules
+                .cancel(written[attempt], state, EPOCH + 9 * UNIT)
+                .empty_at;
+        }
+        prop_assert_eq!(state, Timestamp::ZERO);
+        Ok(())
+    });
+    assert_eq!(run, Ok(()));
+}
+
+#[test]
+fn few_attempts_are_cancelled_in_any_window() {
+    let gaps = prop::collection::vec(0..CANCEL_SPAN / 90, 1..400);
+    let mut runner = TestRunner::new(tried(200));
+    let run = runner.run(&gaps, |gaps| {
+        let (mut state, mut now, mut cancels) = (Timestamp::ZERO, EPOCH, Vec::new());
+        for gap in gaps {
+            let gap = if gap % 3 == 0 { gap } else { 0 };
+            now += gap;
+            let outcome = take_cancel(state, now);
+            state = outcome.empty_at;
+            if outcome.granted() {
+                cancels.push(now);
+            }
+        }
+        for (first, &from) in cancels.iter().enumerate() {
+            for (count, &to) in cancels[first..].iter().enumerate() {
+                let due = 100 + (to - from) * 100 / CANCEL_SPAN;
+                prop_assert!(count as u64 + 1 <= due, "{} and {due} are due", count + 1);
+            }
+        }
+        Ok(())
+    });
+    assert_eq!(run, Ok(()));
+    let in_a_row = (0..200).fold((Timestamp::ZERO, 0), |(state, count), _| {
+        let outcome = take_cancel(state, EPOCH);
+        (outcome.empty_at, count + u64::from(outcome.granted()))
+    });
+    assert_eq!(in_a_row.1, 100);
 }

@@ -39,16 +39,19 @@ pub enum Kind {
     Permits,
     /// A lockout.
     Lockout,
+    /// The cancelled attempts of a lockout.
+    Cancels,
 }
 
 impl Kind {
-    const ALL: [Self; 2] = [Self::Permits, Self::Lockout];
+    const ALL: [Self; 3] = [Self::Permits, Self::Lockout, Self::Cancels];
 
     /// Returns the end of the keys of these records.
     const fn suffix(self) -> &'static [u8] {
         match self {
             Self::Permits => b"~permits",
             Self::Lockout => b"~lockout",
+            Self::Cancels => b"~cancels",
         }
     }
 }
@@ -275,9 +278,10 @@ mod tests {
         #[test]
         fn no_bucket_has_the_key_of_another_kind(one in name(), two in name()) {
             let keys = |name: &[u8]| Kind::ALL.map(|kind| kind_key(kind, b"", name));
-            let [permits, lockout] = keys(&one);
-            prop_assert!(is_valid(&permits) && is_valid(&lockout) && permits != lockout);
-            for key in [permits, lockout] {
+            let [permits, lockout, cancels] = keys(&one);
+            prop_assert!(permits != lockout && lockout != cancels && cancels != permits);
+            for key in [permits, lockout, cancels] {
+                prop_assert!(is_valid(&key));
                 prop_assert!(key != item_key(b"", &two) && key != redis_key(b"", &two));
                 prop_assert_eq!(keys(&two).contains(&key), one == two);
             }
