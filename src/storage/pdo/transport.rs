@@ -12,7 +12,7 @@ use std::sync::Arc;
 use stores::remote::{
     Answer, Ask, Cause, Failure, Remote, Reply, Server, Settings, StateKind, Transport, Visit,
 };
-use stores::sql::reply::{self, micros, micros_ago};
+use stores::sql::reply::{self, MysqlReply, micros, micros_ago};
 use stores::sql::{Dialect, Query, stored};
 use zend::{Kept, Object, Thrown, throw};
 
@@ -271,13 +271,7 @@ impl Database<'_> {
         // This clock is monotonic and is read before the statement. `on_server_clock` relies on
         // these two properties.
         let now = boot_clock();
-        let answer = self.ask(query, &Values { tag, ..values }, |_| {
-            let id = self.call(&self.db, "lastinsertid", &mut [])?;
-            let id = number(&id);
-            session::note_reply(id);
-            id.and_then(|id| reply::answer(id, tag))
-                .ok_or(Cause::Caller("the last insert id is not of this statement"))
-        })?;
+        let answer = self.ask(query, &Values { tag, ..values }, |_| self.answer(tag))?;
         let granted = answer.granted || (query == Query::Take && answer.age >= values.cost);
         if values.tick != 1 || windows.is_some() {
             // With drain ticks or windows, a wait ends at an instant of the server's clock. The
@@ -310,6 +304,21 @@ impl Database<'_> {
         let took = boot_clock() - now;
         self.object.note_take(state, took, granted && state > now);
         Ok(answered(granted, (now, state)))
+    }
+
+    /// Reads the reply to the last statement on `MySQL`. If the table has a trigger for each row,
+    /// the server does not send the reply with the statement, but SQL's `LAST_INSERT_ID()` has it.
+    fn answer(&self, tag: i64) -> Result<MysqlReply, Cause> {
+        let id = self.call(&self.db, "lastinsertid", &mut [])?;
+        let id = number(&id);
+        if let Some(answer) = id.and_then(|id| reply::answer(id, tag)) {
+            session::note_reply(id);
+            return Ok(answer);
+        }
+        let statement = self.prepare("SELECT LAST_INSERT_ID() LIMIT 1")?;
+        self.call(&statement, "execute", &mut [])?;
+        let [id] = self.numbers(&statement)?.unwrap_or_default();
+        reply::answer(id, tag).ok_or(Cause::Caller("the last insert id is not of this statement"))
     }
 
     fn take_pgsql(&self, query: Query, values: &Values<'_>, step: &Step) -> Result<Reply, Cause> {

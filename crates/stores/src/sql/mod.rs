@@ -164,7 +164,8 @@ impl Query {
             (Self::Take | Self::Step | Self::Count, Dialect::PgSql) => pgsql::TAKE,
             (Self::Take | Self::Step | Self::Count, Dialect::Sqlite) => sqlite::TAKE,
             (Self::Look, Dialect::MySql) => mysql::LOOK,
-            (Self::Look, _) => LOOK,
+            (Self::Look, Dialect::PgSql) => pgsql::LOOK,
+            (Self::Look, Dialect::Sqlite) => sqlite::LOOK,
             (Self::Refund, _) => REFUND,
             (Self::GiveBack, _) => GIVE_BACK,
             (Self::Uncount, _) => UNCOUNT,
@@ -213,12 +214,14 @@ fn common(word: &str, full: bool) -> Option<&'static str> {
     Some(match (word, full) {
         ("lesser", _) => "LEAST",
         ("greater", _) => "GREATEST",
+        // The end of the arguments of these two.
+        ("both", _) => "",
         ("million" | "divisor", _) => "1e6",
         ("year", _) => YEAR,
         ("stale", _) => {
-            ":bare < :now - CASE WHEN microtime < 0 THEN :greater(:span, :year) ELSE :span END"
+            ":bare < :now - CASE WHEN microtime < 0 THEN :greater(:span, :year:both) ELSE :span END"
         }
-        ("moment", _) => ":lesser(:now, :latest)",
+        ("moment", _) => ":lesser(:now, :latest:both)",
         ("inside", _) => "(:moment >= :wa AND :moment < :wd)",
         ("gate", _) => "",
         ("start", _) => {
@@ -229,14 +232,14 @@ fn common(word: &str, full: bool) -> Option<&'static str> {
         ("drained", true) => "(:now - :now % :tick)",
         ("fits", false) => ":state <= :drained - :cost",
         ("fits", true) => "(:state <= :drained + :wait - :cost OR :debt > 0)",
-        ("next", false) => ":greater(:now - :slack, :state + :cost)",
+        ("next", false) => ":greater(:now - :slack, :state + :cost:both)",
         ("next", true) => {
             "CASE WHEN :state <= :drained + :wait - :cost THEN \
-             :greater(:drained - :slack, CASE WHEN :state = 0 THEN :now - :age ELSE :state + :cost END) \
-             ELSE :greater(:state, :lesser(:state + :cost, :now + :debt)) END"
+             :greater(:drained - :slack, CASE WHEN :state = 0 THEN :now - :age ELSE :state + :cost END:both) \
+             ELSE :greater(:state, :lesser(:state + :cost, :now + :debt:both):both) END"
         }
         ("first", false) => ":now - :slack",
-        ("first", true) => ":greater(:drained - :slack, :now - :age)",
+        ("first", true) => ":greater(:drained - :slack, :now - :age:both)",
         _ => return None,
     })
 }
@@ -247,32 +250,28 @@ fn window(word: &str) -> Option<&'static str> {
     Some(match word {
         "fits" => "(:inside AND :state <= :start + :span + :wait - :cost)",
         "gate" => "AND :inside",
-        "next" => ":greater(:start, :state) + :cost",
+        "next" => ":greater(:start, :state:both) + :cost",
         "first" => ":start + :cost",
         _ => return None,
     })
 }
 
-/// Returns a row even if the bucket has no row, because the caller needs the clock, too.
-const LOOK: &str =
-    "SELECT :now, COALESCE((SELECT :state FROM :table AS s WHERE identifier = :name), 0)";
-
 /// Moves the state back, but not beyond a full bucket, and never forward. Changes nothing if the
 /// row does not hold a bucket.
-const REFUND: &str = "UPDATE :table SET microtime = :lesser(microtime, :greater(:bare - :cost, :now - :span) / :million) \
+const REFUND: &str = "UPDATE :table SET microtime = :lesser(+microtime, :greater(:bare - :cost, :now - :span:both) / :million:both) \
      WHERE identifier = :name AND :bare < 9000000000000000";
 
 /// Refunds like [`REFUND`], but only what `Put::worth` returns. `:late` is read while the row is
 /// locked, so it is not earlier than any step on the row.
-const GIVE_BACK: &str = "UPDATE :table SET microtime = :lesser(microtime, :greater(:bare - \
+const GIVE_BACK: &str = "UPDATE :table SET microtime = :lesser(+microtime, :greater(:bare - \
      :lesser(CASE WHEN :bare = :taken OR :bare <= :late THEN :cost \
-     ELSE :lesser(:cost - :greater(:bare - :taken, 0), :indebt) END, \
-     :greater(:taken - (:late - :span), 0)), :late - :span) / :million) \
+     ELSE :lesser(:cost - :greater(:bare - :taken, 0:both), :indebt:both) END, \
+     :greater(:taken - (:late - :span), 0:both):both), :late - :span:both) / :million:both) \
      WHERE identifier = :name AND :bare < 9000000000000000";
 
 /// Gives tokens back to a window. A row outside of the window stays. No row changes if the server's
 /// clock is in none of the windows.
-const UNCOUNT: &str = "UPDATE :table SET microtime = :lesser(:bare, :greater(:bare - :cost, :start)) / :divisor \
+const UNCOUNT: &str = "UPDATE :table SET microtime = :lesser(:bare, :greater(:bare - :cost, :start:both):both) / :divisor \
      WHERE identifier = :name AND :inside AND :bare <= :end";
 
 const START: &str = "INSERT INTO :table AS s (identifier, microtime) VALUES (:name, (:now - :age) / :million) \
@@ -280,7 +279,7 @@ const START: &str = "INSERT INTO :table AS s (identifier, microtime) VALUES (:na
 
 /// Changes nothing if the row does not hold a bucket.
 const RAISE: &str = "INSERT INTO :table AS s (identifier, microtime) VALUES (:name, (:now - :age) / :divisor) \
-     ON CONFLICT (identifier) DO UPDATE SET microtime = :greater(:state, :now - :age) / :divisor \
+     ON CONFLICT (identifier) DO UPDATE SET microtime = :greater(:state, :now - :age:both) / :divisor \
      WHERE :state < 9000000000000000";
 
 const CREATE: &str = "CREATE TABLE IF NOT EXISTS :table \

@@ -56,7 +56,7 @@ pub const RAISE: &str = "INSERT INTO :table (identifier, microtime) VALUES (:nam
 
 /// The limit overrides `sql_select_limit` of the session.
 pub const LOOK: &str =
-    "SELECT :now, COALESCE((SELECT :state FROM :table AS s WHERE identifier = :name), 0) LIMIT 1";
+    "SELECT :now, COALESCE((SELECT :state FROM :table WHERE identifier = :name), 0) LIMIT 1";
 
 pub const FIND: &str = "SELECT COUNT(*) FROM information_schema.TABLES \
      WHERE TABLE_SCHEMA = COALESCE(:schema, DATABASE()) AND TABLE_NAME = :relation LIMIT 1";

@@ -35,6 +35,9 @@ pub const TAKE: &str = "WITH seen AS (SELECT :state AS k, :fits AS fits FROM :ta
      SELECT :now, COALESCE((SELECT k FROM put), (SELECT k FROM seen), 0), :granted, \
      (SELECT pg_catalog.count(*) FROM put) + (SELECT pg_catalog.count(*) FROM seen WHERE NOT fits)";
 
+pub const LOOK: &str =
+    "SELECT :now, COALESCE((SELECT :state FROM :table AS s WHERE identifier = :name), 0)";
+
 pub const FIND: &str =
     "SELECT CASE WHEN pg_catalog.to_regclass(:relation) IS NULL THEN 0 ELSE 1 END";
 

@@ -1,5 +1,6 @@
 //! The statements for `SQLite`. They use this host's clock, because the database is a file on this
-//! host.
+//! host. They call no function but `julianday`, because an application may define its own function
+//! of the name of each.
 
 /// Returns the text of a template's word in this dialect, if it differs from the common text.
 pub fn word(word: &str, full: bool) -> Option<&'static str> {
@@ -8,15 +9,22 @@ pub fn word(word: &str, full: bool) -> Option<&'static str> {
         // This reads the clock at this moment, even after waiting for a lock, rounded up to
         // milliseconds. `:clock` was read earlier.
         ("late", _) => {
-            "max(:clock, (CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER) + 1) * 1000)"
+            ":greater(:clock, (CAST((julianday('now') - 2440587.5) * 86400000 + 0.5 AS INTEGER) + 1) * 1000:both)"
         }
-        // Columns have no types in SQLite. A text would count as 0, which is a full bucket.
+        // Columns have no types in SQLite. A text would count as 0, which is a full bucket. Numbers
+        // sort before texts.
         ("state" | "bare", _) => {
-            "CAST(min(abs(round(CASE WHEN typeof(microtime) IN ('real', 'integer') THEN microtime ELSE 9e9 END \
-             * 1e6)), 9e15) AS INTEGER)"
+            "CASE WHEN microtime < '' AND microtime > -9e9 AND microtime < 9e9 \
+             THEN CAST(CASE WHEN microtime < 0 THEN -microtime ELSE microtime END * 1e6 + 0.5 AS INTEGER) \
+             ELSE 9000000000000000 END"
         }
-        ("lesser", _) => "min",
-        ("greater", _) => "max",
+        ("lesser", _) => {
+            "(SELECT CASE WHEN column1 < column2 THEN column1 ELSE column2 END FROM (VALUES "
+        }
+        ("greater", _) => {
+            "(SELECT CASE WHEN column1 > column2 THEN column1 ELSE column2 END FROM (VALUES "
+        }
+        ("both", _) => "))",
         ("granted", false) => "1",
         // A charged denial leaves the bucket in debt. Without debts, only a grant returns a row.
         ("granted", true) => "(:state <= :drained OR :debt = 0)",
@@ -29,7 +37,11 @@ pub const TAKE: &str = "INSERT INTO :table AS s (identifier, microtime) VALUES (
      ON CONFLICT (identifier) DO UPDATE SET microtime = (:next) / :divisor WHERE :fits \
      RETURNING :clock, :state, :granted";
 
-/// Counts the unique indexes of the column whose collation was defined by the application.
-pub const FOLDS: &str = "SELECT count(*) FROM pragma_index_list(:relation, :schema) AS i, \
-     pragma_index_xinfo(i.name, :schema) AS x \
-     WHERE i.[unique] AND x.name = 'identifier' AND upper(x.coll) NOT IN ('BINARY', 'NOCASE', 'RTRIM')";
+/// Returns a row even if the bucket has no row, because the caller needs the clock, too.
+pub const LOOK: &str = "SELECT :now, k FROM (SELECT :state AS k, 0 AS place FROM :table WHERE identifier = :name \
+     UNION ALL SELECT 0, 1) ORDER BY place LIMIT 1";
+
+/// Looks for a unique index of the column whose collation was defined by the application.
+pub const FOLDS: &str = "SELECT EXISTS (SELECT 1 FROM pragma_index_list(:relation, :schema) AS i, \
+     pragma_index_xinfo(i.name, :schema) AS x WHERE i.[unique] AND x.name = 'identifier' \
+     AND x.coll COLLATE NOCASE NOT IN ('BINARY', 'NOCASE', 'RTRIM'))";
