@@ -11,10 +11,10 @@ pub fn word(word: &str, full: bool) -> Option<&'static str> {
         ("late", _) => {
             ":greater(:clock, (CAST((julianday('now') - 2440587.5) * 86400000 + 0.5 AS INTEGER) + 1) * 1000:both)"
         }
-        // Columns have no types in SQLite. A text would count as 0, which is a full bucket. Numbers
-        // sort before texts.
+        // Columns have no types in SQLite. A text would count as 0, which is a full bucket. Texts
+        // sort after numbers.
         ("state" | "bare", _) => {
-            "CASE WHEN microtime < '' AND microtime > -9e9 AND microtime < 9e9 \
+            "CASE WHEN +microtime > -9e9 AND +microtime < 9e9 \
              THEN CAST(CASE WHEN microtime < 0 THEN -microtime ELSE microtime END * 1e6 + 0.5 AS INTEGER) \
              ELSE 9000000000000000 END"
         }
