@@ -668,12 +668,21 @@ fn slots_decide_like_the_memory_store_while_the_limit_changes() {
     };
     let mut granted = [0; 2];
     for call in 0..20_000 {
-        let gap = [0, 40, 1500, 50_000][below(4) as usize];
+        let gap = match below(4) {
+            0 => 0,
+            1 => 40,
+            2 => 1500,
+            _ => 50_000,
+        };
         memory.advance(below(gap + 1));
         table
             .now
             .set(NOW + (memory.now() - gcra::memory_store::START));
-        let span = SPANS[below(3) as usize];
+        let span = match below(3) {
+            0 => SPANS[0],
+            1 => SPANS[1],
+            _ => SPANS[2],
+        };
         let step = Step::new(span * (below(5)) / 4, span);
         if below(8) == 0 {
             let refund = Put::refund(step.cost, span);
