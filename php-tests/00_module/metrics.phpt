@@ -96,6 +96,6 @@ Any namespace is a label of its own:
 "<b>" => "<b>"
 "x\" 1\n# EOF" => "x\" 1\n# EOF"
 Namespaces without a row are added up:
-float(59)
+float(71)
 The other counters are those of status():
 ArgumentCountError: TokenBucket\metrics() expects exactly 0 arguments, 1 given

@@ -192,7 +192,8 @@ class TokenBucket
         if ($home === null) {
             $storage->bootstrap($this->_identifier, microtime(true) - $seconds);
         } else {
-            $home->startAt($this->identifier(), $seconds);
+            $quota = Quota::of($this->number('_bucket_capacity'), $this->number('_tokens_per_second'), $home->grain);
+            $home->startAt($this->identifier(), $seconds, $quota->span);
         }
     }
 
@@ -388,8 +389,8 @@ class TokenBucket
         $most = $windows === null ? Quota::MOST : max(0, $windows->shortest() - $price->span);
         $question = $question->with($price->within($most));
         $outcome = $question->take($question->home($method));
-        // If the clock was set back, the state is of a later window, and the charge takes nothing.
-        if (!$outcome->isGranted() && $windows?->at($outcome->now)->areBefore($outcome->emptyAt) !== true) {
+        // If the window is blocked, or the state is of a later window, the charge takes nothing.
+        if (!$outcome->isGranted() && !$price->at($outcome->now)->isClosed($outcome->emptyAt)) {
             throw $argument->invalid($windows === null
                 ? 'must not leave a debt that takes more than 2^60 nanoseconds to repay'
                 : 'must not charge a window more tokens than it has microseconds');

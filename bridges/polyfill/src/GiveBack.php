@@ -17,7 +17,7 @@ final class GiveBack
 
     private function __construct(
         private readonly int $cost,
-        private readonly int $span,
+        public readonly int $span,
         private readonly int $taken,
         private readonly int $inDebt,
         public readonly ?Windows $windows = null,

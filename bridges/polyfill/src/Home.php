@@ -10,8 +10,8 @@ namespace TokenBucket\Polyfill;
  */
 final class Home
 {
-    /** The least span of a record that was created without taking tokens: a day. */
-    private const UNKNOWN_SPAN = 86_400 * Quota::SECOND;
+    /** The span of a record that was created for a bucket whose limit is unknown: a leap year. */
+    private const UNKNOWN_SPAN = 366 * 86_400 * Quota::SECOND;
 
     /** @var \WeakMap<\TokenBucketStorage, self>|null */
     private static ?\WeakMap $homes = null;
@@ -66,7 +66,10 @@ final class Home
 
     public function has(string $identifier): bool
     {
-        return $this->store->update($this->key($identifier), static fn (?Record $record) => [$record, $record !== null]);
+        $key = $this->key($identifier);
+        return $this->store instanceof MemoryStore
+            ? $this->store->contains($key)
+            : $this->store->update($key, static fn (?Record $record) => [$record, $record !== null]);
     }
 
     /** Runs a step. A bucket without a record starts in the state after $first, or full. */
@@ -105,7 +108,7 @@ final class Home
             if ($record !== null) {
                 [$instant, $epoch] = $change->windows === null ? [$now, 0] : [$unixTime, $epoch];
                 $emptyAt = $change->apply($record->emptyAt + $epoch, $instant) - $epoch;
-                $record = $emptyAt === $record->emptyAt ? $record : new Record($emptyAt, $record->span);
+                $record = new Record($emptyAt, $change->windows === null ? max($record->span, $change->span) : $record->span);
             }
             return [$record, null];
         }, $change->windows !== null);
@@ -145,14 +148,14 @@ final class Home
      * While a bootstrap closure runs for the bucket, proposes that state to the closure's call
      * instead.
      */
-    public function startAt(string $identifier, float $seconds): void
+    public function startAt(string $identifier, float $seconds, int $span = self::UNKNOWN_SPAN): void
     {
         $age = Seconds::age($seconds, $this->grain);
         if (Proposal::isMade($this, $identifier, $this->store->now() - $age)) {
             return;
         }
-        $this->store->update($this->key($identifier), static function (?Record $record, int $now) use ($age): array {
-            return [$record ?? new Record($now - $age, self::UNKNOWN_SPAN), null];
+        $this->store->update($this->key($identifier), static function (?Record $record, int $now) use ($age, $span): array {
+            return [$record ?? new Record($now - $age, $span), null];
         });
     }
 

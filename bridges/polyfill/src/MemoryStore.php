@@ -21,13 +21,24 @@ final class MemoryStore implements Store
 
     public function update(string $key, \Closure $change, bool $evenEnded = false): mixed
     {
-        [$after, $answer] = $change($this->records[$key] ?? null, $this->now, $this->unixTime(), self::EPOCH);
-        if ($after === null) {
-            unset($this->records[$key]);
-        } else {
+        $record = $this->records[$key] ?? null;
+        if ($record?->isEnded($this->now)) {
+            $record = null;
+        }
+        [$after, $answer] = $change($record, $this->now, $this->unixTime(), self::EPOCH);
+        if ($after !== null) {
             $this->records[$key] = $after;
+        } elseif (!$answer instanceof Outcome) {
+            // A step that changes nothing leaves a record that has just ended.
+            unset($this->records[$key]);
         }
         return $answer;
+    }
+
+    /** Reports whether a bucket has a record, also one that has just ended. */
+    public function contains(string $key): bool
+    {
+        return isset($this->records[$key]);
     }
 
     public function together(\Closure $calls): mixed

@@ -61,9 +61,11 @@ final class Step
     /** Decides for a bucket in this state. A bucket without a record has the state 0. */
     public function decide(int $emptyAt, int $now): Outcome
     {
-        $next = $this->next($emptyAt, $now);
+        $next = $this->held($emptyAt, $now) + $this->cost;
         if ($next <= $this->drained($now) + $this->maxWait) {
-            return new Outcome(Outcome::GRANTED, $now, $this->isDry ? $emptyAt : $next);
+            // A step that costs nothing changes nothing, because the bucket may hold more tokens
+            // for a caller with a larger span.
+            return new Outcome(Outcome::GRANTED, $now, $this->isDry || $this->cost === 0 ? $emptyAt : $next);
         }
         return new Outcome($this->exceedsCapacity() ? Outcome::EXCEEDS : Outcome::INSUFFICIENT, $now, $emptyAt);
     }
@@ -77,14 +79,22 @@ final class Step
         if ($first === null || $this->isDry || $this->exceedsCapacity()) {
             return $this->decide(0, $now);
         }
-        return new Outcome(Outcome::GRANTED, $now, max($first, $this->next(0, $now)));
+        return new Outcome(Outcome::GRANTED, $now, max($first, $this->decide(0, $now)->emptyAt));
     }
 
-    private function next(int $emptyAt, int $now): int
+    /** Returns the state, or the state of a full bucket if that is later. */
+    private function held(int $emptyAt, int $now): int
     {
-        // A step that costs nothing must not change the state, because the bucket may hold more
-        // tokens for a caller with a larger span.
-        return $this->cost === 0 ? $emptyAt : max($emptyAt, $this->drained($now) - $this->span, 0) + $this->cost;
+        return max($emptyAt, $this->drained($now) - $this->span, 0);
+    }
+
+    /**
+     * Reports whether a state allows nothing more in the window of the step: the window is blocked,
+     * or the state is of a later window.
+     */
+    public function isClosed(int $emptyAt): bool
+    {
+        return $this->windows !== null && $emptyAt >= $this->windows->end();
     }
 
     /** Returns the instant up to which the bucket has been refilled. */
@@ -115,8 +125,17 @@ final class Step
         return match ($outcome->reason) {
             Outcome::GRANTED => 0,
             Outcome::EXCEEDS => null,
-            default => max(0, $this->drains($this->next($outcome->emptyAt, $outcome->now) - $this->maxWait) - $outcome->now),
+            default => max(0, $this->grantedAt($outcome) - $outcome->now),
         };
+    }
+
+    private function grantedAt(Outcome $outcome): int
+    {
+        if ($this->windows !== null && $this->windows->firstFrom($outcome->emptyAt) === null) {
+            // A block that ends later than all windows that are known. The bucket is full then.
+            return $outcome->emptyAt;
+        }
+        return $this->drains($this->held($outcome->emptyAt, $outcome->now) + $this->cost - $this->maxWait);
     }
 
     /** Returns the first instant for which drained() is at least $instant. */

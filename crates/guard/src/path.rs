@@ -50,11 +50,13 @@ pub fn decoded(uri: &[u8]) -> Path<'_> {
 /// Returns the decoded path that PHP's `parse_url()` finds in a URI, if web servers read the URI in
 /// another way: `/login` of `//host/login`, of `http:/login` and of `http:80/login`.
 pub fn parsed(uri: &[u8]) -> Option<Path<'_>> {
+    if uri.starts_with(b"/") && !uri.starts_with(b"//") {
+        return None;
+    }
     let uri = without_query(uri);
     let slash = |text: &[u8]| text.iter().position(|&byte| byte == b'/');
     let path = match uri {
         [b'/', b'/', rest @ ..] => &rest[slash(rest)?..],
-        [b'/', ..] => return None,
         _ => {
             let colon = uri.iter().position(|&byte| byte == b':')?;
             match &uri[colon + 1..] {

@@ -120,6 +120,10 @@ fn below_root<'r>(request: &impl Request, file: &'r [u8], root: &[u8]) -> Option
     if file.is_empty() || root.is_empty() {
         return None;
     }
+    if let Some(path) = below(file, root) {
+        // Nearly all servers spell both paths alike.
+        return Some(resolved(path.into()));
+    }
     let (file, root) = (resolved(file.into()), resolved(root.into()));
     if let Some(path) = below(&file, &root) {
         return Some(part(&file, file.len() - path.len()..file.len()));

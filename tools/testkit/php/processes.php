@@ -135,12 +135,13 @@ function signal_during_sleep(string $signal): int
     $sleeper = getmypid();
     $pid = pcntl_fork();
     if ($pid === 0) {
-        // The extension sleeps in ppoll(). Some kernels do not name the function, but "0".
+        // The extension sleeps in ppoll(), and the polyfill in nanosleep(). Some kernels name no
+        // function, but "0".
         $sleeps_in = fn (string $function): bool => (process_fields("/proc/$sleeper")[0] ?? '') === 'S'
             && preg_match("/$function|^0?$/", (string) @file_get_contents("/proc/$sleeper/wchan"));
         do {
             usleep(1_000);
-            $sleeps = $sleeps_in('poll');
+            $sleeps = $sleeps_in('poll|nanosleep');
         } while (!$sleeps && !$sleeps_in('do_wait') && is_dir("/proc/$sleeper"));
         $sleeps && send_signal($signal, $sleeper);
         // Ends without the shutdown functions of the parent.

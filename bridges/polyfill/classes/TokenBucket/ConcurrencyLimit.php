@@ -34,6 +34,7 @@ final readonly class ConcurrencyLimit
             is_nan($lease) => 'must not be NAN',
             $lease === INF => 'must be finite',
             $lease <= 0 => 'must be greater than 0',
+            $lease >= 2 ** 60 / 1e9 => 'must be less than 2^60 nanoseconds (36 years)',
             default => null,
         };
         if ($fault !== null) {

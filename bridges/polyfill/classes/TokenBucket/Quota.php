@@ -27,6 +27,7 @@ final class Quota extends \TokenBucket
         }
         parent::__construct($storage, $identifier, $limit, $limit / Calendar::average($period));
         $this->_period = $period;
+        $anchor === null || self::timestamp($anchor, '__construct', 5, 'anchor');
         // The default anchor is a Monday, and the first day of a month and of a year. A given
         // anchor is copied, because the caller may change the object.
         $this->_anchor = $anchor === null
@@ -36,8 +37,17 @@ final class Quota extends \TokenBucket
 
     public function window(?\DateTimeInterface $at = null): array
     {
-        $window = Calendar::of($this)->window($at?->getTimestamp());
+        $window = Calendar::of($this)->window($at === null ? null : self::timestamp($at, 'window', 1, 'at'));
         $date = fn (int $start) => (new \DateTimeImmutable("@$start"))->setTimezone($this->_anchor->getTimezone());
         return array_map($date, $window);
+    }
+
+    /** Returns a Unix time, which must be far from the limits of integers. */
+    private static function timestamp(\DateTimeInterface $date, string $method, int $position, string $name): int
+    {
+        $seconds = $date->getTimestamp();
+        return $seconds >= -377_705_116_800 && $seconds < 253_402_300_800
+            ? $seconds
+            : throw (new Argument(self::class . "::$method", $position, $name))->invalid('must be between the years -9999 and 9999');
     }
 }
