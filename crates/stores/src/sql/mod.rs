@@ -214,8 +214,8 @@ fn common(word: &str, full: bool) -> Option<&'static str> {
     Some(match (word, full) {
         ("lesser", _) => "LEAST",
         ("greater", _) => "GREATEST",
-        // The end of the arguments of these two.
-        ("both", _) => "",
+        // `both` ends the arguments of these two.
+        ("both" | "gate", _) => "",
         ("million" | "divisor", _) => "1e6",
         ("year", _) => YEAR,
         ("stale", _) => {
@@ -223,7 +223,6 @@ fn common(word: &str, full: bool) -> Option<&'static str> {
         }
         ("moment", _) => ":lesser(:now, :latest:both)",
         ("inside", _) => "(:moment >= :wa AND :moment < :wd)",
-        ("gate", _) => "",
         ("start", _) => {
             "CASE WHEN :moment >= :wc THEN :wc WHEN :moment >= :wb THEN :wb ELSE :wa END"
         }
