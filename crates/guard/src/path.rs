@@ -55,15 +55,14 @@ pub fn parsed(uri: &[u8]) -> Option<Path<'_>> {
     }
     let uri = without_query(uri);
     let slash = |text: &[u8]| text.iter().position(|&byte| byte == b'/');
-    let path = match uri {
-        [b'/', b'/', rest @ ..] => &rest[slash(rest)?..],
-        _ => {
-            let colon = uri.iter().position(|&byte| byte == b':')?;
-            match &uri[colon + 1..] {
-                [b'/', b'/', ..] => return None,
-                rest @ [b'0'..=b'9', ..] => &rest[slash(rest)?..],
-                rest => rest,
-            }
+    let path = if let [b'/', b'/', rest @ ..] = uri {
+        &rest[slash(rest)?..]
+    } else {
+        let colon = uri.iter().position(|&byte| byte == b':')?;
+        match &uri[colon + 1..] {
+            [b'/', b'/', ..] => return None,
+            rest @ [b'0'..=b'9', ..] => &rest[slash(rest)?..],
+            rest => rest,
         }
     };
     Some(percent_decode(path).into())
