@@ -903,8 +903,8 @@ namespace TokenBucket {
          * is taken back once, and the block that it began ends. A block that another attempt began
          * goes on. Do not call it after a wrong guess.
          *
-         * A lockout cancels at most 100 attempts in a row, and 100 a day. Otherwise somebody who
-         * can make the verifier fail would get unlimited guesses. Afterwards, each attempt counts.
+         * A lockout cancels at most 100 attempts in a row, and 100 a day. Otherwise a client that
+         * makes the verifier fail would get unlimited guesses. Afterwards, each attempt counts.
          *
          * @return bool false if nothing changed: the attempt was denied, was cancelled before or is
          *     forgotten, or too many were cancelled

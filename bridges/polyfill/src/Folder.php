@@ -22,8 +22,8 @@ final class Folder
     }
 
     /**
-     * Returns the user's folder. If another user has taken its name, returns one whose name nobody
-     * could know before. That folder is used from then on, also if the name is free again.
+     * Returns the user's folder. If another user has taken its name, returns one with a random
+     * name. That folder is used from then on, also if the name is free again.
      */
     public static function ofUser(string $first): string
     {

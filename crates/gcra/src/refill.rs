@@ -65,8 +65,8 @@ impl Windows {
         }
     }
 
-    /// Reports whether `now` is in one of these windows. If it is not, nobody knows the window of
-    /// `now`, and no tokens may be taken.
+    /// Reports whether `now` is in one of these windows. If it is not, the window of `now` is
+    /// unknown, and no tokens may be taken.
     #[must_use]
     pub fn contain(&self, now: Timestamp) -> bool {
         let [first, .., end] = self.starts();

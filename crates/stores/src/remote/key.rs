@@ -32,7 +32,7 @@ const MARKER: &[u8] = b"~sha256:";
 /// The most bytes of prefix and identifier that stay readable before a hash.
 const MAX_HEAD: usize = MAX_KEY - MARKER.len() - DIGITS;
 
-/// A kind of record that is no bucket.
+/// A kind of record other than a bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// The permits of a concurrency limit.
@@ -112,7 +112,7 @@ fn is_plain(name: &[u8]) -> bool {
         && !is_reserved(name)
 }
 
-/// Reports whether `name` could be the key of a hashed name or of a record that is no bucket.
+/// Reports whether `name` could be the key of a hashed name or of one of these [kinds](Kind).
 fn is_reserved(name: &[u8]) -> bool {
     let mut kinds = Kind::ALL.into_iter();
     is_marked(name) || kinds.any(|kind| name.ends_with(kind.suffix()))

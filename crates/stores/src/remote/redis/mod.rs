@@ -434,7 +434,8 @@ const LOOK: [Argument<'static>; 4] = [
 ];
 
 /// Returns a bucket other than the first one, whose record exists after a grant until the deadline
-/// of the call. Returns `None` if there is none, or if none needs to be read; see [`placement`].
+/// of the call. Returns `None` without such a bucket, and if the server is known; see
+/// [`placement`].
 fn look_of<'a>(visit: &Visit<'_, Redis>, asks: &'a [Ask]) -> Option<&'a Ask> {
     let topology = &visit.store.topology;
     if topology.dsn.is_cluster() || placement::is_known(topology.whole.id) {
