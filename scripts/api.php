@@ -1,27 +1,21 @@
 <?php
 /**
- * Writes docs/reference/api.md from stubs/tokenbucket.stub.php.
+ * Prints a page in Markdown that describes the API, from stubs/tokenbucket.stub.php. Fails if a
+ * declaration has no description. A release contains the page.
  *
- *     php -n scripts/api.php          writes the file
- *     php -n scripts/api.php --check  fails if the file is stale
+ *     php -n scripts/api.php >api.md
  *
  * Signatures come from Reflection, so the extension must not be loaded. Texts come from the doc
  * comments. Private members are left out. If a method has no comment, the page describes it at the
  * interface that declares it.
  */
 const STUB = __DIR__ . '/../stubs/tokenbucket.stub.php';
-const PAGE = __DIR__ . '/../docs/reference/api.md';
 const WIDTH = 100;
 const HEAD = <<<'MARKDOWN'
     # API
 
-    <!-- Generated from stubs/tokenbucket.stub.php by `php -n scripts/api.php`. Do not edit. -->
-
-    This page describes every class, method and function of the extension.
-
-    `stubs/tokenbucket.stub.php` has the same signatures and texts for editors and static analysers.
-    [Errors](errors.md) lists the messages, [status](status.md) the fields of `TokenBucket\status()`,
-    and the [glossary](glossary.md) the terms.
+    This page describes every class, method and function of the extension tokenbucket. It is
+    generated from `stubs/tokenbucket.stub.php`, which editors and static analysers read.
     MARKDOWN;
 
 /** A doc comment, split into paragraphs and tags. */
@@ -241,12 +235,5 @@ usort($classes, fn($a, $b) => $a->getStartLine() <=> $b->getStartLine());
 $functions = array_map(fn($name) => new ReflectionFunction($name), get_defined_functions()['user']);
 $functions = array_filter($functions, fn($it) => realpath($it->getFileName()) === realpath(STUB));
 
-$text = HEAD . "\n" . implode('', array_map(type(...), $classes)) . "\n## Functions\n"
-    . implode('', array_map(method(...), $functions));
-if (($argv[1] ?? '') !== '--check') {
-    file_put_contents(PAGE, $text);
-} elseif (!is_file(PAGE) || file_get_contents(PAGE) !== $text) {
-    echo "docs/reference/api.md is stale: run php -n scripts/api.php\n";
-    exit(1);
-}
-echo "docs/reference/api.md is up to date.\n";
+echo HEAD, "\n", implode('', array_map(type(...), $classes)), "\n## Functions\n",
+    implode('', array_map(method(...), $functions));

@@ -1,0 +1,61 @@
+<?php
+/**
+ * Checks the links of Markdown files, and the pages of docs/ that other files name.
+ *
+ *     php -n scripts/links.php    prints each broken link and exits with 1 if there are any
+ *
+ * A link leads to a file or folder, and its fragment to a heading. A page of bridges/NAME or stubs
+ * links only to its own folder, which is published alone.
+ */
+chdir(dirname(__DIR__));
+
+/** @return list<string> the fragments that lead to the headings of a page */
+function fragments(string $markdown): array
+{
+    preg_match_all('/^#+ (.+)$/m', preg_replace('/^ *```.*?^ *```$/ms', '', $markdown), $headings);
+    return array_map(fn (string $heading) => strtr(strtolower(preg_replace('/[^\w -]/u', '', $heading)), ' ', '-'), $headings[1]);
+}
+
+/** Returns a path without "." and "..". */
+function resolved(string $path): string
+{
+    $parts = [];
+    foreach (explode('/', $path) as $part) {
+        $part === '..' ? array_pop($parts) : ($part === '.' ? null : $parts[] = $part);
+    }
+    return implode('/', $parts);
+}
+
+/** @return list<string> the broken links of a page */
+function broken_links(string $path, string $markdown): array
+{
+    preg_match_all('/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]*))?\)/', preg_replace('/^ *```.*?^ *```$/ms', '', $markdown), $links, PREG_SET_ORDER);
+    $alone = preg_match('~^(bridges/[^/]+|stubs)/~', $path, $folder) ? $folder[0] : '';
+    return array_values(array_filter(array_map(function (array $link) use ($path, $markdown, $alone): ?string {
+        $target = $link[1] === '' ? $path : resolved(dirname($path) . "/$link[1]");
+        $page = $target === $path ? $markdown : (is_file($target) ? file_get_contents($target) : '');
+        $is_right = ($target === $path || file_exists($target)) && str_starts_with("$target/", $alone)
+            && (!isset($link[2]) || in_array($link[2], fragments($page), true));
+        return $is_right ? null : $link[0];
+    }, $links)));
+}
+
+$good = "# \"A\" `b_c()`, d\n[a](#a-b_c-d) [b](links.php) [c](https://example.org/#x)\n```text\n[d](no)\n```\n";
+$control = [
+    broken_links('scripts/a.md', $good) === [],
+    broken_links('scripts/a.md', '[a](#no) [b](no.md) [c](links.php#no)') === ['](#no)', '](no.md)', '](links.php#no)'],
+    broken_links('stubs/a.md', '[a](../LICENSE) [b](LICENSE)') === ['](../LICENSE)'],
+];
+in_array(false, $control, true) && exit("The control failed: " . json_encode($control) . "\n");
+
+$code = 0;
+foreach (explode("\n", trim(shell_exec('git ls-files --cached --others --exclude-standard'))) as $path) {
+    $text = is_file($path) ? file_get_contents($path) : '';
+    preg_match_all('~\bdocs/[\w/-]+\.(?:md|svg|png)\b~', str_contains($text, "\0") ? '' : $text, $names);
+    $missing = array_filter(array_unique($names[0]), fn (string $name) => !file_exists($name));
+    foreach ([...(str_ends_with($path, '.md') ? broken_links($path, $text) : []), ...$missing] as $link) {
+        echo "$path: $link leads nowhere\n";
+        $code = 1;
+    }
+}
+exit($code);
