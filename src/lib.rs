@@ -6,8 +6,6 @@
 //! All unsafe code that uses PHP's engine is in the crate [`zend`].
 
 #![forbid(unsafe_code)]
-// The only public item is the entry point that the macro generates, and it cannot be documented.
-#![allow(missing_docs)]
 
 mod classes;
 mod compat;

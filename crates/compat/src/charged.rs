@@ -15,7 +15,6 @@ const MOST_CALLS: f64 = 1e9;
 /// If `calls` is less than 1, the step is never granted.
 ///
 /// Worked example: 5 calls in 300 s cost 60 s each. Denied calls raise the debt to at most 240 s.
-#[must_use]
 pub fn charged(calls: f64, window: Ticks, grain: Grain) -> Step {
     let grain = grain.ticks();
     // The product is at most 10^18, and not negative because `calls` is more than 0.

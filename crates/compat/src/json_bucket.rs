@@ -13,9 +13,6 @@ static TAKE: Script = Script::new(&[RECORD, CLOCK, include_str!("json_bucket.lua
 ///
 /// The times in `quota` are whole microseconds. If the capacity is below one token, the call is
 /// denied without a round trip.
-///
-/// # Errors
-/// Fails like [`Visit::run`].
 pub fn take(visit: &Visit<'_, Redis>, key: &[u8], quota: &Quota) -> Result<Wait, Cause> {
     let Some(cost) = quota.cost(Tokens::ONE) else {
         return Ok(Wait::NEVER);

@@ -12,9 +12,6 @@ const FAILURES: u64 = (1 << 10) - 1;
 
 /// Passes the state of the record `name` and the instant to `decide`, and writes the state of the
 /// outcome that `decide` returns. The record lives for `life` ticks after the instant in the state.
-///
-/// # Errors
-/// Fails as [`records::take`] does.
 pub fn take<S: Records>(
     visit: &Visit<'_, S>,
     name: &[u8],

@@ -14,13 +14,11 @@ impl Wait {
     pub const NEVER: Self = Self(None);
 
     /// Returns the wait of a denied request, which is at least one tick.
-    #[must_use]
     pub fn denied(ticks: Ticks) -> Self {
         Self(Some(ticks.max(1)))
     }
 
     /// Returns the wait of a request that was decided as a step of a bucket.
-    #[must_use]
     pub fn after(step: &Step, outcome: &Outcome) -> Self {
         if outcome.granted() {
             return Self::NONE;
@@ -29,14 +27,12 @@ impl Wait {
     }
 
     /// Reports whether the request was admitted.
-    #[must_use]
     pub fn admits(self) -> bool {
         self == Self::NONE
     }
 
     /// Returns the wait in ticks. Returns 0 if the request was admitted, and `None` if such a
     /// request is never admitted.
-    #[must_use]
     pub const fn ticks(self) -> Option<Ticks> {
         self.0
     }

@@ -37,9 +37,7 @@ pub type Batched = Result<Few<Taken>, Taken>;
 pub struct Ticket<'k> {
     /// The index of the step in the caller's list.
     pub index: usize,
-    /// The key of the bucket.
     pub key: Key<'k>,
-    /// The step.
     pub step: Step,
 }
 
@@ -54,7 +52,6 @@ impl<'a, 'k> Grouped<'a, 'k> {
     const COMPARED: usize = 8;
 
     /// Sorts the tickets by bucket. Equal hashes are the same bucket.
-    #[must_use]
     pub fn new(tickets: &'a mut [Ticket<'k>]) -> Self {
         if !Self::are_distinct(tickets) {
             let mut first_of = HashMap::new();
@@ -103,13 +100,11 @@ pub struct Taken {
     pub index: usize,
     /// The step that ran. Its cost is the sum of the costs of all steps of the batch on the bucket.
     pub step: Step,
-    /// The outcome of the step.
     pub outcome: Outcome,
 }
 
 impl Taken {
     /// Returns the take with this outcome. `tickets` are all tickets on its bucket, at least one.
-    #[must_use]
     pub fn of(tickets: &[Ticket<'_>], outcome: Outcome) -> Self {
         let blamed = match tickets {
             [first, _, ..] if !outcome.granted() => denied(tickets, outcome).unwrap_or(first),
@@ -122,10 +117,8 @@ impl Taken {
         }
     }
 
-    /// Returns the result of a batch with these tickets, at least one. All are on one bucket.
-    ///
-    /// # Errors
-    /// Returns the take if the outcome is a denial.
+    /// Returns the result of a batch with these tickets, at least one. All are on one bucket. Fails
+    /// with the take if the outcome is a denial.
     pub fn all_of(tickets: &[Ticket<'_>], outcome: Outcome) -> Batched {
         let taken = Self::of(tickets, outcome);
         let all = || Few::from_elem(taken, 1);
@@ -133,7 +126,6 @@ impl Taken {
     }
 
     /// Returns the change that undoes the take. The change must run on the store that ran the step.
-    #[must_use]
     pub fn give_back(&self) -> Put {
         Put::undo(&self.step, self.outcome.empty_at)
     }
@@ -141,32 +133,20 @@ impl Taken {
 
 /// The input of [`take_all`]: the groups, and the operations of their stores.
 pub trait Batch {
-    /// The error of the stores.
     type Error;
-    /// Returns the number of groups.
     fn groups(&self) -> usize;
     /// Returns a take that would be denied, or `None`. Takes nothing.
-    ///
-    /// # Errors
-    /// Fails if a store fails.
     fn refused(&mut self) -> Result<Option<Taken>, Self::Error>;
     /// Takes the tokens of the buckets of a group, and adds the takes to `taken`. Returns the take
     /// that was denied, or `None`.
-    ///
-    /// # Errors
-    /// Fails if a store fails.
     fn take(&mut self, group: usize, taken: &mut Few<Taken>) -> Result<Option<Taken>, Self::Error>;
-    /// Undoes takes of this batch with [`Taken::give_back`].
-    ///
-    /// # Errors
-    /// Fails if a store fails. The other takes are still undone.
+    /// Undoes takes of this batch with [`Taken::give_back`]. Fails if a store fails. The other
+    /// takes are still undone.
     fn give_back(&mut self, taken: &[Taken]) -> Result<(), Self::Error>;
 }
 
-/// Takes the tokens of all groups or of none.
-///
-/// # Errors
-/// Fails if a store fails. Earlier charges are then given back as far as possible.
+/// Takes the tokens of all groups or of none. Fails if a store fails. Earlier charges are then
+/// given back as far as possible.
 pub fn take_all<B: Batch>(batch: &mut B) -> Result<Batched, B::Error> {
     if let Some(refused) = batch.refused()? {
         return Ok(Err(refused));
@@ -204,7 +184,6 @@ fn denied<'a, 'k>(tickets: &'a [Ticket<'k>], mut outcome: Outcome) -> Option<&'a
 
 /// Returns one step that takes the tokens of all tickets on one bucket, at least one. Their steps
 /// have one quota. The bucket must hold the greatest of their floors afterwards.
-#[must_use]
 pub fn sum(tickets: &[Ticket<'_>]) -> Step {
     let mut all = tickets[0].step;
     for Ticket { step, .. } in &tickets[1..] {
@@ -223,7 +202,6 @@ mod tests {
     use crate::key::KeyHasher;
     use crate::step::Denial;
 
-    /// Returns a ticket for each name of a bucket.
     fn tickets<'k>(names: &[&'k str]) -> Vec<Ticket<'k>> {
         let ticket = |(index, name): (usize, &&'k str)| Ticket {
             index,

@@ -27,7 +27,6 @@ impl Timestamp {
 
     /// Returns the ticks since `earlier`, or 0 if `earlier` is not earlier.
     #[inline]
-    #[must_use]
     pub const fn saturating_since(self, earlier: Self) -> Ticks {
         self.0.saturating_sub(earlier.0)
     }
@@ -35,14 +34,12 @@ impl Timestamp {
     /// Returns the ticks since `other`. The result is negative if `other` is later. Both instants
     /// must be below 2^63.
     #[inline]
-    #[must_use]
     pub const fn signed_since(self, other: Self) -> i64 {
         self.0.wrapping_sub(other.0).cast_signed()
     }
 
     /// Returns the instant `span` ticks later, at most [`Timestamp::MAX`].
     #[inline]
-    #[must_use]
     pub const fn saturating_add(self, span: Ticks) -> Self {
         Self(self.0.saturating_add(span))
     }
@@ -50,20 +47,17 @@ impl Timestamp {
     /// Returns the instant `span` ticks later, or earlier if `span` is negative. The result is
     /// between [`Timestamp::ZERO`] and [`Timestamp::MAX`].
     #[inline]
-    #[must_use]
     pub const fn saturating_add_signed(self, span: i64) -> Self {
         Self(self.0.saturating_add_signed(span))
     }
 
     /// Returns the instant `span` ticks earlier, at least [`Timestamp::ZERO`].
     #[inline]
-    #[must_use]
     pub const fn saturating_sub(self, span: Ticks) -> Self {
         Self(self.0.saturating_sub(span))
     }
 
     /// Returns the instant halfway between this one and `other`.
-    #[must_use]
     pub const fn midpoint(self, other: Self) -> Self {
         Self(self.0.midpoint(other.0))
     }
@@ -71,7 +65,6 @@ impl Timestamp {
     /// Returns the last multiple of `period` that is not after this instant. `period` must not be
     /// 0.
     #[inline]
-    #[must_use]
     pub const fn floor(self, period: Ticks) -> Self {
         Self(self.0 - self.0 % period)
     }
@@ -79,7 +72,6 @@ impl Timestamp {
     /// Returns the first multiple of `period` that is not before this instant. `period` must not be
     /// 0.
     #[inline]
-    #[must_use]
     pub const fn ceil(self, period: Ticks) -> Self {
         Self(self.0.next_multiple_of(period))
     }
@@ -116,7 +108,6 @@ impl Sub for Timestamp {
     }
 }
 
-/// The number of ticks in a second.
 pub const TICKS_PER_SECOND: Ticks = 1_000_000_000;
 
 /// The number of ticks in a microsecond, the unit of remote stores.
@@ -131,7 +122,6 @@ pub const EPOCH: Timestamp = Timestamp(1 << 60);
 /// Returns the current instant of the host's boot-time clock. Its readings never go back, on any
 /// processor. The clock continues while the host is suspended.
 #[inline]
-#[must_use]
 pub fn boot_clock() -> Timestamp {
     let time = clock_gettime(ClockId::Boottime);
     // The sum cannot overflow, because the clock is never negative and 2^59 ns are 18 years of
@@ -142,7 +132,6 @@ pub fn boot_clock() -> Timestamp {
 /// Returns the time since the Unix epoch on this host's wall clock, which may be set back. Use it
 /// only for instants that leave this host's segment: records that hosts share, and instants for
 /// PHP.
-#[must_use]
 pub fn wall_clock() -> Duration {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     // A clock that is set to a time before the Unix epoch yields zero.
@@ -151,7 +140,6 @@ pub fn wall_clock() -> Duration {
 
 /// Returns the time since the Unix epoch on this host's wall clock, as an instant. It is at most
 /// 2^62, which is in the year 2116.
-#[must_use]
 pub fn unix_time() -> Timestamp {
     let ticks = u64::try_from(wall_clock().as_nanos());
     Timestamp(ticks.unwrap_or(u64::MAX).min(1 << 62))

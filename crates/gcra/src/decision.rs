@@ -35,7 +35,6 @@ pub struct Decision {
 /// A result with its source: a store, or the failure policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sourced<T> {
-    /// The result.
     pub value: T,
     /// True if the failure policy decided instead of the store.
     pub fallback: bool,
@@ -59,7 +58,6 @@ impl<T> Sourced<T> {
 
 /// Returns the ticks until `step` would be granted after `outcome`, if no other call took tokens.
 /// Returns 0 if the step was granted, and `None` if it never is.
-#[must_use]
 pub fn retry_after(step: &Step, outcome: &Outcome) -> Option<Ticks> {
     let retry = || step.retry_after(outcome.empty_at, outcome.now);
     match outcome.verdict {
@@ -78,7 +76,6 @@ pub fn retry_after(step: &Step, outcome: &Outcome) -> Option<Ticks> {
 impl Decision {
     /// Computes the decision of a store from the `outcome` of `step` under `quota`. For a step with
     /// a floor, the verdict must come from [`Step::reason`].
-    #[must_use]
     pub fn new(quota: &Quota, step: &Step, outcome: &Outcome) -> Self {
         // The store may have decided in another window than that of this host's clock.
         let moved;
@@ -99,7 +96,6 @@ impl Decision {
 
     /// Reports whether the call was denied because of contention, a full table or a failed store.
     /// Such a denial says nothing about the bucket, and the next call may succeed soon.
-    #[must_use]
     pub const fn is_beside_tokens(&self) -> bool {
         matches!(
             self.verdict,
@@ -108,14 +104,12 @@ impl Decision {
     }
 
     /// Reports whether the call was granted.
-    #[must_use]
     pub const fn allowed(&self) -> bool {
         matches!(self.verdict, Verdict::Granted)
     }
 }
 
 /// Returns [`Decision::remaining`] after `outcome` of `step` under `quota`.
-#[must_use]
 pub fn remaining(quota: &Quota, step: &Step, outcome: &Outcome) -> i64 {
     if outcome.verdict == Verdict::Denied(Denial::TableFull) {
         // The table has no place for the bucket, so no token can be taken.

@@ -34,7 +34,6 @@ pub struct KeyHasher {
 
 impl KeyHasher {
     /// Returns a hasher that is keyed with `secret` and has no namespace.
-    #[must_use]
     pub const fn new(secret: [u64; 2]) -> Self {
         Self {
             secret,
@@ -43,27 +42,23 @@ impl KeyHasher {
     }
 
     /// Returns the same hasher, for keys whose decisions are counted in `row`.
-    #[must_use]
     pub const fn counted_in(self, row: Row) -> Self {
         Self { row, ..self }
     }
 
     /// Returns the row in which the decisions on the keys are counted.
     #[inline]
-    #[must_use]
     pub const fn row(&self) -> Row {
         self.row
     }
 
     /// Returns 64 bits that identify the namespace. They cannot be predicted without the secret.
-    #[must_use]
     pub const fn tag(self) -> u64 {
         self.secret[0]
     }
 
     /// Returns the hasher of a nested namespace. `names` lists its parts from the outermost to the
     /// innermost. If all parts are empty, the hasher is unchanged.
-    #[must_use]
     pub fn namespace(self, names: &[&[u8]]) -> Self {
         if names.iter().all(|name| name.is_empty()) {
             return self;
@@ -81,9 +76,7 @@ impl KeyHasher {
         }
     }
 
-    /// Returns the key of `identifier`.
     #[inline]
-    #[must_use]
     pub fn key(self, identifier: &[u8]) -> Key<'_> {
         let mut hasher = self.hasher();
         hasher.write(identifier);

@@ -34,7 +34,6 @@ const CANCELS: u64 = 100;
 /// The time in which all of them come back, in ticks.
 pub const CANCEL_SPAN: Ticks = 86_400 * TICKS_PER_SECOND;
 
-/// The rules of a lockout.
 #[derive(Clone, Copy, Debug)]
 pub struct Lockout {
     /// The failures that begin the first block: 1 to 512.
@@ -49,7 +48,6 @@ pub struct Lockout {
 
 impl Lockout {
     /// Decides an attempt at `now`. If it is granted, it is counted as a failure.
-    #[must_use]
     pub fn attempt(&self, state: Timestamp, now: Timestamp) -> Outcome {
         let (until, failures) = self.read(state, now);
         if now < until {
@@ -67,7 +65,6 @@ impl Lockout {
     }
 
     /// Returns the outcome of an attempt at `now`, and changes nothing.
-    #[must_use]
     pub fn peek(&self, state: Timestamp, now: Timestamp) -> Outcome {
         let empty_at = state;
         Outcome {
@@ -77,14 +74,12 @@ impl Lockout {
     }
 
     /// Returns the outcome of a success, which clears the state.
-    #[must_use]
     pub const fn succeed(_state: Timestamp, now: Timestamp) -> Outcome {
         granted(Timestamp::ZERO, now)
     }
 
     /// Returns the outcome of taking back an attempt, which has written the state `attempt`. Denies
     /// it if the failures are forgotten, or if the attempt's block was cleared.
-    #[must_use]
     pub fn cancel(&self, attempt: Timestamp, state: Timestamp, now: Timestamp) -> Outcome {
         let (until, failures) = self.read(state, now);
         let (its_until, its_failures) = self.read(attempt, now);
@@ -106,7 +101,6 @@ impl Lockout {
 
     /// Returns the decision for an outcome, and a number of ticks. During a block, these are the
     /// ticks until the block ends. Otherwise, they are the ticks until the failures are forgotten.
-    #[must_use]
     pub fn decision(&self, outcome: &Outcome, fallback: bool) -> (Decision, Ticks) {
         let now = outcome.now;
         let (until, failures) = self.read(outcome.empty_at, now);
@@ -181,7 +175,6 @@ impl Lockout {
 
 /// Decides whether one more attempt may be cancelled: [`CANCELS`] in a row, and as many in each
 /// [`CANCEL_SPAN`]. The state is a record of its own, which means nothing once its instant is past.
-#[must_use]
 pub fn take_cancel(state: Timestamp, now: Timestamp) -> Outcome {
     let state = state.min(now + CANCEL_SPAN);
     let next = state.max(now) + CANCEL_SPAN / CANCELS;

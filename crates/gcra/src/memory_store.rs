@@ -51,14 +51,12 @@ impl Default for MemoryStore {
 
 impl MemoryStore {
     /// Returns the current instant of this store's clock.
-    #[must_use]
     pub fn now(&self) -> Timestamp {
         self.now.get()
     }
 
     /// Returns the ticks by which the clock can still advance. An instant that is at most
     /// `MAX_WAIT` after the end of this clock is below 2^63.
-    #[must_use]
     pub fn left(&self) -> Ticks {
         LATEST - self.now.get()
     }
@@ -74,7 +72,6 @@ impl MemoryStore {
     }
 
     /// Reports whether the bucket has a record.
-    #[must_use]
     pub fn contains(&self, key: Key<'_>) -> bool {
         self.records.borrow().contains_key(&key.hash)
     }
@@ -110,10 +107,8 @@ impl MemoryStore {
         self.each_bucket(tickets, dry).err()
     }
 
-    /// Takes the tokens of all steps or of none. A bucket may be listed several times.
-    ///
-    /// # Errors
-    /// Returns the step that was denied.
+    /// Takes the tokens of all steps or of none. A bucket may be listed several times. Fails with
+    /// the step that was denied.
     pub fn take_all(&self, tickets: Grouped<'_, '_>) -> Batched {
         // No other call comes between, because the store has one owner.
         self.refused(tickets).map_or(Ok(()), Err)?;

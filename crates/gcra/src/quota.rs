@@ -42,7 +42,6 @@ pub enum Grain {
 impl Grain {
     /// Returns the length of the grain in ticks.
     #[inline]
-    #[must_use]
     pub const fn ticks(self) -> Ticks {
         match self {
             Self::Nanosecond | Self::FakeNanosecond => 1,
@@ -126,11 +125,8 @@ impl Quota {
     };
 
     /// Returns the quota of at most `capacity` tokens and `rate` tokens a second, for a store that
-    /// counts in `grain`.
-    ///
-    /// # Errors
-    /// Returns [`QuotaError`] if the capacity or the rate is zero, the rate is too high or the
-    /// span is too long.
+    /// counts in `grain`. Fails with [`QuotaError`] if the capacity or the rate is zero, the rate
+    /// is too high or the span is too long.
     pub fn new(capacity: Tokens, rate: Tokens, grain: Grain) -> Result<Self, QuotaError> {
         if capacity.is_zero() {
             return Err(QuotaError::NoCapacity);
@@ -148,20 +144,16 @@ impl Quota {
     /// that counts in `grain`.
     ///
     /// The time per token is computed from the span directly, and not from a rounded rate. For
-    /// example, each of 7 tokens a minute costs a seventh of a minute, rounded up.
-    ///
-    /// # Errors
-    /// Returns [`QuotaError`] if the capacity is zero or the span is too long. Returns
+    /// example, each of 7 tokens a minute costs a seventh of a minute, rounded up. Fails with
+    /// [`QuotaError`] if the capacity is zero or the span is too long. Fails with
     /// [`QuotaError::RateTooHigh`] if the span is 0 or too short.
     pub fn within(capacity: Tokens, span: Ticks, grain: Grain) -> Result<Self, QuotaError> {
         Self::refilling(capacity, capacity, span, grain)
     }
 
     /// Returns the quota of at most `capacity` tokens, to which `added` tokens are added in each
-    /// `span` of ticks, for a store that counts in `grain`.
-    ///
-    /// # Errors
-    /// Returns the errors of [`Quota::within`], and [`QuotaError::NoRate`] if no tokens are added.
+    /// `span` of ticks, for a store that counts in `grain`. Fails with the errors of
+    /// [`Quota::within`], and [`QuotaError::NoRate`] if no tokens are added.
     pub fn refilling(
         capacity: Tokens,
         added: Tokens,
@@ -199,12 +191,9 @@ impl Quota {
 
     /// Returns the quota of `limit` tokens in each window. A token costs a microsecond in every
     /// store, so the state counts the tokens that were taken in a window. A part of a token costs
-    /// as much as a whole one.
-    ///
-    /// # Errors
-    /// Returns [`QuotaError::NoCapacity`] if the limit is 0. Returns [`QuotaError::SpanTooLong`] if
-    /// the limit exceeds the number of microseconds in the shortest window, which is `shortest`
-    /// seconds long.
+    /// as much as a whole one. Fails with [`QuotaError::NoCapacity`] if the limit is 0. Fails with
+    /// [`QuotaError::SpanTooLong`] if the limit exceeds the number of microseconds in the shortest
+    /// window, which is `shortest` seconds long.
     pub fn counting(limit: u64, shortest: u32) -> Result<Self, QuotaError> {
         let capacity = i64::try_from(limit).ok().map(Tokens::from_int);
         let capacity = capacity.and_then(Result::ok).filter(|it| !it.is_zero());
@@ -217,7 +206,6 @@ impl Quota {
     }
 
     /// Returns the same quota in a window of this many seconds.
-    #[must_use]
     pub const fn in_window(self, seconds: u32) -> Self {
         Self {
             window: seconds,
@@ -226,7 +214,6 @@ impl Quota {
     }
 
     /// Returns the length of the window in seconds, or `None` if the bucket has no windows.
-    #[must_use]
     pub fn window(&self) -> Option<u32> {
         Some(self.window).filter(|&seconds| seconds > 0)
     }
@@ -250,19 +237,16 @@ impl Quota {
     }
 
     /// Returns the most tokens that the bucket holds.
-    #[must_use]
     pub const fn capacity(&self) -> Tokens {
         self.capacity
     }
 
     /// Returns the resolution of the store.
-    #[must_use]
     pub const fn grain(&self) -> Grain {
         self.grain
     }
 
     /// Returns the ticks in which the whole bucket refills.
-    #[must_use]
     pub const fn span(&self) -> Ticks {
         self.span
     }
@@ -270,7 +254,6 @@ impl Quota {
     /// Returns the ticks in which `tokens` refill, rounded to whole grains as [`Grain`] describes.
     /// Returns `None` if `tokens` exceed the capacity.
     #[inline]
-    #[must_use]
     pub fn cost(&self, tokens: Tokens) -> Option<Ticks> {
         if tokens > self.capacity {
             return None;
@@ -282,7 +265,6 @@ impl Quota {
 
     /// Returns the ticks in which `tokens` refill, rounded as in [`Quota::cost`]. `tokens` may
     /// exceed the capacity. Returns `None` above [`MAX_SPAN`].
-    #[must_use]
     pub fn price(&self, tokens: Tokens) -> Option<Ticks> {
         let grains = grains(tokens, self.unit, self.group, self.grain)?;
         let ticks = grains.checked_mul(self.grain.ticks())?;
@@ -292,7 +274,6 @@ impl Quota {
     /// Returns the step that takes `tokens`. If `tokens` exceed the capacity, every bucket denies
     /// the step.
     #[inline]
-    #[must_use]
     pub fn step(&self, tokens: Tokens) -> Step {
         self.step_of(self.cost(tokens))
     }
@@ -300,7 +281,6 @@ impl Quota {
     /// Returns the step that takes whole `tokens`. The result is that of [`Quota::step`], but this
     /// function is faster.
     #[inline]
-    #[must_use]
     pub fn step_whole(&self, tokens: u64) -> Step {
         self.step_of(self.cost_whole(tokens))
     }
@@ -320,7 +300,6 @@ impl Quota {
     ///
     /// If the result were rounded up like a cost, many small refunds would give back more than one
     /// call has taken.
-    #[must_use]
     pub fn refund(&self, tokens: Tokens) -> Ticks {
         let grains = tokens.scale_down(self.unit, self.group * self.grain.ticks());
         let worth = grains.and_then(|grains| grains.checked_mul(self.grain.ticks()));
@@ -331,7 +310,6 @@ impl Quota {
     /// Returns the cost of whole `tokens` in ticks. The result is that of [`Quota::cost`], but this
     /// function is faster.
     #[inline]
-    #[must_use]
     pub fn cost_whole(&self, tokens: u64) -> Option<Ticks> {
         if tokens > self.whole_capacity {
             return None;
@@ -351,7 +329,6 @@ impl Quota {
     /// Returns the whole tokens that refill in `available` ticks, at most the capacity.
     ///
     /// A call for `n` whole tokens is granted exactly if `n <= tokens(available)`.
-    #[must_use]
     pub fn tokens(&self, available: Ticks) -> u64 {
         let available = available.min(self.span);
         // Costs are whole grains, so a part of a grain adds no token.
@@ -367,7 +344,6 @@ impl Quota {
     }
 
     /// Returns the whole tokens that a bucket owes if its debt is `debt` ticks, rounded up.
-    #[must_use]
     pub fn tokens_owed(&self, debt: Ticks) -> u64 {
         let tokens = (u128::from(debt) * u128::from(self.group)).div_ceil(u128::from(self.unit));
         u64::try_from(tokens).unwrap_or(u64::MAX)
@@ -375,14 +351,12 @@ impl Quota {
 
     /// Returns the ticks in which `tokens` whole tokens refill, at most the span. HTTP fields call
     /// this a window.
-    #[must_use]
     pub fn refill(&self, tokens: u64) -> Ticks {
         self.cost_whole(tokens).unwrap_or(self.span)
     }
 
     /// Returns the most ticks by which a time of `ticks` became longer because the time per token
     /// was rounded up. The result is less than 0.1 % of `ticks` plus one grain.
-    #[must_use]
     pub const fn rounding(&self, ticks: Ticks) -> Ticks {
         if self.is_rounded {
             // A unit is at least 1000 grains, so this cannot overflow.
@@ -395,7 +369,6 @@ impl Quota {
     /// Returns the part of a time of `ticks` that HTTP fields ignore, in ticks. This is the
     /// rounding, and at least a microsecond, because the reply itself takes longer. Returns 0 on a
     /// fake clock, which stands still until a test advances it.
-    #[must_use]
     pub fn ignored(&self, ticks: Ticks) -> Ticks {
         match self.grain {
             Grain::FakeNanosecond => 0,
@@ -405,7 +378,6 @@ impl Quota {
 
     /// Returns a time of `ticks` in whole seconds, rounded up, for HTTP fields. Rounding the time
     /// per token must not turn a minute into 61 seconds, so [`Quota::ignored`] is subtracted first.
-    #[must_use]
     pub fn whole_seconds(&self, ticks: Ticks) -> u64 {
         let span = ticks.saturating_sub(self.ignored(ticks));
         span.div_ceil(TICKS_PER_SECOND)

@@ -24,7 +24,6 @@ pub enum Refill {
 
 impl Refill {
     /// Returns the refill at multiples of `tick`. Every instant is a multiple of 1.
-    #[must_use]
     pub const fn every(tick: NonZero<Ticks>) -> Self {
         match tick.get() {
             1 => Self::Continuous,
@@ -33,7 +32,6 @@ impl Refill {
     }
 
     /// Returns the drain tick in ticks, or 1 for another kind of refill.
-    #[must_use]
     pub const fn tick(self) -> Ticks {
         match self {
             Self::Ticks(tick) => tick.get(),
@@ -45,7 +43,6 @@ impl Refill {
 /// The window in which a call is made, and its neighbours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Windows {
-    /// The start of the window.
     pub start: Timestamp,
     /// The lengths in seconds of the window before it, of the window, and of the window after it.
     pub lengths: [u32; 3],
@@ -56,7 +53,6 @@ pub struct Windows {
 
 impl Windows {
     /// Returns the windows of a call that was not made before.
-    #[must_use]
     pub const fn new(start: Timestamp, lengths: [u32; 3]) -> Self {
         Self {
             start,
@@ -67,20 +63,17 @@ impl Windows {
 
     /// Reports whether `now` is in one of these windows. If it is not, the window of `now` is
     /// unknown, and no tokens may be taken.
-    #[must_use]
     pub fn contain(&self, now: Timestamp) -> bool {
         let [first, .., end] = self.starts();
         (first..end).contains(&now)
     }
 
     /// Returns the end of the window, which is the start of the next one.
-    #[must_use]
     pub fn end(&self) -> Timestamp {
         self.start + ticks(self.lengths[1])
     }
 
     /// Returns the starts of the window before, of the window, and of the two windows after it.
-    #[must_use]
     pub fn starts(&self) -> [Timestamp; 4] {
         let before = self.start.saturating_sub(ticks(self.lengths[0]));
         let next = self.end();
@@ -89,14 +82,12 @@ impl Windows {
 
     /// Returns `now`, or the last instant of the window if it has ended. So a grant that is
     /// reported after the end of its window still describes that window.
-    #[must_use]
     pub fn within(&self, now: Timestamp) -> Timestamp {
         now.min(self.end().saturating_sub(1))
     }
 
     /// Returns the windows of a call at `now` on another clock. The two clocks may differ by up to
     /// the length of a window.
-    #[must_use]
     pub fn at(&self, now: Timestamp) -> Self {
         let [before, start, next, _] = self.starts();
         let [earlier, length, later] = self.lengths;
@@ -116,7 +107,6 @@ impl Windows {
 
     /// Returns the first start of this window or a later one that is not before `instant`. Returns
     /// `None` if the starts that are known are all before it.
-    #[must_use]
     pub fn first_from(&self, instant: Timestamp) -> Option<Timestamp> {
         let mut starts = self.starts().into_iter().skip(1);
         starts.find(|&start| start >= instant)
@@ -124,14 +114,12 @@ impl Windows {
 
     /// Reports whether the state `empty_at` is of a later window, because the clock of another call
     /// was ahead.
-    #[must_use]
     pub fn are_before(&self, empty_at: Timestamp) -> bool {
         empty_at > self.end()
     }
 
     /// Returns the state after `cost` ticks were given back to this window. Changes nothing of
     /// other windows. So a late give-back adds no tokens to a window that is full.
-    #[must_use]
     pub fn refunded(&self, empty_at: Timestamp, cost: Ticks) -> Timestamp {
         if self.are_before(empty_at) {
             return empty_at;

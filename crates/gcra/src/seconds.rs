@@ -15,10 +15,8 @@ const DISTINCT: Ticks = 1 << 52;
 /// Returns `seconds` in ticks, rounded up, at most [`MAX_SPAN`].
 ///
 /// If `seconds` is the double nearest to a whole number of ticks, that number is returned. For
-/// example, 0.01 s is 10^7 ticks, although the double is a little more.
-///
-/// # Errors
-/// Returns [`AmountError`] for NaN, infinities and negative numbers.
+/// example, 0.01 s is 10^7 ticks, although the double is a little more. Fails with [`AmountError`]
+/// for NaN, infinities and negative numbers.
 pub fn to_ticks(seconds: f64) -> Result<Ticks, AmountError> {
     rounded(seconds, Tokens::scale_up)
 }
@@ -50,7 +48,6 @@ fn down(amount: Tokens, factor: u64, divisor: u64) -> Option<u64> {
 }
 
 /// Returns `ticks` in seconds: the least double that [`to_ticks`] does not convert to fewer ticks.
-#[must_use]
 pub fn from_ticks(ticks: Ticks) -> f64 {
     if ticks < DISTINCT {
         return ticks as f64 / TICKS_PER_SECOND as f64;
@@ -76,10 +73,7 @@ pub fn from_ticks(ticks: Ticks) -> f64 {
 /// Rounding the two times separately would lose a token, because 1/3 s rounds up to more than a
 /// tenth of 10/3 s. So if n rounded costs exceed the full span by at most n grains, the full span
 /// becomes n costs, as in a quota. On a fake clock times are rounded down, so the full span may
-/// become shorter.
-///
-/// # Errors
-/// Returns a [`SpanError`] that states whether the cost or the span is invalid.
+/// become shorter. Fails with a [`SpanError`] that states whether the cost or the span is invalid.
 pub fn to_step(cost: f64, full: f64, grain: Grain) -> Result<Step, SpanError> {
     let is_fake = grain == Grain::FakeNanosecond;
     let grain = grain.ticks();

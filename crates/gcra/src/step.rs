@@ -48,7 +48,6 @@ pub struct Step {
     pub cost: Ticks,
     /// The span: the time in which an empty bucket becomes full. At most 2^60 ticks.
     pub span: Ticks,
-    /// The kind of refill.
     pub refill: Refill,
     /// The most ticks by which denied calls may push `empty_at` into the future. 0 if denials are
     /// free. At most 2^60 ticks.
@@ -96,7 +95,6 @@ impl Verdict {
     ];
 
     /// Returns the place of the verdict in [`Verdict::ALL`].
-    #[must_use]
     pub const fn number(self) -> usize {
         match self {
             Self::Granted => 0,
@@ -105,7 +103,6 @@ impl Verdict {
     }
 
     /// Returns the word for the verdict in PHP and in the documentation.
-    #[must_use]
     pub const fn reason(self) -> &'static str {
         match self {
             Self::Granted => "granted",
@@ -153,7 +150,6 @@ pub enum Denial {
 
 impl Step {
     /// Returns a plain step: the bucket is refilled all the time, and denials are free.
-    #[must_use]
     pub const fn new(cost: Ticks, span: Ticks) -> Self {
         Self {
             cost,
@@ -167,27 +163,23 @@ impl Step {
 
     /// Reports whether the bucket is refilled all the time and denials are free. A denial of such a
     /// step can be derived from a lower bound of `empty_at`.
-    #[must_use]
     pub const fn is_plain(&self) -> bool {
         matches!(self.refill, Refill::Continuous) && self.max_debt == 0
     }
 
     /// Reports whether even a full bucket would deny the step.
     #[inline]
-    #[must_use]
     pub const fn exceeds_capacity(&self) -> bool {
         // The cost is below 2^63, and each other number is at most 2^60.
         self.cost.cast_signed() > self.span.cast_signed() + self.max_wait
     }
 
     /// Returns the same step as a dry step, which changes nothing.
-    #[must_use]
     pub const fn dry(self) -> Self {
         Self { dry: true, ..self }
     }
 
     /// Returns the ticks after which an empty bucket is certainly full if no call takes tokens.
-    #[must_use]
     pub fn lifetime(&self) -> Ticks {
         match self.refill {
             Refill::Continuous => self.span,
@@ -202,7 +194,6 @@ impl Step {
     /// Decides at `now` whether a bucket in the state `empty_at` grants the tokens. A bucket
     /// without a record is full, which is the state [`Timestamp::ZERO`].
     #[inline]
-    #[must_use]
     pub fn decide(&self, empty_at: Timestamp, now: Timestamp) -> Outcome {
         let drained = self.drained(now);
         let next = self.held(empty_at, drained) + self.cost;
@@ -233,7 +224,6 @@ impl Step {
 
     /// Decides on a bucket in the state `found`, or on one without a record, which starts from
     /// `first` as in [`Step::decide_first`].
-    #[must_use]
     pub fn decide_on(
         &self,
         found: Option<Timestamp>,
@@ -252,7 +242,6 @@ impl Step {
     ///
     /// The new state is at least that of a full bucket after the step at `now`. So a proposal that
     /// arrives late gives no tokens away.
-    #[must_use]
     pub fn decide_first(&self, first: Option<Timestamp>, now: Timestamp) -> Outcome {
         match first {
             Some(first) if !self.dry && !self.exceeds_capacity() => Outcome {
@@ -295,7 +284,6 @@ impl Step {
     }
 
     /// Returns the step of a call at `now` on another clock, which may be in another window.
-    #[must_use]
     pub fn at(self, now: Timestamp) -> Self {
         match self.refill {
             Refill::Windows(windows) => Self {
@@ -308,7 +296,6 @@ impl Step {
 
     /// Reports whether the outcome is a denial because the store's clock is outside of the windows
     /// that the step knows.
-    #[must_use]
     pub fn is_outside(&self, outcome: &Outcome) -> bool {
         let Refill::Windows(windows) = self.refill else {
             return false;
@@ -318,19 +305,16 @@ impl Step {
 
     /// Reports whether the state `empty_at` allows nothing more in the window of the step, not even
     /// a charge: the window is blocked, or the state is of a later window.
-    #[must_use]
     pub fn is_closed(&self, empty_at: Timestamp) -> bool {
         matches!(self.refill, Refill::Windows(windows) if empty_at >= windows.end())
     }
 
     /// Returns the tokens that the bucket holds at `now`, as the ticks in which they refill.
-    #[must_use]
     pub fn available(&self, empty_at: Timestamp, now: Timestamp) -> Ticks {
         self.drained(now).saturating_since(empty_at).min(self.span)
     }
 
     /// Returns the ticks until this step would be granted, if no other call took tokens.
-    #[must_use]
     pub fn retry_after(&self, empty_at: Timestamp, now: Timestamp) -> Ticks {
         if let Some(end) = self.block_beyond(empty_at) {
             return end.saturating_since(now);
@@ -350,14 +334,12 @@ impl Step {
     }
 
     /// Returns the ticks in which the tokens refill that a grant must leave in the bucket.
-    #[must_use]
     pub fn floor(&self) -> Ticks {
         self.max_wait.min(0).unsigned_abs()
     }
 
     /// Returns the verdict of `outcome` with the reason for callers. A denial is below the floor if
     /// the same step without its floor would be granted.
-    #[must_use]
     pub fn reason(&self, outcome: &Outcome) -> Verdict {
         let floorless = Self {
             max_wait: 0,
@@ -374,7 +356,6 @@ impl Step {
 
     /// Returns the ticks from `now` until the debt of the bucket is repaid. Returns 0 if the bucket
     /// is not in debt.
-    #[must_use]
     pub fn debt(&self, empty_at: Timestamp, now: Timestamp) -> Ticks {
         if let Refill::Windows(windows) = self.refill
             && empty_at >= windows.end()
@@ -387,7 +368,6 @@ impl Step {
 
     /// Returns the ticks until the bucket is full, if no call took tokens. For windows, returns the
     /// ticks until the window ends, even if its bucket is full.
-    #[must_use]
     pub fn reset_after(&self, empty_at: Timestamp, now: Timestamp) -> Ticks {
         let full_at = match self.refill {
             Refill::Windows(windows) => {
@@ -403,7 +383,6 @@ impl Step {
 impl Outcome {
     /// Returns a denial of a bucket in the state `empty_at` at `now`.
     #[inline]
-    #[must_use]
     pub const fn denied(denial: Denial, empty_at: Timestamp, now: Timestamp) -> Self {
         Self {
             verdict: Verdict::Denied(denial),
@@ -414,7 +393,6 @@ impl Outcome {
 
     /// Reports whether the step was granted.
     #[inline]
-    #[must_use]
     pub const fn granted(&self) -> bool {
         matches!(self.verdict, Verdict::Granted)
     }

@@ -27,7 +27,6 @@ pub enum Put {
     Uncount {
         /// The ticks that the returned tokens cost.
         cost: Ticks,
-        /// The window, and its neighbours.
         windows: Windows,
         /// True if the change undoes a take in this window. Otherwise a store with a clock of its
         /// own chooses the window by that clock.
@@ -75,7 +74,6 @@ impl Put {
     pub const VOUCHED: Timestamp = Timestamp::MAX;
 
     /// Returns a refund that gives back its whole cost.
-    #[must_use]
     pub const fn refund(cost: Ticks, span: Ticks) -> Self {
         Self::Refund {
             cost,
@@ -87,7 +85,6 @@ impl Put {
 
     /// Returns the change that undoes a take that left the state `taken`, and needed all its tokens
     /// at once.
-    #[must_use]
     pub const fn give_back(cost: Ticks, span: Ticks, taken: Timestamp) -> Self {
         Self::Refund {
             cost,
@@ -98,7 +95,6 @@ impl Put {
     }
 
     /// Returns the change that undoes a granted step, which left the state `taken`.
-    #[must_use]
     pub fn undo(step: &Step, taken: Timestamp) -> Self {
         match step.refill {
             Refill::Windows(windows) => Self::Uncount {
@@ -112,7 +108,6 @@ impl Put {
     }
 
     /// Returns the change that undoes a reservation that left the state `taken`.
-    #[must_use]
     pub const fn cancel(cost: Ticks, span: Ticks, taken: Timestamp) -> Self {
         Self::Refund {
             cost,
@@ -124,7 +119,6 @@ impl Put {
 
     /// Returns the state after the change of a bucket in the state `found`. `now` is an instant
     /// that was read after `found`. A state is `None` if the bucket has no record.
-    #[must_use]
     pub fn apply(&self, found: Option<Timestamp>, now: Timestamp) -> Option<Timestamp> {
         match *self {
             Self::Reset { .. } => None,
@@ -145,7 +139,6 @@ impl Put {
     }
 
     /// Reports whether the change undoes a take. Only the store that granted the take can undo it.
-    #[must_use]
     pub fn is_undo(&self) -> bool {
         match *self {
             Self::Refund { taken, .. } => taken != Self::VOUCHED,
@@ -188,7 +181,6 @@ impl Put {
     /// Worked example: capacity 1, one token a second, and reservations for the seconds 1, 2 and 3.
     /// Two tokens were reserved after the first. So cancelling the first gives nothing back.
     /// Cancelling the third gives back its token.
-    #[must_use]
     pub fn worth(
         (cost, in_debt): (Ticks, Ticks),
         span: Ticks,
@@ -209,7 +201,6 @@ impl Put {
 
     /// Returns the state after a refund at `now`. The refund moves `empty_at` back by `cost`, but
     /// not beyond a full bucket, and never forward.
-    #[must_use]
     pub fn refunded(empty_at: Timestamp, now: Timestamp, cost: Ticks, span: Ticks) -> Timestamp {
         let full = now.saturating_sub(span);
         empty_at.min(empty_at.saturating_sub(cost).max(full))
@@ -218,7 +209,6 @@ impl Put {
 
 /// Returns the state of a bucket that was empty `age` ticks before `now`. Ages are at most 2^60, so
 /// the result stays in range.
-#[must_use]
 pub fn empty_at(now: Timestamp, age: i64) -> Timestamp {
     now.saturating_add_signed(age.saturating_neg())
 }

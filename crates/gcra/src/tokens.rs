@@ -38,26 +38,19 @@ impl Tokens {
         mantissa: 0,
         exponent: 0,
     };
-    /// One token.
     pub const ONE: Self = Self {
         mantissa: 1,
         exponent: 0,
     };
 
-    /// Converts an integer to the same amount.
-    ///
-    /// # Errors
-    /// Returns [`AmountError::Negative`] below zero.
+    /// Converts an integer to the same amount. Fails with [`AmountError::Negative`] below zero.
     pub fn from_int(amount: i64) -> Result<Self, AmountError> {
         let mantissa = u64::try_from(amount).map_err(|_| AmountError::Negative)?;
         Ok(Self::new(mantissa, 0))
     }
 
-    /// Converts a double to exactly the same amount.
-    ///
-    /// # Errors
-    /// Returns [`AmountError::NotFinite`] for NaN and infinities, and [`AmountError::Negative`] for
-    /// numbers below zero.
+    /// Converts a double to exactly the same amount. Fails with [`AmountError::NotFinite`] for NaN
+    /// and infinities, and [`AmountError::Negative`] for numbers below zero.
     pub fn from_float(amount: f64) -> Result<Self, AmountError> {
         if !amount.is_finite() {
             return Err(AmountError::NotFinite);
@@ -91,19 +84,16 @@ impl Tokens {
     }
 
     /// Reports whether the amount is zero.
-    #[must_use]
     pub const fn is_zero(self) -> bool {
         self.mantissa == 0
     }
 
     /// Reports whether the amount is a whole number.
-    #[must_use]
     pub const fn is_whole(self) -> bool {
         self.exponent >= 0
     }
 
     /// Returns the nearest double.
-    #[must_use]
     pub fn to_float(self) -> f64 {
         match self.exponent {
             // Nearly every amount is a whole number, for which this is faster.
@@ -113,7 +103,6 @@ impl Tokens {
     }
 
     /// Returns the whole tokens in the amount, or `u64::MAX` if there are more.
-    #[must_use]
     pub fn floor(self) -> u64 {
         match self.exponent {
             1.. if self.width() <= 64 => self.mantissa << self.exponent,
@@ -128,7 +117,6 @@ impl Tokens {
     /// Returns `ceil(amount * factor / divisor)`, or `None` above `u64::MAX`.
     ///
     /// `divisor` must not be zero.
-    #[must_use]
     pub fn scale_up(self, factor: u64, divisor: u64) -> Option<u64> {
         // For positive integers, ceil(ceil(x / 2^s) / d) = ceil(x / (2^s * d)). The same holds for
         // floor.
@@ -143,7 +131,6 @@ impl Tokens {
     /// Returns `floor(amount * factor / divisor)`, or `None` above `u64::MAX`.
     ///
     /// `divisor` must not be zero.
-    #[must_use]
     pub fn scale_down(self, factor: u64, divisor: u64) -> Option<u64> {
         let down = |product: u128, shift| product.checked_shr(shift).unwrap_or(0);
         let shifted = self.shifted(factor, down)?;
@@ -163,7 +150,6 @@ impl Tokens {
     }
 
     /// Returns `ceil(numerator / amount)`, or `None` above `u64::MAX` or for a zero amount.
-    #[must_use]
     pub fn divide_up(self, numerator: u64) -> Option<u64> {
         if self.is_zero() {
             None

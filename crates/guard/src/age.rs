@@ -16,7 +16,6 @@ pub struct MaxAge(Option<Duration>);
 /// The age of a request, compared with the greatest one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Age {
-    /// The request is served.
     Served,
     /// The request has waited too long.
     Stale(Duration),
@@ -26,9 +25,7 @@ pub enum Age {
 
 impl MaxAge {
     /// Parses a whole number of seconds. An empty text and 0 mean that there is no greatest age.
-    ///
-    /// # Errors
-    /// Returns the position of the error.
+    /// Fails with the position of the error.
     pub fn parse(text: &str) -> Result<Self, SyntaxError> {
         let seconds = match text.trim_ascii() {
             "" => Some(0),
@@ -47,7 +44,6 @@ impl MaxAge {
     /// Compares the age of a request. `received` is the instant at which the web server received
     /// it: seconds since the Unix epoch with up to six decimals, as nginx has them, or `t=` and
     /// microseconds, as Apache has them. `now` is the time since the Unix epoch.
-    #[must_use]
     pub fn compare(self, received: Option<&[u8]>, now: Duration) -> Age {
         let Some((most, received)) = self.0.zip(received) else {
             return Age::Served;
@@ -62,7 +58,6 @@ impl MaxAge {
     }
 }
 
-/// Parses an instant.
 fn instant(text: &[u8]) -> Option<Duration> {
     if let Some(microseconds) = text.strip_prefix(b"t=") {
         return digits(microseconds).map(Duration::from_micros);

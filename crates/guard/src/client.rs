@@ -63,7 +63,6 @@ impl Client {
     /// Returns the client that an operator names: an address, or the network of an IPv6 client as
     /// [`Client::append_to`] writes it, such as `2001:db8:1:2::/64`. Returns `None` for any other
     /// text.
-    #[must_use]
     pub fn named(text: &[u8]) -> Option<Self> {
         let address = match text.strip_suffix(b"/64") {
             Some(network) => parse(network).filter(IpAddr::is_ipv6),
@@ -73,7 +72,6 @@ impl Client {
     }
 
     /// Reports whether a limit counts an address of these networks as this client.
-    #[must_use]
     pub fn shares_an_address_with(self, networks: &Networks) -> bool {
         match self {
             Self::Known(address) => match embedded(address) {

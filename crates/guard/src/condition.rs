@@ -74,7 +74,6 @@ impl Pattern {
         Ok(Self { path, is_below })
     }
 
-    /// Reports whether the pattern matches a path.
     fn matches(&self, path: &[u8]) -> bool {
         let Some(rest) = path.strip_prefix(self.path.as_slice()) else {
             return false;

@@ -32,9 +32,7 @@ impl Limit {
     /// the count. `block COUNT UNIT` may follow, if a key is `ip`. Then a client that lacks tokens
     /// is blocked for this time. `KEY[+KEY...] concurrent COUNT` limits the requests that run at
     /// once. Before the keys there may be a condition, `on PATH` or `on METHOD[,METHOD...] PATH`.
-    ///
-    /// # Errors
-    /// Returns the position of the first error. Two equal limits are an error, too.
+    /// Fails with the position of the first error. Two equal limits are an error, too.
     pub fn parse(text: &str) -> Result<Vec<Self>, SyntaxError> {
         let mut limits: Vec<Self> = Vec::new();
         let mut start = 0;
@@ -58,7 +56,6 @@ impl Limit {
     }
 }
 
-/// Reads one limit.
 fn limit(scanner: &mut Scanner<'_>) -> Result<Limit, SyntaxError> {
     let condition = if scanner.skip_word("on") {
         Some(condition(scanner)?)

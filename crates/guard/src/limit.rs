@@ -25,7 +25,6 @@ pub struct Limit {
 pub enum Measure {
     /// A number of requests per time, counted as tokens of a bucket.
     Rate {
-        /// The quota of the bucket.
         quota: Quota,
         /// The ticks for which a client is blocked when it lacks tokens. Only a limit with the part
         /// [`Part::Ip`] can have this.
@@ -45,7 +44,6 @@ pub enum Part {
     Host,
     /// The path of the request without its query.
     Path,
-    /// The value of the header with this variable.
     Header(CString),
     /// No value: all requests share a bucket. It is the only part of its limit.
     All,
@@ -53,19 +51,16 @@ pub enum Part {
 
 impl Limit {
     /// Returns the number that the limit allows for each combination of values.
-    #[must_use]
     pub const fn measure(&self) -> &Measure {
         &self.measure
     }
 
     /// Reports whether the limit counts each client on its own.
-    #[must_use]
     pub fn is_of_client(&self) -> bool {
         self.parts.contains(&Part::Ip)
     }
 
     /// Returns the limit in its canonical form, for example `ip+path 10/second burst 10`.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }

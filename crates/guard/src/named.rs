@@ -42,10 +42,7 @@ impl Limit {
     /// `ip` is a key.
     ///
     /// The value of the key `path` is the path of a URL, without the part that follows the script's
-    /// name.
-    ///
-    /// # Errors
-    /// Fails if there are more or fewer values, or if a client is not an address.
+    /// name. Fails if there are more or fewer values, or if a client is not an address.
     pub fn named(&self, values: &[&[u8]]) -> Result<(Vec<u8>, Option<Client>), Unnamed> {
         let keys = self.parts.iter().filter(|&part| *part != Part::All).count();
         if values.len() != keys {

@@ -18,10 +18,8 @@ struct Network {
 
 impl Networks {
     /// Parses a list such as `10.0.0.0/8, 2001:db8::/32 192.0.2.1`. Commas and white space separate
-    /// the networks. A network without a length is one address.
-    ///
-    /// # Errors
-    /// Returns the position of the first invalid network.
+    /// the networks. A network without a length is one address. Fails with the position of the
+    /// first invalid network.
     pub fn parse(text: &str) -> Result<Self, SyntaxError> {
         let is_separator = |byte: &u8| *byte == b',' || byte.is_ascii_whitespace();
         let mut networks = Vec::new();
@@ -40,7 +38,6 @@ impl Networks {
 
     /// Reports whether the list has a network with this address. The address is in its canonical
     /// form, as [`IpAddr::to_canonical`] returns it.
-    #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
         self.overlap(address, width(address))
     }
@@ -90,7 +87,6 @@ impl Network {
     }
 }
 
-/// Returns the bits of an address as a number.
 const fn bits(address: IpAddr) -> u128 {
     match address {
         // The cast widens. `From` is not const.

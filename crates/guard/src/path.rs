@@ -68,7 +68,6 @@ pub fn parsed(uri: &[u8]) -> Option<Path<'_>> {
     Some(percent_decode(path).into())
 }
 
-/// Returns the decoded path of a setting.
 pub fn decoded_text(path: &str) -> Path<'_> {
     percent_decode(path.as_bytes()).into()
 }
@@ -90,7 +89,6 @@ pub fn until(file: &[u8], path: &[u8]) -> usize {
     end
 }
 
-/// Returns a part of a path.
 pub fn part<'r>(path: &Path<'r>, range: Range<usize>) -> Path<'r> {
     match path {
         Cow::Borrowed(bytes) => Cow::Borrowed(&bytes[range]),
@@ -105,7 +103,6 @@ fn is_without_suffixes(path: &[u8], script: &[u8]) -> bool {
     suffixes.is_some_and(|rest| rest.starts_with(b".") && !rest.contains(&b'/'))
 }
 
-/// Returns the folder of a path.
 pub fn folder(path: &[u8]) -> &[u8] {
     match path.iter().rposition(|&byte| byte == b'/') {
         Some(0) | None => b"/",

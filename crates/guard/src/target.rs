@@ -14,7 +14,6 @@ pub struct Target<'r, R> {
 type Paths<'r> = Few<Path<'r>, 8>;
 
 impl<'r, R: Request> Target<'r, R> {
-    /// Returns the target of a request.
     pub const fn of(request: &'r R) -> Self {
         Self {
             request,

@@ -76,17 +76,14 @@ pub struct Settings {
 }
 
 /// Returns the number of lines that fit in `bytes`, in whole pages. At least one page.
-#[must_use]
 pub fn lines(bytes: usize) -> usize {
     let pages = bytes / (PAGE_OF_LINES * size_of::<Line>());
     pages.clamp(1, MAX_PAGES) * PAGE_OF_LINES
 }
 
 /// Creates memory for the addresses of remote stores. Processes that are forked later share it. A
-/// process without this memory keeps addresses for itself.
-///
-/// # Errors
-/// Returns the [`SegmentError`] if no memory can be mapped.
+/// process without this memory keeps addresses for itself. Fails with the [`SegmentError`] if no
+/// memory can be mapped.
 pub fn share_addresses() -> Result<(), SegmentError> {
     let mut layout = Layout::new(VERSION, 0);
     let cells = layout.place(resolve::CELLS);
@@ -116,14 +113,12 @@ struct Places {
 
 impl Settings {
     /// Returns the layout of a segment with these settings.
-    #[must_use]
     pub fn layout(self) -> Layout {
         self.places().layout
     }
 
     /// Returns the layout of an existing segment of `size` bytes, with the other settings of
     /// `self`. Returns `None` if no segment has this size.
-    #[must_use]
     pub fn layout_of(self, size: u64) -> Option<Layout> {
         self.of_size(size).map(Self::layout)
     }
@@ -235,15 +230,12 @@ impl<V: Variant> Host<V> {
 
     /// Makes each thread of this process count for itself. Without this, all threads of a process
     /// share a shard of the counters, and lose counts if they call at the same time.
-    #[must_use]
     pub const fn counting_by_thread(mut self) -> Self {
         self.slots.counters.count_by_thread();
         self
     }
 
-    /// Returns the store in shared memory.
     #[inline]
-    #[must_use]
     pub const fn slots(&self) -> &SharedMemory<V> {
         &self.slots
     }
@@ -255,20 +247,17 @@ impl<V: Variant> Host<V> {
     }
 
     /// Returns the breakers of remote stores.
-    #[must_use]
     pub fn breakers(&self) -> Breakers<'_> {
         Breakers::new(&self.breakers, &self.own_breakers)
     }
 
     /// Returns the cache of denials of remote stores.
-    #[must_use]
     pub fn denial_cache(&self) -> DenialCache<'_> {
         DenialCache::new(&self.denials)
     }
 
     /// Returns the permits of concurrency limits.
     #[inline]
-    #[must_use]
     pub fn permits(&self) -> Permits<'_> {
         self.permits_in()
     }
@@ -276,7 +265,6 @@ impl<V: Variant> Host<V> {
     /// Does the same as [`Host::permits`] for a variant of the protocol. Only for tests.
     #[doc(hidden)]
     #[inline]
-    #[must_use]
     pub fn permits_in<W>(&self) -> Permits<'_, W> {
         Permits {
             lines: &self.permits,
@@ -290,26 +278,22 @@ impl<V: Variant> Host<V> {
     }
 
     /// Returns the segment that holds all parts.
-    #[must_use]
     pub const fn segment(&self) -> &Segment {
         &self.segment
     }
 
     /// Returns the segment and drops everything else.
-    #[must_use]
     pub fn into_segment(self) -> Segment {
         self.segment
     }
 
     /// Returns the number of slots in each state.
-    #[must_use]
     pub fn usage(&self) -> Usage {
         self.estimated_usage(usize::MAX)
     }
 
     /// Returns the same as [`Host::usage`], but estimates it from at most `most` lines and used
     /// slots; see [`SharedMemory::usage`]. The result is exact if there are no more.
-    #[must_use]
     pub fn estimated_usage(&self, most: usize) -> Usage {
         self.slots.usage(&self.segment, most)
     }

@@ -31,7 +31,6 @@ struct Table {
     shard: Shard,
 }
 
-/// One slot of the table.
 struct Slot<'s>(&'s Cell<Word>);
 
 impl AtomicWord for Slot<'_> {

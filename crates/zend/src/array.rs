@@ -23,24 +23,16 @@ impl Array {
     }
 
     /// Sets the element `name`. The value must own no memory of the process, which only Rust code
-    /// could release.
-    ///
-    /// # Errors
-    /// Fails if the engine cannot create the value.
+    /// could release. Fails if the engine cannot create the value.
     pub fn insert(&mut self, name: &str, value: impl IntoZval) -> Result<(), Thrown> {
         bailout::door(|| self.0.insert(name, value)).map_err(|_| Thrown)
     }
 
-    /// Appends a nested array.
-    ///
-    /// # Errors
-    /// Fails if the array has too many elements.
+    /// Appends a nested array. Fails if the array has too many elements.
     pub fn push(&mut self, element: Self) -> Result<(), Thrown> {
         bailout::door(|| self.0.push(element.0)).map_err(|_| Thrown)
     }
 
-    /// Returns the array as a value of PHP.
-    #[must_use]
     pub fn into_zval(self) -> Zval {
         let mut value = Zval::new();
         value.set_hashtable(self.0);

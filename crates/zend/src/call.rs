@@ -68,7 +68,6 @@ fn report(extension: &str, panic: Box<dyn Any + Send>) {
 
 impl<'a> Call<'a> {
     /// Returns the number of arguments that were passed.
-    #[must_use]
     #[inline]
     pub fn count(&self) -> u32 {
         // SAFETY: the engine keeps the number of arguments in this field.
@@ -76,9 +75,6 @@ impl<'a> Call<'a> {
     }
 
     /// Checks the number of arguments against the function's declaration.
-    ///
-    /// # Errors
-    /// Throws `ArgumentCountError` if there are too few or too many arguments.
     #[inline(always)]
     pub fn check_count(&self) -> Result<(), Thrown> {
         // SAFETY: the frame of a running function points to that function.
@@ -98,10 +94,8 @@ impl<'a> Call<'a> {
         Err(Thrown)
     }
 
-    /// Returns a pointer to argument `number`, counted from 1. Follows a PHP reference.
-    ///
-    /// # Panics
-    /// Panics if fewer arguments were passed.
+    /// Returns a pointer to argument `number`, counted from 1. Follows a PHP reference. Panics if
+    /// fewer arguments were passed.
     #[inline]
     fn raw(&self, number: u32) -> *mut Zval {
         const HEAD: usize = size_of::<Frame>().div_ceil(size_of::<zval>());
@@ -119,11 +113,8 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Returns argument `number`, counted from 1, without conversion.
-    ///
-    /// # Panics
-    /// Panics if fewer arguments were passed.
-    #[must_use]
+    /// Returns argument `number`, counted from 1, without conversion. Panics if fewer arguments
+    /// were passed.
     #[inline]
     pub fn arg(&self, number: u32) -> &Zval {
         // SAFETY: arguments stay in the frame until the call returns. Only methods of `Call` that
@@ -131,10 +122,8 @@ impl<'a> Call<'a> {
         unsafe { &*self.raw(number) }
     }
 
-    /// Returns the object that the method was called on.
-    ///
-    /// # Panics
-    /// Panics if the object's class has another state.
+    /// Returns the object that the method was called on. Panics if the object's class has another
+    /// state.
     #[inline]
     pub fn this<T: State>(&self) -> &'a Object<T> {
         match self.this_object().and_then(Object::of) {
@@ -207,9 +196,6 @@ impl<'a> Call<'a> {
     }
 
     /// Returns argument `number` as `int|float`, converted in the caller's mode (weak or strict).
-    ///
-    /// # Errors
-    /// Throws `TypeError` if the argument cannot be converted.
     #[inline]
     pub fn number(&mut self, number: u32) -> Result<Number, Thrown> {
         if let Some(plain) = value::as_number(self.arg(number)) {
@@ -232,9 +218,6 @@ impl<'a> Call<'a> {
 
     /// Returns argument `number` as `int|float`. Converts in weak mode even in `strict_types`
     /// files, because the parameter is untyped.
-    ///
-    /// # Errors
-    /// Throws `TypeError` if the argument cannot be converted.
     #[inline]
     pub fn untyped_number(&mut self, number: u32) -> Result<Number, Thrown> {
         value::to_number(self.arg(number))
@@ -243,18 +226,12 @@ impl<'a> Call<'a> {
 
     /// Returns argument `number` as a string. Converts in weak mode even in `strict_types` files,
     /// because the parameter is untyped.
-    ///
-    /// # Errors
-    /// Throws `TypeError` if the argument cannot be converted, or the exception of `__toString`.
     pub fn untyped_string(&mut self, number: u32) -> Result<Zval, Thrown> {
         let string = value::to_string_as_argument(self.arg(number), number);
         string.ok_or_else(|| self.wrong(number, symbols::Z_EXPECTED_STRING))
     }
 
     /// Returns argument `number` as `float`, converted in the caller's mode.
-    ///
-    /// # Errors
-    /// Throws `TypeError` if the argument cannot be converted.
     pub fn float(&mut self, number: u32) -> Result<f64, Thrown> {
         if let Some(Number::Float(float)) = value::as_number(self.arg(number)) {
             return Ok(float);
@@ -267,9 +244,6 @@ impl<'a> Call<'a> {
     }
 
     /// Returns argument `number` as `int`, converted in the caller's mode.
-    ///
-    /// # Errors
-    /// Throws `TypeError` if the argument cannot be converted.
     pub fn int(&mut self, number: u32) -> Result<i64, Thrown> {
         if let Some(Number::Int(int)) = value::as_number(self.arg(number)) {
             return Ok(int);
@@ -282,9 +256,6 @@ impl<'a> Call<'a> {
     }
 
     /// Returns argument `number` as `bool`, converted in the caller's mode.
-    ///
-    /// # Errors
-    /// Throws `TypeError` if the argument cannot be converted.
     pub fn bool(&mut self, number: u32) -> Result<bool, Thrown> {
         match value::kind(self.arg(number)) {
             IS_TRUE => return Ok(true),
@@ -299,9 +270,6 @@ impl<'a> Call<'a> {
     }
 
     /// Returns the bytes of argument `number` as `string`, converted in the caller's mode.
-    ///
-    /// # Errors
-    /// Throws `TypeError` if the argument cannot be converted, or the exception of `__toString`.
     pub fn string(&mut self, number: u32) -> Result<&'a [u8], Thrown> {
         let text = self.text(number);
         text.ok_or_else(|| self.wrong(number, symbols::Z_EXPECTED_STRING))
@@ -309,9 +277,6 @@ impl<'a> Call<'a> {
 
     /// Returns the bytes of argument `number` as `?string`, converted in the caller's mode. Returns
     /// `None` for null, and if the argument was not passed.
-    ///
-    /// # Errors
-    /// Throws `TypeError` if the argument cannot be converted, or the exception of `__toString`.
     pub fn string_or_null(&mut self, number: u32) -> Result<Option<&'a [u8]>, Thrown> {
         if number > self.count() || self.arg(number).is_null() {
             return Ok(None);
@@ -338,9 +303,6 @@ impl<'a> Call<'a> {
     }
 
     /// Returns argument `number` of type `int|string|null`.
-    ///
-    /// # Errors
-    /// Throws `TypeError` if the argument cannot be converted, or the exception of `__toString`.
     pub fn key_or_null(&mut self, number: u32) -> Result<Zval, Thrown> {
         let arg = self.raw(number);
         let (mut string, mut int) = (ptr::null_mut(), 0);
@@ -373,10 +335,7 @@ impl<'a> Call<'a> {
     }
 
     /// Returns argument `number` of type `array|string`: `Ok` with a string's bytes, or `Err` with
-    /// the array.
-    ///
-    /// # Errors
-    /// Throws `TypeError` if the argument is neither, or the exception of `__toString`.
+    /// the array. Throws `TypeError` if the argument is neither, or the exception of `__toString`.
     pub fn string_or_array(
         &mut self,
         number: u32,
@@ -389,19 +348,13 @@ impl<'a> Call<'a> {
     }
 
     /// Returns argument `number`, which must be an array.
-    ///
-    /// # Errors
-    /// Throws `TypeError` if the argument is not an array.
     pub fn array(&mut self, number: u32) -> Result<&'a ZendHashTable, Thrown> {
         let array = self.elements(number);
         array.ok_or_else(|| self.wrong(number, symbols::Z_EXPECTED_ARRAY))
     }
 
     /// Returns argument `number`, which must be an array or null. Returns `None` for null, and if
-    /// the argument was not passed.
-    ///
-    /// # Errors
-    /// Throws `TypeError` if the argument is neither.
+    /// the argument was not passed. Throws `TypeError` if the argument is neither.
     pub fn array_or_null(&mut self, number: u32) -> Result<Option<&'a ZendHashTable>, Thrown> {
         if number > self.count() || self.arg(number).is_null() {
             return Ok(None);
@@ -411,9 +364,6 @@ impl<'a> Call<'a> {
     }
 
     /// Returns argument `number`, which must be an object of `class` or of a subclass.
-    ///
-    /// # Errors
-    /// Throws `TypeError` if the argument is not such an object.
     pub fn object_of(&self, number: u32, class: &Class) -> Result<&Zval, Thrown> {
         let object = self.object(number, |object| class.has(object));
         object.ok_or_else(|| self.wrong_class(number, class.name()))
@@ -421,9 +371,6 @@ impl<'a> Call<'a> {
 
     /// Returns argument `number`, which must be an object of the class named `class`. The class
     /// belongs to PHP or another extension, which may be missing.
-    ///
-    /// # Errors
-    /// Throws `TypeError` if the argument is not such an object.
     pub fn object_of_foreign(&self, number: u32, class: &str) -> Result<Zval, Thrown> {
         let object = self.object(number, |object| foreign::is_of(object, class));
         object

@@ -28,14 +28,12 @@ pub struct Class {
 // afterwards.
 unsafe impl Sync for Class {}
 
-/// The kind of a declaration.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
     /// A class without a parent.
     Class,
     /// A class that extends the class of this name.
     Extends(&'static str),
-    /// An interface.
     Interface,
     /// An enum with these cases, which have no values.
     Enum(&'static [&'static CStr]),
@@ -63,11 +61,8 @@ pub struct Declaration {
     pub interfaces: &'static [&'static str],
     /// [`Class::carry`] for the state of its objects, if they have one.
     pub state: Option<fn(&Class)>,
-    /// The constants.
     pub constants: &'static [(&'static CStr, Number)],
-    /// The properties.
     pub properties: &'static [Property],
-    /// The methods.
     pub methods: Entries,
     /// The arguments that are hidden in stack traces. Each element is a method and the number of
     /// its argument, from 1.
@@ -90,7 +85,6 @@ impl Declaration {
 
 impl Class {
     /// Returns a class of this full name that is not registered yet.
-    #[must_use]
     pub const fn new(name: &'static CStr) -> Self {
         Self {
             name,
@@ -111,7 +105,6 @@ impl Class {
         self.handlers.get().cast()
     }
 
-    /// Returns the full name of the class.
     pub fn name(&self) -> &'static str {
         self.name.to_str().unwrap_or_default()
     }

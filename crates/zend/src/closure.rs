@@ -73,7 +73,6 @@ fn function(class: &Class, model: &str, handler: Handler) -> Option<zend_interna
 impl super::Call<'_> {
     /// Returns the value that the running closure remembers under `name`, or null if this value is
     /// missing.
-    #[must_use]
     pub fn remembered(&self, name: &str) -> Zval {
         let mut buffer = Zval::new();
         let Some(this) = self.this_object() else {

@@ -21,33 +21,21 @@ pub struct Type(u32, Option<&'static CStr>);
 impl Type {
     /// No declared type.
     pub const NONE: Self = Self(0, None);
-    /// `void`
     pub const VOID: Self = Self(symbols::MAY_BE_VOID, None);
-    /// `null`
     pub const NULL: Self = Self(symbols::MAY_BE_NULL, None);
-    /// `bool`
     pub const BOOL: Self = Self(symbols::MAY_BE_BOOL, None);
-    /// `int`
     pub const INT: Self = Self(symbols::MAY_BE_LONG, None);
-    /// `float`
     pub const FLOAT: Self = Self(symbols::MAY_BE_DOUBLE, None);
-    /// `string`
     pub const STRING: Self = Self(symbols::MAY_BE_STRING, None);
-    /// `array`
     pub const ARRAY: Self = Self(symbols::MAY_BE_ARRAY, None);
-    /// `object`
     pub const OBJECT: Self = Self(symbols::MAY_BE_OBJECT, None);
-    /// `static`
     pub const STATIC: Self = Self(symbols::MAY_BE_STATIC, None);
 
-    /// Returns the type of a class.
-    #[must_use]
     pub const fn class(name: &'static CStr) -> Self {
         Self(0, Some(name))
     }
 
     /// Returns the union of this type and another type that is not a class.
-    #[must_use]
     pub const fn or(self, other: Self) -> Self {
         Self(self.0 | other.0, self.1)
     }
@@ -90,7 +78,6 @@ const LITERAL_CLASS_NAME: u32 = ext_php_rs::ffi::_ZEND_TYPE_NAME_BIT;
 pub type Info = zend_internal_arg_info;
 
 /// Returns the first element of a list: the number of required parameters, and the return type.
-#[must_use]
 pub const fn returns(required: usize, kind: Type) -> Info {
     Info {
         name: ptr::without_provenance(required),
@@ -99,13 +86,11 @@ pub const fn returns(required: usize, kind: Type) -> Info {
 }
 
 /// Returns a parameter with neither a type nor a default.
-#[must_use]
 pub const fn untyped(name: &'static CStr) -> Info {
     required(name, Type::NONE)
 }
 
 /// Returns a parameter without a default.
-#[must_use]
 pub const fn required(name: &'static CStr, kind: Type) -> Info {
     Info {
         name: name.as_ptr(),
@@ -115,7 +100,6 @@ pub const fn required(name: &'static CStr, kind: Type) -> Info {
 }
 
 /// Returns a parameter with a default, written as in PHP.
-#[must_use]
 pub const fn optional(name: &'static CStr, kind: Type, default: &'static CStr) -> Info {
     Info {
         default_value: default.as_ptr(),
@@ -132,7 +116,6 @@ type Flags = u64;
 #[cfg(not(php86))]
 type Flags = u32;
 
-/// A method or function.
 pub type Entry = zend_function_entry;
 
 /// A function as the engine declares it.
@@ -160,7 +143,6 @@ pub const fn entry(
 }
 
 /// Returns a method of an interface.
-#[must_use]
 pub const fn abstract_entry(name: &'static CStr, info: &'static [Info]) -> Entry {
     Entry {
         fname: name.as_ptr(),

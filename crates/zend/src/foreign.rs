@@ -6,14 +6,12 @@ use super::symbols;
 
 /// Returns true if the object is of the class named `class` or of a subclass. Ignores the case of
 /// letters and does not autoload classes.
-#[must_use]
 pub fn is_of(object: Obj<'_>, class: &str) -> bool {
     // SAFETY: `find_class` returns null or a live class.
     unsafe { object.is_of(find_class(class)) }
 }
 
 /// Returns true if the class of this name exists and was declared by an extension, not by PHP code.
-#[must_use]
 pub fn is_internal(class: &str) -> bool {
     // SAFETY: `find_class` returns null or a live class.
     // The type is a C char, which is unsigned on AArch64.

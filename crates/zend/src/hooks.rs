@@ -27,16 +27,12 @@ pub fn has_hook(object: Obj<'_>, property: &str) -> bool {
 }
 
 /// Returns false, because this PHP has no property hooks.
-#[must_use]
 #[cfg(not(php84))]
 pub const fn has_hook(_object: Obj<'_>, _property: &str) -> bool {
     false
 }
 
 /// Reads a property in the scope of `class`. Runs the hook, if there is one.
-///
-/// # Errors
-/// Fails with the exception of the hook.
 pub fn read(object: Obj<'_>, property: &str, class: &Class) -> Result<Zval, Thrown> {
     let mut buffer = Zval::new();
     let (this, scope, place) = (object.as_ptr(), class.entry(), &raw mut buffer);
@@ -50,10 +46,8 @@ pub fn read(object: Obj<'_>, property: &str, class: &Class) -> Result<Zval, Thro
     throw::unless_pending(value)
 }
 
-/// Writes a property in the scope of `class`. Runs the hook, if there is one.
-///
-/// # Errors
-/// Fails with the exception of the hook, or throws `Error` for a property without a `set` hook.
+/// Writes a property in the scope of `class`. Runs the hook, if there is one. Fails with the
+/// exception of the hook, or throws `Error` for a property without a `set` hook.
 pub fn write(
     object: Obj<'_>,
     property: &str,

@@ -14,12 +14,10 @@ pub struct Interned(AtomicPtr<zend_string>);
 
 impl Interned {
     /// Returns an empty string. [`Self::make`] sets its text.
-    #[must_use]
     pub const fn unmade() -> Self {
         Self(AtomicPtr::new(ptr::null_mut()))
     }
 
-    /// Makes the string.
     pub fn make(&self, _: &Starting, text: &str) {
         // SAFETY: the engine sets this function pointer before it starts modules. It copies the
         // text.
@@ -29,7 +27,6 @@ impl Interned {
         self.0.store(string.unwrap_or(ptr::null_mut()), Relaxed);
     }
 
-    /// Returns the string as a value.
     #[inline]
     pub fn to_zval(&self) -> Zval {
         // Relaxed, because the string is made before any other thread exists.

@@ -26,7 +26,6 @@ pub fn overrides(object: Obj<'_>, method: &str, class: &Class) -> bool {
 }
 
 /// Returns true if the object's class is named `name`, or extends a class of that name.
-#[must_use]
 pub fn is_a(object: Obj<'_>, name: &str) -> bool {
     let mut class = object.class();
     // SAFETY: every object has a class, and every class has a name. The class of a live object is
@@ -44,7 +43,6 @@ pub fn is_a(object: Obj<'_>, name: &str) -> bool {
 }
 
 /// Returns true if the object's class has all of these methods (in lower case).
-#[must_use]
 pub fn has_methods(object: Obj<'_>, methods: &[&str]) -> bool {
     methods.iter().all(|method| !find(object, method).is_null())
 }
@@ -57,10 +55,8 @@ pub struct Method<'a> {
 }
 
 impl<'a> Method<'a> {
-    /// Finds the object's `method` (in lower case), also if it is private or protected.
-    ///
-    /// # Errors
-    /// Throws `Error` if the class has no such method.
+    /// Finds the object's `method` (in lower case), also if it is private or protected. Throws
+    /// `Error` if the class has no such method.
     pub fn of(object: Obj<'a>, method: &str) -> Result<Self, Thrown> {
         let function = find(object, method);
         if function.is_null() {
@@ -71,10 +67,6 @@ impl<'a> Method<'a> {
         Ok(Self { object, function })
     }
 
-    /// Calls the method.
-    ///
-    /// # Errors
-    /// Fails with the exception of the method.
     pub fn call(&self, arguments: &mut [Zval]) -> Result<Kept, Thrown> {
         let (mut result, function) = (Zval::new(), self.function);
         let (this, class) = (self.object.as_ptr(), self.object.class());
@@ -92,16 +84,13 @@ impl<'a> Method<'a> {
     }
 }
 
-/// Calls `method` (in lower case) of the object, also if it is private or protected.
-///
-/// # Errors
-/// Fails with the exception of the method, or throws `Error` if there is no such method.
+/// Calls `method` (in lower case) of the object, also if it is private or protected. Fails with the
+/// exception of the method, or throws `Error` if there is no such method.
 pub fn method(object: Obj<'_>, method: &str, arguments: &mut [Zval]) -> Result<Kept, Thrown> {
     Method::of(object, method)?.call(arguments)
 }
 
 /// Returns true if `callable` can be called from the running method's scope.
-#[must_use]
 pub fn is_callable(callable: &Zval) -> bool {
     let callable = ptr::from_ref(callable).cast_mut();
     // SAFETY: the value is live and is not changed. The look-up of a class may run an autoloader.
@@ -109,17 +98,10 @@ pub fn is_callable(callable: &Zval) -> bool {
 }
 
 /// Calls the static method or function of this name, such as `Class::method`.
-///
-/// # Errors
-/// Fails with the exception of the called code.
 pub fn named(name: &str, arguments: &mut [Zval]) -> Result<Kept, Thrown> {
     callable(&value::of_bytes(name.as_bytes()), arguments)
 }
 
-/// Calls `callable`.
-///
-/// # Errors
-/// Fails with the exception of the called code.
 pub fn callable(callable: &Zval, arguments: &mut [Zval]) -> Result<Kept, Thrown> {
     let mut result = Zval::new();
     let (callable, none) = (ptr::from_ref(callable).cast_mut(), ptr::null_mut());
@@ -142,9 +124,6 @@ pub fn callable(callable: &Zval, arguments: &mut [Zval]) -> Result<Kept, Thrown>
 /// Runs the pending interrupt, such as a signal handler of PHP code. Returns false if the time
 /// limit is over. Then the interrupt stays pending, because only the engine's loop can end the
 /// script. The engine does so right after the running method.
-///
-/// # Errors
-/// Fails with the exception of the handler.
 pub fn interrupt_handler() -> Result<bool, Thrown> {
     // SAFETY: the globals live as long as the engine. The engine calls the function in the same
     // way between two instructions, and a method of the extension runs between two instructions.

@@ -12,8 +12,6 @@ use std::ops::Deref;
 pub struct Kept(Zval);
 
 impl Kept {
-    /// Returns the value itself.
-    #[must_use]
     pub fn into_zval(mut self) -> Zval {
         mem::take(&mut self.0)
     }

@@ -31,7 +31,6 @@ impl Obj<'_> {
         self.0.as_ptr()
     }
 
-    /// Returns the class of the object.
     #[inline]
     pub(super) fn class(self) -> *mut zend_class_entry {
         // SAFETY: a live object has a class.

@@ -44,7 +44,6 @@ pub trait State: Sized + 'static {
     }
 }
 
-/// An object with its state.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Object<T> {
@@ -92,7 +91,6 @@ impl<T: State> Object<T> {
     }
 
     /// Returns the object if it is of the state's class or of a subclass.
-    #[must_use]
     #[inline]
     pub fn of(object: Obj<'_>) -> Option<&Self> {
         // SAFETY: a live object has handlers. Only the state's class and its subclasses use these
@@ -103,7 +101,6 @@ impl<T: State> Object<T> {
     }
 
     /// Returns the object if it is of exactly the state's class.
-    #[must_use]
     #[inline]
     pub fn of_exact(object: Obj<'_>) -> Option<&Self> {
         // SAFETY: the class was checked, so the object has the state `T`.
@@ -133,10 +130,7 @@ impl<T: State> Object<T> {
     }
 
     /// Returns the property slot number `index`, in the order of declaration. The property slot may
-    /// be undefined, or hold a PHP reference.
-    ///
-    /// # Panics
-    /// Panics if `index` is not below the state's `SLOTS`.
+    /// be undefined, or hold a PHP reference. Panics if `index` is not below the state's `SLOTS`.
     #[inline]
     pub fn slot(&self, index: usize) -> Val<'_> {
         assert!(index < T::SLOTS, "a property of another class");
@@ -195,10 +189,8 @@ pub struct Held<T: ?Sized> {
 }
 
 impl<T: ?Sized> Held<T> {
-    /// Finds a part in the object that `value` holds.
-    ///
-    /// # Errors
-    /// Returns `value` if it is not an object, or if `find` returns `None`.
+    /// Finds a part in the object that `value` holds. Fails with `value` if it is not an object, or
+    /// if `find` returns `None`.
     pub fn of(value: Zval, find: fn(Obj<'_>) -> Option<&T>) -> Result<Self, Zval> {
         let part = value::object(&value).and_then(find).map(ptr::NonNull::from);
         match part {
@@ -210,8 +202,6 @@ impl<T: ?Sized> Held<T> {
         }
     }
 
-    /// Returns the object.
-    #[must_use]
     pub fn object(&self) -> Zval {
         self.object.shallow_clone()
     }
@@ -229,10 +219,8 @@ impl<T: ?Sized> Deref for Held<T> {
 }
 
 impl Class {
-    /// Installs the handlers that give each object of the class a state `T`.
-    ///
-    /// # Panics
-    /// Panics if the class declares fewer properties than the state's `SLOTS`.
+    /// Installs the handlers that give each object of the class a state `T`. Panics if the class
+    /// declares fewer properties than the state's `SLOTS`.
     pub fn carry<T: State>(&self) {
         let handlers = self.handlers().cast_mut();
         // SAFETY: the class was just registered, on the only thread. The copy initialises all
@@ -261,8 +249,6 @@ impl Class {
 
 /// Returns a new object of the state's class with this state. `construct` sets its properties. The
 /// caller must own no memory of the process, unless the state does; see [`State::OWNS_MEMORY`].
-///
-/// # Errors
 /// Fails if the engine cannot create the object, or with the exception of `construct`.
 pub fn instantiate<T: State>(
     state: T,
@@ -291,10 +277,8 @@ pub fn instantiate<T: State>(
 }
 
 /// Returns a new object of the state's class with this state and the values of all its properties.
-/// This is faster than [`instantiate`], because it copies no default values.
-///
-/// # Panics
-/// Panics if the class declares other properties than the state's `SLOTS`.
+/// This is faster than [`instantiate`], because it copies no default values. Panics if the class
+/// declares other properties than the state's `SLOTS`.
 pub fn instantiate_with<T: State, const SLOTS: usize>(state: T, values: [Zval; SLOTS]) -> Zval {
     const { assert!(SLOTS == T::SLOTS && !T::OWNS_MEMORY) };
     let class = T::class().entry();

@@ -75,7 +75,6 @@ fn handle(object: Obj<'_>) -> Option<&Handle> {
 
 /// Returns the database that a PDO object is connected to. Returns `None` for an object of another
 /// class, and for an object without a connection.
-#[must_use]
 pub fn target(object: Obj<'_>) -> Option<Target> {
     let handle = handle(object).filter(|handle| !handle.data_source.is_null())?;
     // SAFETY: the texts live as long as the connection. Each text is null or a C string.
@@ -105,7 +104,6 @@ pub struct Sqlite {
 impl Sqlite {
     /// Finds the functions in the library that the driver was linked with. Returns `None` if the
     /// driver is missing, or if its library does not export them.
-    #[must_use]
     pub fn find() -> Option<Self> {
         // SAFETY: the entry of a loaded module is live. A module that is part of PHP has no handle
         // of its own. Then the null handle stands for the whole program.
@@ -132,7 +130,6 @@ impl Sqlite {
 
     /// Reports whether a transaction is open. Returns `None` if the object has no connection to
     /// `SQLite`.
-    #[must_use]
     pub fn in_transaction(self, object: Obj<'_>) -> Option<bool> {
         let connection = connection(object)?;
         // SAFETY: the connection is open as long as the object.
@@ -140,7 +137,6 @@ impl Sqlite {
     }
 
     /// Returns the id of the row that was inserted last.
-    #[must_use]
     pub fn last_insert_id(self, object: Obj<'_>) -> Option<i64> {
         let connection = connection(object)?;
         // SAFETY: as above.

@@ -4,7 +4,6 @@
 //! engine's.
 #![allow(
     dead_code,
-    missing_docs,
     non_camel_case_types,
     non_upper_case_globals,
     clippy::all,

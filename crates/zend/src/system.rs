@@ -25,7 +25,6 @@ pub struct Starting(());
 
 impl Starting {
     /// Makes the proof. Only MINIT may call this, and only the engine calls MINIT.
-    #[must_use]
     pub const fn in_startup() -> Self {
         Self(())
     }
@@ -37,14 +36,12 @@ pub struct Ending(());
 
 impl Ending {
     /// Makes the proof. Only MSHUTDOWN may call this, and only the engine calls MSHUTDOWN.
-    #[must_use]
     pub const fn in_shutdown() -> Self {
         Self(())
     }
 }
 
 /// Returns the current value of a setting, or no bytes if there is no such setting.
-#[must_use]
 pub fn setting(name: &CStr) -> Vec<u8> {
     let mut exists = false;
     let (name, length) = (name.as_ptr(), name.count_bytes());
@@ -74,7 +71,6 @@ pub(super) unsafe fn copy(text: *const c_char) -> Vec<u8> {
 
 /// Returns true if a section `[HOST=…]` or `[PATH=…]` of php.ini has a setting whose name begins
 /// with `prefix`.
-#[must_use]
 pub fn has_section_with(_: &Starting, prefix: &str) -> bool {
     // SAFETY: the engine has read its configuration, which does not change while modules start. It
     // holds a section as an array of settings by their names.
@@ -91,7 +87,6 @@ pub fn has_section_with(_: &Starting, prefix: &str) -> bool {
 /// place the text that `shown` returns for it. Does the same in the sections of php.ini. So no
 /// report of PHP and no function shows the value. Returns the value outside of sections, or no
 /// bytes if php.ini does not have it.
-#[must_use]
 pub fn conceal(_: &Starting, name: &CStr, shown: fn(&[u8]) -> &'static CStr) -> Vec<u8> {
     // SAFETY: the engine has read its configuration, and nothing else uses it while modules start.
     // It holds a section as an array of settings by their names.
@@ -134,7 +129,6 @@ unsafe fn conceal_in(
 }
 
 /// Returns the definition of a setting that keeps the value of PHP's start.
-#[must_use]
 pub const fn fixed(name: &'static CStr) -> IniEntryDef {
     IniEntryDef {
         on_modify: Some(keep),
@@ -219,7 +213,6 @@ pub fn startup_warning(message: &str) {
 }
 
 /// Returns true if PHP has an interrupt pending, such as a signal handler or the time limit.
-#[must_use]
 pub fn is_interrupted() -> bool {
     // SAFETY: the globals live as long as the engine. The flag is a byte that signal handlers set.
     unsafe {
@@ -229,7 +222,6 @@ pub fn is_interrupted() -> bool {
 }
 
 /// Returns a number that identifies the running fiber, or 0 outside of fibers.
-#[must_use]
 pub fn fiber() -> usize {
     // SAFETY: the globals live as long as the engine.
     unsafe { (*ext_php_rs_executor_globals()).active_fiber.addr() }
@@ -237,7 +229,6 @@ pub fn fiber() -> usize {
 
 /// Returns PHP's `date($format, $instant)` in the script's time zone. `instant` is a Unix timestamp
 /// in seconds. Returns no bytes if the date cannot be formatted.
-#[must_use]
 pub fn local_date(format: &CStr, instant: i64) -> Vec<u8> {
     // SAFETY: the format is passed with its length. The result is null or a string that this
     // function owns and releases.
@@ -262,7 +253,6 @@ pub fn set_environment(_: &Starting, name: &str, value: &str) {
 }
 
 /// Returns the ID of the group with this name, or `None` if there is no such group.
-#[must_use]
 pub fn group_id(name: &str) -> Option<u32> {
     let name = CString::new(name).ok()?;
     // SAFETY: called while modules start, on the only thread. The entry is read at once.
@@ -281,7 +271,6 @@ impl<T: Sync> Default for Shared<T> {
 
 impl<T: Sync> Shared<T> {
     /// Returns a holder without a value.
-    #[must_use]
     pub const fn new() -> Self {
         Self(AtomicPtr::new(ptr::null_mut()))
     }
@@ -294,7 +283,6 @@ impl<T: Sync> Shared<T> {
         unsafe { self.0.load(Ordering::Acquire).as_ref() }
     }
 
-    /// Sets the value.
     pub fn set(&self, _: &Starting, value: T) {
         let old = self
             .0
@@ -312,7 +300,6 @@ impl<T: Sync> Shared<T> {
 
 /// Returns a path of the file system without symbolic links, from PHP's cache of such paths if
 /// possible, or `None` if there is no such file.
-#[must_use]
 pub fn real_path(path: &[u8]) -> Option<Vec<u8>> {
     let path = CString::new(path).ok()?;
     let mut real = [0; symbols::MAXPATHLEN as usize];
@@ -353,13 +340,11 @@ pub struct Followed {
 
 impl Followed {
     /// Returns a setting that is not registered yet.
-    #[must_use]
     pub const fn new(name: &'static CStr) -> Self {
         let value = AtomicPtr::new(ptr::null_mut());
         Self { name, value }
     }
 
-    /// Returns the definition of the setting.
     pub const fn definition(
         &'static self,
         default: &'static CStr,

@@ -25,16 +25,12 @@ pub(super) fn text(message: &str) -> CString {
     CString::new(message.replace('\0', "")).unwrap_or_default()
 }
 
-/// Returns true if an exception is pending.
-#[must_use]
 pub fn is_pending() -> bool {
     ExecutorGlobals::has_exception()
 }
 
-/// Returns `value`, unless the PHP code that has just run threw an exception.
-///
-/// # Errors
-/// Fails if an exception is pending.
+/// Returns `value`, unless the PHP code that has just run threw an exception. Fails if an exception
+/// is pending.
 pub(super) fn unless_pending<R>(value: R) -> Result<R, Thrown> {
     if is_pending() { Err(Thrown) } else { Ok(value) }
 }
@@ -146,7 +142,6 @@ fn raise(class: *mut zend_class_entry, message: &str) -> *mut zend_object {
 
 /// Catches the pending exception if it is of the class named `class` (in lower case) or of a
 /// subclass. Returns `None` and leaves other exceptions pending.
-#[must_use]
 pub fn catch(class: &str) -> Option<Zval> {
     // SAFETY: the globals live as long as the engine. A pending exception is a live object.
     let pending = unsafe { Obj::new((*ext_php_rs_executor_globals()).exception) }?;
@@ -191,9 +186,6 @@ pub fn of_class(class: &Class, message: &str, previous: Option<Zval>) -> Thrown 
 }
 
 /// Raises a warning. Runs the warning handler that PHP code has set, if any. The handler may throw.
-///
-/// # Errors
-/// Fails with the exception of the handler.
 #[cold]
 pub fn warning(message: &str) -> Result<(), Thrown> {
     let message = text(message);
@@ -206,9 +198,6 @@ pub fn warning(message: &str) -> Result<(), Thrown> {
 }
 
 /// Raises a warning as `trigger_error()` does; see [`warning`].
-///
-/// # Errors
-/// Fails with the exception of the handler.
 #[cold]
 pub fn user_warning(message: &str) -> Result<(), Thrown> {
     let held = value::of_bytes(message.as_bytes());

@@ -14,15 +14,12 @@ use std::ptr;
 /// PHP's `int|float`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Number {
-    /// An `int`.
     Int(i64),
-    /// A `float`.
     Float(f64),
 }
 
 impl Number {
     /// Returns the number as a double. Integers beyond 2^53 are rounded, as in PHP.
-    #[must_use]
     pub const fn to_float(self) -> f64 {
         match self {
             Self::Int(int) => int as f64,
@@ -30,8 +27,6 @@ impl Number {
         }
     }
 
-    /// Returns the number as a value of PHP.
-    #[must_use]
     pub fn to_zval(self) -> Zval {
         let mut value = Zval::new();
         match self {
@@ -43,7 +38,6 @@ impl Number {
 }
 
 /// Returns the type of a value (`IS_LONG`, ...), without its flags.
-#[must_use]
 #[inline]
 pub fn kind(value: &Zval) -> u32 {
     // SAFETY: both views of `u1` are plain integers.
@@ -58,7 +52,6 @@ pub(super) fn is_counted(value: &Zval) -> bool {
 }
 
 /// Returns the value behind a PHP reference, or the value itself.
-#[must_use]
 #[inline]
 pub fn dereference(value: &Zval) -> &Zval {
     if kind(value) == IS_REFERENCE {
@@ -79,7 +72,6 @@ pub(super) fn behind(value: Zval) -> Zval {
 }
 
 /// Returns the number that the value holds, without conversion.
-#[must_use]
 #[inline]
 pub fn as_number(value: &Zval) -> Option<Number> {
     match kind(value) {
@@ -93,7 +85,6 @@ pub fn as_number(value: &Zval) -> Option<Number> {
 
 /// Converts the value to a number in weak mode, also in `strict_types` files. Use this for untyped
 /// parameters. Returns `None` for null, objects and other values that are not numeric.
-#[must_use]
 #[inline]
 pub fn to_number(value: &Zval) -> Option<Number> {
     as_number(value).or_else(|| convert_to_number(value))
@@ -126,7 +117,6 @@ fn whole(float: f64) -> Number {
 
 /// Converts the value to a string in weak mode. Returns `None` for arrays, for objects without
 /// `__toString`, or if `__toString` threw.
-#[must_use]
 pub fn to_string(value: &Zval) -> Option<Zval> {
     if kind(value) == IS_NULL {
         return Some(of_bytes(b""));
@@ -149,7 +139,6 @@ pub(super) fn to_string_as_argument(value: &Zval, number: u32) -> Option<Zval> {
 }
 
 /// Returns the bytes of a string. Returns no bytes for any other value.
-#[must_use]
 #[inline]
 pub fn bytes(value: &Zval) -> &[u8] {
     if kind(value) == IS_STRING {
@@ -161,14 +150,12 @@ pub fn bytes(value: &Zval) -> &[u8] {
 }
 
 /// Returns a PHP string of these bytes.
-#[must_use]
 pub fn of_bytes(bytes: &[u8]) -> Zval {
     bailout::door(|| of_text(bytes))
 }
 
 /// Returns a PHP string of these bytes, faster than [`of_bytes`]. If the memory limit is reached,
 /// the caller's frames are skipped, so they own no memory of the process.
-#[must_use]
 pub fn of_text(bytes: &[u8]) -> Zval {
     let mut value = Zval::new();
     if bytes.is_empty() {
@@ -184,14 +171,11 @@ pub fn of_text(bytes: &[u8]) -> Zval {
     value
 }
 
-/// Returns a PHP `float`.
-#[must_use]
 pub fn of_float(float: f64) -> Zval {
     Number::Float(float).to_zval()
 }
 
 /// Returns a value that holds a counted reference to the object.
-#[must_use]
 pub fn of_object(object: Obj<'_>) -> Zval {
     let mut value = Zval::new();
     // SAFETY: the object is live, and its pointer may be written through. The value holds the
@@ -205,7 +189,6 @@ pub fn of_object(object: Obj<'_>) -> Zval {
 }
 
 /// Returns the object that the value holds, or `None` if it is not an object.
-#[must_use]
 #[inline]
 pub fn object(value: &Zval) -> Option<Obj<'_>> {
     if kind(value) == IS_OBJECT {
@@ -238,7 +221,6 @@ impl Val<'_> {
 
     /// Returns true if the place holds the value that `identity` was taken from. A PHP reference is
     /// not followed.
-    #[must_use]
     #[inline]
     pub fn is(self, identity: Identity) -> bool {
         // SAFETY: the place holds a valid value. No code runs here that could change it.
@@ -246,7 +228,6 @@ impl Val<'_> {
     }
 
     /// Copies the value. Follows a PHP reference. Returns null for a property that was unset.
-    #[must_use]
     pub fn copy(self) -> Zval {
         // SAFETY: as above.
         let value = dereference(unsafe { self.0.as_ref() });
@@ -333,7 +314,6 @@ pub fn insert(array: &mut Zval, key: &[u8], mut element: Zval) {
 }
 
 /// Returns true if PHP's `if` would treat the value as true.
-#[must_use]
 pub fn is_truthy(value: &Zval) -> bool {
     let value = ptr::from_ref(value).cast_mut();
     // SAFETY: the value is live and is not changed. PHP 8.5 warns about NAN.
@@ -378,7 +358,6 @@ impl Identity {
     };
 
     /// Returns the identity of a number, a string or an object, and `NONE` for other values.
-    #[must_use]
     pub fn of(value: &Zval) -> Self {
         match kind(value) {
             kind @ (IS_LONG | IS_DOUBLE | IS_STRING | IS_OBJECT) => Self {
@@ -389,8 +368,6 @@ impl Identity {
         }
     }
 
-    /// Returns true if `value` is the same value.
-    #[must_use]
     #[inline]
     pub fn is_of(self, value: &Zval) -> bool {
         kind(value) == self.kind && bits(value) == self.bits

@@ -62,7 +62,6 @@ pub struct Window {
     pub excess: Tokens,
 }
 
-/// The worst window, and the number of violations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Worst {
     /// The window with the greatest excess, or `None` if nothing was granted.
@@ -86,13 +85,11 @@ fn before<'a>(calls: &'a [Call], rules: &Rules, floor: Tokens) -> Vec<&'a Call> 
 }
 
 /// Checks the calls of one bucket against rule 1. The calls may be in any order.
-#[must_use]
 pub fn judge(calls: &[Call], quota: &Quota, rules: &Rules) -> Worst {
     judge_above(calls, quota, rules, 0)
 }
 
 /// Checks the calls with this floor or a higher one. They share the capacity above the floor.
-#[must_use]
 pub fn judge_above(calls: &[Call], quota: &Quota, rules: &Rules, floor: Tokens) -> Worst {
     let quota = quota.times(rules.buckets);
     let all = gifts(calls, &quota, rules).into_iter().flatten();
@@ -136,7 +133,6 @@ pub struct Opening {
 pub struct Sweep<'s> {
     /// The capacity and rate.
     pub quota: &'s Quota,
-    /// The allowances.
     pub rules: &'s Rules,
     /// The tokens that calls may have given to the bucket, by their intervals.
     pub gifts: &'s Overlaps,
@@ -148,7 +144,6 @@ impl Sweep<'_> {
     /// Returns the worst window that ends with a grant. A grant counts in the windows whose opening
     /// is at its `from` or before. A call in `before` counts in the windows of the grants that
     /// start after the end of that call.
-    #[must_use]
     pub fn worst(
         &self,
         mut grants: Vec<&Call>,

@@ -13,7 +13,6 @@ pub const TOKEN: Tokens = 1_000_000_000_000;
 /// The operation of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Takes tokens.
     Take,
     /// Gives tokens back.
     Refund,
@@ -61,13 +60,10 @@ pub struct Call {
     /// The instant after the call. If the outcome is unknown, this is the last instant at which the
     /// call may have taken effect.
     pub end: Nanos,
-    /// The operation.
     pub kind: Kind,
-    /// The number of tokens.
     pub cost: Tokens,
     /// The tokens that a grant of this take leaves in the bucket.
     pub floor: Tokens,
-    /// The result.
     pub outcome: Outcome,
     /// For a granted reservation, the time from the call until its tokens may be used. For a denied
     /// reservation, the longest wait that its caller accepted. For a cancel, the time since the
@@ -78,19 +74,16 @@ pub struct Call {
 
 impl Call {
     /// Reports whether the call certainly took tokens that its caller may use.
-    #[must_use]
     pub fn is_granted(&self) -> bool {
         matches!(self.kind, Kind::Take | Kind::Reserve) && self.outcome == Outcome::Done
     }
 
     /// Reports whether the call certainly charged tokens.
-    #[must_use]
     pub fn is_charged(&self) -> bool {
         self.kind == Kind::Charge && self.outcome == Outcome::Done
     }
 
     /// Reports whether the call took, or may have taken, tokens that it did not give back itself.
-    #[must_use]
     pub fn may_have_taken(&self) -> bool {
         let took = [Outcome::Done, Outcome::Unknown, Outcome::Cancelled];
         matches!(self.kind, Kind::Take | Kind::Charge | Kind::Reserve)
@@ -98,19 +91,16 @@ impl Call {
     }
 
     /// Reports whether the call may have left the bucket fewer tokens than it held.
-    #[must_use]
     pub fn may_have_drained(&self) -> bool {
         self.kind == Kind::Drain && matches!(self.outcome, Outcome::Done | Outcome::Unknown)
     }
 
     /// Reports whether the call may have left the bucket in debt.
-    #[must_use]
     pub fn may_owe(&self) -> bool {
         (self.kind != Kind::Take && self.may_have_taken()) || self.may_have_drained()
     }
 
     /// Reports whether the call may have given tokens to the bucket.
-    #[must_use]
     pub fn may_have_returned(&self) -> bool {
         self.outcome == Outcome::Undone
             || matches!(
@@ -120,14 +110,12 @@ impl Call {
     }
 
     /// Reports whether the call was denied because the bucket lacked tokens.
-    #[must_use]
     pub fn is_denied(&self) -> bool {
         matches!(self.kind, Kind::Take | Kind::Reserve)
             && matches!(self.outcome, Outcome::Denied { .. })
     }
 
     /// Returns the tokens that the bucket must hold to grant the call at once, or after its wait.
-    #[must_use]
     pub fn asked(&self) -> Tokens {
         self.cost + self.floor
     }
@@ -135,20 +123,17 @@ impl Call {
     /// Returns the tokens that the bucket must hold to grant the call. A reservation also gets the
     /// tokens that are refilled while its caller waits, so the result may be negative. For a drain,
     /// returns the most tokens that it leaves in the bucket, which may be negative in a block.
-    #[must_use]
     pub fn needed(&self, quota: &Quota) -> Tokens {
         self.asked() - quota.refill(self.wait)
     }
 
     /// Returns the tokens that a bucket lacks after a drain: at least the capacity without the
     /// tokens that are left.
-    #[must_use]
     pub fn drained(&self, quota: &Quota, tick: Nanos) -> Tokens {
         (quota.capacity - self.needed(quota) + quota.refill(tick)).max(0)
     }
 
     /// Returns the first and the last instant from which the granted tokens may be used.
-    #[must_use]
     pub fn due(&self) -> (Nanos, Nanos) {
         let after = |instant: Nanos| instant.saturating_add(self.wait);
         (after(self.start), after(self.end))

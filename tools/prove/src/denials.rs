@@ -66,7 +66,6 @@ pub struct Unexplained {
     /// The first unexplained denial, and the fewest tokens that the bucket held beyond the denied
     /// tokens.
     pub first: Option<(Call, Tokens)>,
-    /// The number of all denials.
     pub denials: u64,
 }
 
@@ -180,7 +179,6 @@ impl Lack {
 }
 
 /// Checks the calls of one bucket against rule 2. The calls may be in any order.
-#[must_use]
 pub fn judge(calls: &[Call], quota: &Quota, rules: &Rules) -> Unexplained {
     let events = events(calls, rules);
     let mut lack = Lack::new(quota, events.first().map_or(0, |event| event.0));

@@ -24,7 +24,6 @@ use crate::sums::Overlaps;
 /// Checks the calls of one bucket against rule 4. The calls may be in any order.
 ///
 /// Does not apply to several buckets under one name, because a drain may be of another bucket.
-#[must_use]
 pub fn judge(calls: &[Call], quota: &Quota, rules: &Rules) -> Worst {
     let drains = calls.iter().filter(|call| call.kind == Kind::Drain);
     let drains = drains.filter(|call| call.outcome == Outcome::Done);

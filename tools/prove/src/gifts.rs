@@ -42,7 +42,6 @@ pub struct Gift {
     pub start: Nanos,
     /// The last instant at which calls may get the tokens together with earlier reservations.
     pub end: Nanos,
-    /// The tokens.
     pub amount: Tokens,
 }
 
@@ -57,7 +56,6 @@ enum Event {
 }
 
 /// Returns the gift of each call, or `None` for a call that adds no tokens.
-#[must_use]
 pub fn gifts(calls: &[Call], quota: &Quota, rules: &Rules) -> Vec<Option<Gift>> {
     let debts = debts(calls, quota, rules);
     let owing = owing(calls);
@@ -107,7 +105,6 @@ fn returned(call: &Call, debt: Tokens, quota: &Quota) -> Tokens {
 
 /// Returns for each call the most tokens that it can have given to the bucket, including those that
 /// the call took before.
-#[must_use]
 pub fn all_returned(calls: &[Call], quota: &Quota, rules: &Rules) -> Vec<Tokens> {
     let debts = debts(calls, quota, rules);
     let returned = |(call, debt)| match returned(call, debt, quota) {
@@ -118,7 +115,6 @@ pub fn all_returned(calls: &[Call], quota: &Quota, rules: &Rules) -> Vec<Tokens>
 }
 
 /// Returns the number of charges and reservations by their intervals.
-#[must_use]
 pub fn owing(calls: &[Call]) -> Overlaps {
     let owing = calls.iter().filter(|call| call.may_owe());
     Overlaps::new(owing.map(|call| (call.start, call.end, 1)))

@@ -137,7 +137,6 @@ impl<'c> History<'c> {
 }
 
 /// Checks the calls on a lockout, in any order. Does not apply to several lockouts under one name.
-#[must_use]
 pub fn judge(calls: &[Call], lockout: &Lockout, rules: &Rules) -> Vec<Broken> {
     // The stored times are in units of 2,048 ns.
     let margin = rules.skew + 2 * rules.tick + 2048;

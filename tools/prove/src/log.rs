@@ -46,11 +46,8 @@ pub struct Log {
 /// The process id of a caller, and its log records.
 pub type Caller = (u32, Vec<Record>);
 
-/// Reads the text of the rules and the log records in a folder.
-///
-/// # Errors
-///
-/// Returns a message with the file that cannot be read or is invalid.
+/// Reads the text of the rules and the log records in a folder. Fails with a message with the file
+/// that cannot be read or is invalid.
 pub fn read(folder: &Path) -> Result<(String, Vec<Caller>), String> {
     let rules = folder.join("rules");
     let text =
@@ -69,11 +66,8 @@ pub fn read(folder: &Path) -> Result<(String, Vec<Caller>), String> {
 type Deaths = BTreeMap<u32, Vec<Nanos>>;
 
 impl Log {
-    /// Returns a log with the rules of `text` and without calls.
-    ///
-    /// # Errors
-    ///
-    /// Returns a message with the invalid line.
+    /// Returns a log with the rules of `text` and without calls. Fails with a message with the
+    /// invalid line.
     pub fn from_rules(text: &str) -> Result<Self, String> {
         let mut log = Self {
             rules: Rules::EXACT,
@@ -128,11 +122,7 @@ impl Log {
     }
 
     /// Adds the log records of callers. Each element is a process id and the log records of that
-    /// process.
-    ///
-    /// # Errors
-    ///
-    /// Returns a message with the bucket that has no rule.
+    /// process. Fails with a message with the bucket that has no rule.
     pub fn add(&mut self, files: &[Caller]) -> Result<(), String> {
         let all = || files.iter().flat_map(|(_, records)| records);
         let last = all().map(|record| record.time).max().unwrap_or(0);

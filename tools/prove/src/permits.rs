@@ -51,7 +51,6 @@ pub struct Limits {
 
 impl Limits {
     /// Returns the limits in the text of `rules`, or `None` if the text is about buckets.
-    #[must_use]
     pub fn from_rules(text: &str) -> Option<Self> {
         let mut limits = Self::default();
         for line in text.lines().filter(|line| !line.trim().is_empty()) {
@@ -82,7 +81,6 @@ struct Denial {
     limit: u32,
 }
 
-/// The history of one key.
 #[derive(Clone, Debug, Default)]
 struct History {
     certain: Vec<Span>,
@@ -122,10 +120,8 @@ struct Deaths {
 }
 
 impl Verdict {
-    /// Judges the log records of callers.
-    ///
-    /// # Errors
-    /// Returns a message with the key that has no limit, or with the release of an unknown permit.
+    /// Judges the log records of callers. Fails with a message with the key that has no limit, or
+    /// with the release of an unknown permit.
     pub fn of(files: &[Caller], limits: &Limits) -> Result<Self, String> {
         let mut verdict = Self::default();
         let mut histories: BTreeMap<u32, History> = BTreeMap::new();
@@ -249,20 +245,17 @@ impl Verdict {
     }
 
     /// Reports whether the log proves anything.
-    #[must_use]
     pub const fn is_evidence(&self) -> bool {
         let calls = self.granted + self.denied + self.excused;
         self.granted >= LEAST_GRANTED && self.excused * MOST_EXCUSED <= calls
     }
 
     /// Reports whether any rule was broken.
-    #[must_use]
     pub fn is_convicted(&self) -> bool {
         self.faults.iter().any(|&count| count > 0)
     }
 }
 
-/// The end of a caller.
 struct End {
     /// The last instant at which the caller certainly held its permits.
     doomed: Nanos,

@@ -50,7 +50,6 @@ pub enum Answer {
     Denied,
     /// Denied for another reason that the limiter states.
     Excused,
-    /// An error.
     Error,
     /// An error that states that the store was not contacted.
     Unasked,
@@ -58,20 +57,16 @@ pub enum Answer {
     Undone,
 }
 
-/// One log record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
     /// Nanoseconds on the clock that all callers share.
     pub time: Nanos,
-    /// The number of the bucket.
     pub bucket: u32,
     /// The tokens of the call, in thousandths of a token.
     pub cost: u32,
     /// The event that the log record states.
     pub phase: Phase,
-    /// The operation.
     pub kind: Kind,
-    /// The result.
     pub answer: Answer,
     /// The number of the call among the calls of its caller, from 0.
     pub sequence: u32,
@@ -81,7 +76,6 @@ pub struct Record {
 
 impl Record {
     /// Parses a log record. Returns `None` if the bytes are invalid.
-    #[must_use]
     pub fn parse(bytes: &[u8; SIZE]) -> Option<Self> {
         let [first @ .., _, _, _, _, _, _, _, _] = bytes;
         Some(Self {

@@ -17,7 +17,6 @@ pub struct Quota {
 
 impl Quota {
     /// Converts a capacity in thousandths of a token and a rate in thousandths of a token a second.
-    #[must_use]
     pub fn from_thousandths(capacity: u64, rate: u64) -> Self {
         Self {
             capacity: Tokens::from(capacity) * 1_000_000_000,
@@ -26,20 +25,17 @@ impl Quota {
     }
 
     /// Returns the tokens that the rate adds in `time` nanoseconds.
-    #[must_use]
     pub fn refill(&self, time: Nanos) -> Tokens {
         self.rate * Tokens::from(time)
     }
 
     /// Returns the nanoseconds in which the rate adds `tokens`, rounded up.
-    #[must_use]
     pub fn time(&self, tokens: Tokens) -> Nanos {
         let rate = self.rate.max(1);
         Nanos::try_from((tokens + rate - 1) / rate).unwrap_or(Nanos::MAX)
     }
 
     /// Returns the quota of `times` buckets together.
-    #[must_use]
     pub fn times(&self, times: u32) -> Self {
         let times = Tokens::from(times);
         Self {

@@ -8,7 +8,6 @@ pub struct Sums(Vec<(Nanos, Tokens)>);
 
 impl Sums {
     /// Creates the sums of these amounts, in any order.
-    #[must_use]
     pub fn new(amounts: impl Iterator<Item = (Nanos, Tokens)>) -> Self {
         let mut sums: Vec<_> = amounts.collect();
         sums.sort_unstable();
@@ -20,14 +19,11 @@ impl Sums {
         Self(sums)
     }
 
-    /// Returns the sum of the amounts before `instant`.
-    #[must_use]
     pub fn before(&self, instant: Nanos) -> Tokens {
         self.first(self.0.partition_point(|&(at, _)| at < instant))
     }
 
     /// Returns the sum of the amounts until `instant`, inclusive.
-    #[must_use]
     pub fn until(&self, instant: Nanos) -> Tokens {
         self.first(self.0.partition_point(|&(at, _)| at <= instant))
     }
@@ -40,15 +36,12 @@ impl Sums {
 /// Amounts that belong to intervals.
 #[derive(Debug)]
 pub struct Overlaps {
-    /// The sums by the starts of the intervals.
     pub started: Sums,
-    /// The sums by the ends of the intervals.
     pub ended: Sums,
 }
 
 impl Overlaps {
     /// Creates the sums of these amounts, each with the start and the end of its interval.
-    #[must_use]
     pub fn new(amounts: impl Iterator<Item = (Nanos, Nanos, Tokens)> + Clone) -> Self {
         let starts = amounts.clone().map(|(start, _, amount)| (start, amount));
         Self {
@@ -58,7 +51,6 @@ impl Overlaps {
     }
 
     /// Returns the sum of the amounts whose intervals overlap `start..=end`.
-    #[must_use]
     pub fn sum(&self, start: Nanos, end: Nanos) -> Tokens {
         self.started.until(end) - self.ended.before(start)
     }

@@ -14,7 +14,6 @@ pub struct Maxima {
 
 impl Maxima {
     /// Creates a tree of `length` positions without values.
-    #[must_use]
     pub fn new(length: usize) -> Self {
         let leaves = length.next_power_of_two();
         Self {
@@ -35,7 +34,6 @@ impl Maxima {
 
     /// Returns the greatest value of positions `from..to`. Returns `None` if all of these positions
     /// lack a value.
-    #[must_use]
     pub fn greatest(&self, from: usize, to: usize) -> Option<Tokens> {
         let (mut low, mut high) = (self.leaves + from, self.leaves + to.max(from));
         let mut greatest = NOTHING;
@@ -70,7 +68,6 @@ pub struct Prefixes {
 
 impl Prefixes {
     /// Creates a tree with these values.
-    #[must_use]
     pub fn new(values: &[Tokens]) -> Self {
         let leaves = values.len().next_power_of_two();
         let mut greatest = vec![NOTHING; 2 * leaves];

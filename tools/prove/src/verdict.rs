@@ -76,7 +76,6 @@ pub struct Verdict {
 /// The faults by one rule of a quota or of a lockout.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Broken {
-    /// The number of faults.
     pub count: u64,
     /// The message for the first fault.
     pub first: String,
@@ -94,7 +93,6 @@ impl Broken {
 
 impl Verdict {
     /// Judges all buckets, quotas and lockouts of a log.
-    #[must_use]
     pub fn of(log: &Log) -> Self {
         let mut verdict = Self {
             evicted: log.rules.evicted,
@@ -138,13 +136,11 @@ impl Verdict {
     }
 
     /// Reports whether any rule was broken.
-    #[must_use]
     pub fn is_convicted(&self) -> bool {
         self.is_over() || self.unexplained + self.contradicted.0 + self.broken > 0
     }
 
     /// Reports whether the allowances were too large for the judgement to prove anything.
-    #[must_use]
     pub fn is_slack(&self) -> bool {
         (self.slack + self.emptied) * 100 > self.quotas * MOST_SLACK
     }

@@ -45,7 +45,6 @@ use crate::tree::Maxima;
 /// The denials that contradict the wait of an earlier denial.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Contradicted {
-    /// The number of contradictions.
     pub violations: u64,
     /// The first contradiction, and the fewest tokens that the bucket should have held beyond the
     /// denied tokens.
@@ -58,7 +57,6 @@ pub struct Contradicted {
 ///
 /// Does not apply to several buckets under one name, because a denial of one bucket promises
 /// nothing about another bucket.
-#[must_use]
 pub fn judge(calls: &[Call], quota: &Quota, rules: &Rules) -> Contradicted {
     let returned = all_returned(calls, quota, rules).into_iter();
     let takes: Vec<_> = calls

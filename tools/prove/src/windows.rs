@@ -36,7 +36,6 @@ pub struct Windows {
 
 impl Windows {
     /// Creates the windows of a limit in tokens. The starts are in ascending order.
-    #[must_use]
     pub fn new(limit: u64, error: Nanos, starts: &[Nanos]) -> Self {
         Self {
             limit: Tokens::from(limit) * TOKEN,
@@ -58,7 +57,6 @@ impl Windows {
 }
 
 /// Checks the calls on a quota, in any order. Does not apply to several quotas under one name.
-#[must_use]
 pub fn judge(calls: &[Call], windows: &Windows, rules: &Rules) -> Vec<Broken> {
     let margin = windows.error + rules.skew + rules.tick;
     let mut broken = vec![Broken::default(); 3];

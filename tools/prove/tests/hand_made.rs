@@ -74,7 +74,6 @@ fn no_reserve(at: f64, cost: Tokens, wait: f64) -> Call {
     }
 }
 
-/// Returns a reservation and its cancel.
 fn cancelled(at: f64, cancel_at: f64, cost: Tokens) -> [Call; 2] {
     let wait = nanos(cancel_at) - nanos(at);
     [

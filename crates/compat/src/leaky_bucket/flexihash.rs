@@ -33,7 +33,6 @@ impl Ring {
 
     /// Returns the index of the target that `resource` belongs to, in the order of [`Ring::new`].
     /// Returns `None` if the ring is empty.
-    #[must_use]
     pub fn lookup(&self, resource: &[u8]) -> Option<usize> {
         let place = crc32fast::hash(resource);
         let next = self.points.partition_point(|&(point, _)| point <= place);

@@ -27,7 +27,6 @@ fn name(set: usize) -> String {
 }
 
 /// Returns the member of a client's action: `client-action`.
-#[must_use]
 pub fn member(client: &[u8], action: &[u8]) -> Vec<u8> {
     let mut member = [client, b"-"].concat();
     for &byte in action {
@@ -41,7 +40,6 @@ pub fn member(client: &[u8], action: &[u8]) -> Vec<u8> {
 }
 
 /// Returns the number of the set, from 0, that holds a member.
-#[must_use]
 pub fn set_of(member: &[u8]) -> usize {
     let ring = RING.get_or_init(|| Box::new(Ring::new((0..SETS).map(name))));
     // The default is never used, because the ring is not empty.
@@ -50,7 +48,6 @@ pub fn set_of(member: &[u8]) -> usize {
 
 /// Returns the keys of a set and its control: `set05`, or `action:set05` for an action with its own
 /// limits.
-#[must_use]
 pub fn keys(action: Option<&[u8]>, set: usize) -> [Vec<u8>; 2] {
     let mut key = action.map_or_else(Vec::new, |action| [action, b":"].concat());
     key.extend(name(set).as_bytes());

@@ -30,11 +30,9 @@ pub struct Limits {
 pub struct Family {
     /// The action of these sets, or `None` for all actions without limits of their own.
     pub action: Option<Vec<u8>>,
-    /// The limits.
     pub limits: Limits,
 }
 
-/// The result of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Requested {
     /// The hits that the bucket holds after the request. A denied request is not a hit.
@@ -44,9 +42,6 @@ pub struct Requested {
 }
 
 /// Counts one hit of `member` in a set of a family.
-///
-/// # Errors
-/// Fails like [`Visit::run`].
 pub fn request(
     visit: &Visit<'_, Redis>,
     family: &Family,
@@ -75,9 +70,6 @@ pub fn request(
 
 /// Drains one set of a family if a period has ended since it was last drained. A call drains only
 /// one set, because the server serves no other client meanwhile.
-///
-/// # Errors
-/// Fails like [`Visit::run`].
 pub fn cleanup(visit: &Visit<'_, Redis>, family: &Family, set: usize) -> Result<(), Cause> {
     let period = Argument::Number(family.limits.period.get().into());
     let keys = keys(family.action.as_deref(), set).map(|key| visit.store.raw_name(&key));
@@ -86,9 +78,6 @@ pub fn cleanup(visit: &Visit<'_, Redis>, family: &Family, set: usize) -> Result<
 
 /// Returns the `top` members with the most denials and their numbers of denials, the greatest
 /// first.
-///
-/// # Errors
-/// Fails like [`Visit::run`].
 pub fn locked(visit: &Visit<'_, Redis>, top: u32) -> Result<Vec<(Vec<u8>, u64)>, Cause> {
     let arguments = [Argument::Number(top.into())];
     let key = visit.store.raw_name(LOCKED);

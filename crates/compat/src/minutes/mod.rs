@@ -23,16 +23,12 @@ pub trait Counters: Transport {
     fn by_server(&self, names: &[Name]) -> Vec<Group>;
 
     /// Returns the counts of the counters `keys`, which are all on one server. If `life` is set,
-    /// increments the first counter before reading.
-    ///
-    /// # Errors
-    /// Returns [`Cause::Record`] if one of the values is not a counter. Returns any other [`Cause`]
-    /// if the server did not reply in time.
+    /// increments the first counter before reading. Fails with [`Cause::Record`] if one of the
+    /// values is not a counter. Fails with any other [`Cause`] if the server did not reply in time.
     fn count(visit: &Visit<'_, Self>, keys: &[Name], life: Option<Life>)
     -> Result<Vec<u64>, Cause>;
 }
 
-/// Counters on one server.
 #[derive(Clone, Debug, Default)]
 pub struct Group {
     /// The place of each counter in the window.
@@ -57,7 +53,6 @@ pub struct Life {
 impl Life {
     /// Returns the life of this minute's counter at the second `now`. `minutes` is the length of
     /// the window, at most [`MOST_MINUTES`].
-    #[must_use]
     pub fn new(minutes: u32, now: i64) -> Self {
         let whole = minutes * 60 + 1;
         // The seconds since the start of the minute are below 60.
@@ -87,7 +82,6 @@ pub fn window(minutes: u32, now: i64, mut name: impl FnMut(i64) -> Vec<u8>) -> V
 ///
 /// A counter leaves the window at the beginning of a minute. If the clocks were put back in the
 /// window, the wait may be too long.
-#[must_use]
 pub fn wait(counts: &[u64], allowed: f64, minutes: u32, now: i64) -> Wait {
     let mut left: u128 = counts.iter().copied().map(u128::from).sum();
     if left as f64 <= allowed {
@@ -106,7 +100,6 @@ pub fn wait(counts: &[u64], allowed: f64, minutes: u32, now: i64) -> Wait {
 
 /// Returns the count in a counter, or `None` if it is not a counter. memcached pads with spaces
 /// when it counts down.
-#[must_use]
 pub fn parse(counter: &[u8]) -> Option<u64> {
     record::digits(counter.trim_ascii_end())
 }

@@ -18,18 +18,12 @@ use stores::remote::{Cause, Transport, Visit};
 /// The most attempts of a call. A call that loses this many races is denied.
 const TRIES: u32 = 64;
 
-/// A store of records.
 pub trait Records: Transport {
-    /// Reads the record of `key`.
-    ///
-    /// # Errors
-    /// Fails if the store did not reply before the deadline.
+    /// Reads the record of `key`. Fails if the store did not reply before the deadline.
     fn read(visit: &Visit<'_, Self>, key: &[u8]) -> Result<Found, Cause>;
 
-    /// Replaces the record of `key` with `next` if it is still `found`.
-    ///
-    /// # Errors
-    /// Fails like [`Records::read`]. It is then unknown whether the record was written.
+    /// Replaces the record of `key` with `next` if it is still `found`. Fails like
+    /// [`Records::read`]. It is then unknown whether the record was written.
     fn swap(visit: &Visit<'_, Self>, key: &[u8], found: &Found, next: &Next) -> Swapped;
 }
 
@@ -52,7 +46,6 @@ pub struct Found {
 /// The record after a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Next {
-    /// The new record.
     pub record: Vec<u8>,
     /// The ticks after which the record means the same as a missing record. A store never shortens
     /// the life of an existing record.
@@ -66,11 +59,9 @@ pub type Stepped = (bool, Option<Next>);
 /// denied.
 ///
 /// `step` receives the record, if there is one, and the store's instant. `step` returns `None` for
-/// a record of another shape. Such a record is left unchanged.
-///
-/// # Errors
-/// Returns [`Cause::Record`] if the record has a shape that `step` does not support. Returns any
-/// other [`Cause`] if the store did not reply before the deadline.
+/// a record of another shape. Such a record is left unchanged. Fails with [`Cause::Record`] if the
+/// record has a shape that `step` does not support. Fails with any other [`Cause`] if the store did
+/// not reply before the deadline.
 pub fn take<S: Records>(
     visit: &Visit<'_, S>,
     key: &[u8],

@@ -41,7 +41,6 @@ pub struct Throttle {
 impl Throttle {
     /// Creates a limit of `limit` calls in `window` milliseconds. A limit above 10^9 becomes 10^9.
     /// Returns `None` if an argument is invalid.
-    #[must_use]
     pub fn new(limit: f64, window: i64) -> Option<Self> {
         if !limit.is_finite() || limit < 0.0 || window <= 0 {
             return None;
@@ -56,7 +55,6 @@ impl Throttle {
     /// Takes a token from the bucket `found` at the millisecond `now`. If `found` is `None`, the
     /// bucket is full. Returns the verdict (true if the bucket held the token) and the bucket after
     /// the call.
-    #[must_use]
     pub fn take(&self, found: Option<SerializedBucket>, now: i64) -> (bool, SerializedBucket) {
         let full = SerializedBucket {
             tokens: self.limit,
@@ -80,7 +78,6 @@ impl Throttle {
 
     /// Returns the wait in milliseconds until a denied call would be granted. `after` is the bucket
     /// after that call at the millisecond `now`. Returns `None` if no call is ever granted.
-    #[must_use]
     pub fn retry_after(&self, after: &SerializedBucket, now: i64) -> Option<u64> {
         if self.limit < TOKEN {
             return None;
@@ -101,7 +98,6 @@ impl Throttle {
 
     /// Returns the least time to live of a record, in whole seconds. A record older than a window
     /// means the same as a missing record.
-    #[must_use]
     pub fn life(&self) -> u64 {
         self.window.unsigned_abs().div_ceil(1_000) + 1
     }
@@ -109,7 +105,6 @@ impl Throttle {
 
 impl SerializedBucket {
     /// Returns the bucket in `bytes`, or `None` if they have another shape.
-    #[must_use]
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let text = std::str::from_utf8(bytes).ok()?;
         let text = text.strip_prefix("a:2:{s:6:\"tokens\";")?;
@@ -127,7 +122,6 @@ impl SerializedBucket {
 
     /// Returns the bucket as `serialize()` writes it, or as text with the same meaning to
     /// `unserialize()`.
-    #[must_use]
     pub fn print(&self) -> String {
         let sign = if self.tokens < 0 { "-" } else { "" };
         let size = self.tokens.abs();

@@ -43,25 +43,21 @@ const LOCK_LIFE: u32 = 15;
 const OURS: u64 = 1000;
 /// The pause between two checks of a lock that the other library holds.
 const NAP: Duration = Duration::from_micros(500);
-/// The ticks of a millisecond.
 const MILLISECOND: Ticks = TICKS_PER_SECOND / 1000;
 
 /// The suffix of a lock's key, after the record's key.
 const LOCK: &[u8] = b"_lock";
 
 /// Returns the key under which the server keeps the record of the bucket `key`.
-#[must_use]
 pub fn record(memcached: &Memcached, key: &[u8]) -> Vec<u8> {
     memcached.shared_key(key, LOCK.len())
 }
 
 /// Takes a token from the bucket `key`. Returns the wait until the bucket holds one. A call that
 /// loses every race is denied, early enough to read all replies before the deadline. Only calls of
-/// the same client race with each other.
-///
-/// # Errors
-/// Returns [`Cause::Record`] if the record is not a bucket. The record is then left unchanged.
-/// Returns any other [`Cause`] if a server did not reply in time.
+/// the same client race with each other. Fails with [`Cause::Record`] if the record is not a
+/// bucket. The record is then left unchanged. Fails with any other [`Cause`] if a server did not
+/// reply in time.
 pub fn take(visit: &Visit<'_, Memcached>, key: &[u8], throttle: &Throttle) -> Result<Wait, Cause> {
     let (memcached, deadline) = (visit.store, visit.deadline);
     let keys = Keys {

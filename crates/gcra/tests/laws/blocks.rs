@@ -68,12 +68,9 @@ impl Naive {
     }
 }
 
-/// Runs a history on a bucket and on the naive one.
-///
-/// # Errors
-/// Returns the promise that does not hold. The promises are: the bucket holds as many tokens as the
-/// naive one, no token is granted in a block, a block ends with one token, and two equal blocks are
-/// no longer than one.
+/// Runs a history on a bucket and on the naive one. Fails with the promise that does not hold. The
+/// promises are: the bucket holds as many tokens as the naive one, no token is granted in a block,
+/// a block ends with one token, and two equal blocks are no longer than one.
 fn judge(history: &[(Ticks, Act)], raise: Raise) -> Result<(), String> {
     let (mut state, mut now) = (Timestamp::ZERO, EPOCH);
     let held = SPAN.cast_signed();

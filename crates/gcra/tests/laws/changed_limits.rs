@@ -48,10 +48,8 @@ impl Granted {
     }
 }
 
-/// Runs the calls on the store, and returns the grants: instant, cost and span.
-///
-/// # Errors
-/// Returns the first decision that differs from the definition.
+/// Runs the calls on the store, and returns the grants: instant, cost and span. Fails with the
+/// first decision that differs from the definition.
 fn run(calls: &[Call]) -> Result<Granted, TestCaseError> {
     let store = MemoryStore::default();
     let mut granted = Granted::default();

@@ -72,13 +72,10 @@ impl Explaining {
     }
 }
 
-/// Runs a history.
-///
-/// # Errors
-/// Returns the promise that does not hold. The first promise is that a call without a floor is
-/// denied only if the [`Explaining`] bucket holds too little. The grants of such calls are charged
-/// to that bucket. The second promise is that calls with a floor get at most the rest of the
-/// capacity and the refilled tokens.
+/// Runs a history. Fails with the promise that does not hold. The first promise is that a call
+/// without a floor is denied only if the [`Explaining`] bucket holds too little. The grants of such
+/// calls are charged to that bucket. The second promise is that calls with a floor get at most the
+/// rest of the capacity and the refilled tokens.
 fn judge(history: &[(Ticks, Act)], rules: Rules) -> Result<(), String> {
     let (mut state, mut now) = (Timestamp::ZERO, EPOCH);
     let mut explaining = Explaining {

@@ -92,7 +92,6 @@ pub enum Part {
     Ticks(Ticks),
     /// Eighths of the cost of one token, plus a number of ticks, which may be negative.
     OfToken(u64, i64),
-    /// Eighths of the span.
     OfSpan(u64),
 }
 

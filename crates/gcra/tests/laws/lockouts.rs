@@ -122,10 +122,7 @@ fn attempt(rules: &Lockout, state: Timestamp, _before: Timestamp, now: Timestamp
 /// Cancels an attempt. The second argument is the state that it wrote.
 type Cancel = fn(&Lockout, Timestamp, Timestamp, Timestamp) -> Outcome;
 
-/// Runs a history on a lockout and on the naive one.
-///
-/// # Errors
-/// Returns the promise that does not hold.
+/// Runs a history on a lockout and on the naive one. Fails with the promise that does not hold.
 fn judge(
     rules: &Lockout,
     history: &[(Ticks, Act)],

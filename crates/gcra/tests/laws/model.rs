@@ -92,7 +92,6 @@ impl Refill {
 pub struct Draw<'a> {
     /// The quota of this caller.
     pub refill: &'a Refill,
-    /// The number of requested tokens.
     pub tokens: Exact,
     /// The drain tick: tokens are added only at multiples of this number of ticks.
     pub tick: NonZero<Ticks>,

@@ -54,7 +54,6 @@ impl Calendar {
     }
 }
 
-/// One act of a caller.
 #[derive(Clone, Copy, Debug)]
 enum Act {
     Take(u64),

@@ -70,7 +70,6 @@ pub struct CacheEntry {
     pub age: Ticks,
 }
 
-/// The denial cache of a host.
 #[derive(Clone, Copy, Debug)]
 pub struct DenialCache<'a>(&'a [EntrySet]);
 
@@ -91,7 +90,6 @@ impl<'a> DenialCache<'a> {
     /// entry is missing, if the set was cleared after the entry's request was sent, or if the
     /// request was sent after `now`.
     #[inline]
-    #[must_use]
     pub fn find(&self, hash: u128, now: Timestamp) -> Option<CacheEntry> {
         let set = self.set(hash);
         // Relaxed: an entry is a single word, and the stamp is compared by value.
@@ -125,7 +123,6 @@ impl<'a> DenialCache<'a> {
     /// `length` ticks. Returns false if another worker holds this lease. If the lease belongs to
     /// another bucket of the set, returns true without a lease, because no call waits for another
     /// bucket.
-    #[must_use]
     pub fn lease(&self, hash: u128, now: Timestamp, length: Ticks) -> bool {
         let asker = &self.set(hash).asker;
         let held = asker.load(Acquire);

@@ -40,10 +40,8 @@ pub struct Durations {
     ticks: AtomicU64,
 }
 
-/// The durations at one instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Histogram {
-    /// The number of calls in each bucket.
     pub buckets: [u64; BUCKETS],
     /// The sum of all durations, in ticks.
     pub ticks: u64,
@@ -66,7 +64,6 @@ impl Durations {
     }
 
     /// Returns the calls that were recorded.
-    #[must_use]
     pub fn histogram(&self) -> Histogram {
         Histogram {
             buckets: array::from_fn(|bucket| self.buckets[bucket].load(Relaxed)),
@@ -86,7 +83,6 @@ impl Histogram {
 
     /// Returns the number of calls up to and including each bucket. The last number is that of all
     /// calls.
-    #[must_use]
     pub fn cumulative(&self) -> [u64; BUCKETS] {
         let mut calls = 0_u64;
         self.buckets.map(|bucket| {
@@ -95,8 +91,6 @@ impl Histogram {
         })
     }
 
-    /// Returns the number of calls.
-    #[must_use]
     pub fn calls(&self) -> u64 {
         self.cumulative()[BUCKETS - 1]
     }
@@ -104,7 +98,6 @@ impl Histogram {
     /// Returns the limit, in ticks, of the bucket that contains the slowest call of the fastest
     /// `percent` of all calls. So at least this share of the calls took no longer than the limit.
     /// Returns `None` if there are no calls, or if the bucket has no limit.
-    #[must_use]
     pub fn percentile(&self, percent: u8) -> Option<Ticks> {
         let calls = self.cumulative();
         let wanted = (u128::from(self.calls()) * u128::from(percent)).div_ceil(100);

@@ -90,10 +90,8 @@ impl Deref for FoundCell {
 }
 
 /// Returns the addresses of a host, from the cache or by a lookup. Waits for another worker's
-/// lookup until `deadline`. Its own lookup may take longer.
-///
-/// # Errors
-/// Fails if no address is known, and the lookup failed recently or takes too long.
+/// lookup until `deadline`. Its own lookup may take longer. Fails if no address is known, and the
+/// lookup failed recently or takes too long.
 pub fn addresses(host: &str, port: u16, deadline: Timestamp) -> io::Result<Vec<SocketAddr>> {
     if let Ok(address) = host.parse::<IpAddr>() {
         return Ok(vec![(address, port).into()]);
@@ -158,7 +156,6 @@ pub fn learn(host: &str, port: u16, addresses: &[SocketAddr]) {
 
 /// Reports whether the next call looks the name up. Only for tests.
 #[doc(hidden)]
-#[must_use]
 pub fn is_due(host: &str, port: u16) -> bool {
     Cell::of(host, port).is_none_or(|cell| cell.is_due(boot_clock()))
 }

@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 static FORKS: AtomicU32 = AtomicU32::new(0);
 
 /// Returns a number that differs between a process and its children.
-#[must_use]
 pub fn generation() -> u32 {
     FORKS.load(Relaxed)
 }

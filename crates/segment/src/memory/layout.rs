@@ -28,7 +28,6 @@ pub struct Place<T> {
 impl Layout {
     /// Returns a layout with only the header. `version` identifies the meaning of the bytes, and
     /// `shape` the number of values.
-    #[must_use]
     pub const fn new(version: u64, shape: u64) -> Self {
         Self {
             version,
@@ -50,7 +49,6 @@ impl Layout {
     }
 
     /// Returns the size of the segment in bytes, in whole pages.
-    #[must_use]
     pub const fn size(&self) -> usize {
         self.end.next_multiple_of(PAGE)
     }

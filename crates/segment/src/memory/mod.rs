@@ -57,7 +57,6 @@ pub struct Segment {
 pub enum Backing {
     /// A sealed memfd.
     Memfd(OwnedFd),
-    /// An anonymous mapping.
     Anonymous,
     /// The path and the open file of a named segment. The file stays open, because record locks end
     /// when it is closed.
@@ -72,11 +71,7 @@ impl Segment {
         }
     }
 
-    /// Returns the region at `place`.
-    ///
-    /// # Panics
-    /// Panics if the place is not of this segment's layout.
-    #[must_use]
+    /// Returns the region at `place`. Panics if the place is not of this segment's layout.
     pub fn region<T: Shareable>(&self, place: &Place<T>) -> Region<T> {
         Region::new(&self.mapping, place)
     }
@@ -106,13 +101,11 @@ impl Segment {
     }
 
     /// Returns the kind of memory behind the segment.
-    #[must_use]
     pub const fn backing(&self) -> &Backing {
         &self.backing
     }
 
     /// Returns the number of the memfd's descriptor, if there is a memfd.
-    #[must_use]
     pub fn descriptor(&self) -> Option<RawFd> {
         match &self.backing {
             Backing::Memfd(fd) => Some(fd.as_raw_fd()),
@@ -121,33 +114,28 @@ impl Segment {
     }
 
     /// Returns the size of the segment in bytes.
-    #[must_use]
     pub fn size(&self) -> usize {
         self.mapping.size
     }
 
     /// Returns the segment's random secret.
-    #[must_use]
     pub fn secret(&self) -> [u64; 2] {
         self.mapping.header().secret.each_ref().map(load)
     }
 
     /// Returns the random number by which [`Segment::adopt`] recognises the segment.
-    #[must_use]
     pub fn nonce(&self) -> u64 {
         load(&self.mapping.header().nonce)
     }
 
     /// Returns the ticks from the boot clock to the Unix time when the segment was created. The
     /// result is at most 2^61 in both directions, whatever the segment contains.
-    #[must_use]
     pub fn wall_difference(&self) -> i64 {
         let difference = load(&self.mapping.header().wall_difference).cast_signed();
         difference.clamp(-(1 << 61), 1 << 61)
     }
 
     /// Returns the time in ticks since the segment was created.
-    #[must_use]
     pub fn age(&self) -> Ticks {
         let created = Timestamp(load(&self.mapping.header().created));
         boot_clock().saturating_since(created)

@@ -24,8 +24,6 @@ pub struct Access {
 impl Segment {
     /// Opens the named segment at `path`, or creates it with `layout` if it is missing. `existing`
     /// returns the layout of a file with this size in bytes, or `None` if no segment has this size.
-    ///
-    /// # Errors
     /// Fails if the file fails a check or cannot be created. An existing file is never changed.
     pub fn named(
         path: &Path,

@@ -13,18 +13,14 @@ const SEALS: SealFlags = SealFlags::SHRINK
     .union(SealFlags::SEAL);
 
 impl Segment {
-    /// Creates a segment that only this process and its children can use.
-    ///
-    /// # Errors
-    /// Fails if neither a memfd nor an anonymous mapping can be created.
+    /// Creates a segment that only this process and its children can use. Fails if neither a memfd
+    /// nor an anonymous mapping can be created.
     pub fn private(layout: Layout) -> Result<Self, SegmentError> {
         Self::memfd(layout).or_else(|_| Self::anonymous(layout))
     }
 
-    /// Creates a private segment in a sealed memfd.
-    ///
-    /// # Errors
-    /// Fails if the system does not support memfd or does not have enough memory.
+    /// Creates a private segment in a sealed memfd. Fails if the system does not support memfd or
+    /// does not have enough memory.
     pub fn memfd(layout: Layout) -> Result<Self, SegmentError> {
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
         // Some hosts forbid a memfd that can be executed. Old kernels do not support the flag
@@ -42,10 +38,8 @@ impl Segment {
         Ok(Self::new(mapping, Backing::Memfd(fd)))
     }
 
-    /// Creates a private segment that is lost when the master re-executes itself.
-    ///
-    /// # Errors
-    /// Fails if the system does not have enough memory for it.
+    /// Creates a private segment that is lost when the master re-executes itself. Fails if the
+    /// system does not have enough memory for it.
     pub fn anonymous(layout: Layout) -> Result<Self, SegmentError> {
         Ok(Self::new(
             Mapping::create(None, layout)?,
@@ -57,10 +51,8 @@ impl Segment {
     ///
     /// Duplicates `fd` and closes it, which drops all record locks of this process on the memfd.
     /// The only such locks are those of the earlier image, because the new image had no segment
-    /// before this call.
-    ///
-    /// # Errors
-    /// Fails if the descriptor is not that segment. It is then left open and unchanged.
+    /// before this call. Fails if the descriptor is not that segment. It is then left open and
+    /// unchanged.
     pub fn adopt(fd: RawFd, nonce: u64, layout: Layout) -> Result<Self, SegmentError> {
         if fd < 0 {
             return Err(SegmentError::System("fstat", Errno::BADF));
@@ -101,10 +93,8 @@ impl Segment {
         }
     }
 
-    /// Sets whether the memfd stays open when this process executes a program.
-    ///
-    /// # Errors
-    /// Fails if the descriptor is closed.
+    /// Sets whether the memfd stays open when this process executes a program. Fails if the
+    /// descriptor is closed.
     pub fn keep_on_exec(&self, keep: bool) -> Result<(), SegmentError> {
         let Backing::Memfd(fd) = &self.backing else {
             return Ok(());

@@ -22,10 +22,8 @@ const NUMBERS: u64 = 1 << 62;
 
 impl Segment {
     /// Locks the byte with this number for this process, until the process dies. Returns `false` if
-    /// another process holds the lock, and `true` if this process holds it already.
-    ///
-    /// # Errors
-    /// Returns the error of the system call, or `OPNOTSUPP` if the segment has no file.
+    /// another process holds the lock, and `true` if this process holds it already. Fails with the
+    /// error of the system call, or `OPNOTSUPP` if the segment has no file.
     pub(crate) fn lock(&self, number: u64) -> Result<bool, Errno> {
         match record_lock(self.file()?, libc::F_SETLK, number) {
             Ok(_) => Ok(true),
@@ -36,9 +34,6 @@ impl Segment {
 
     /// Reports whether another process has locked the byte with this number. Locks of this process
     /// are never reported.
-    ///
-    /// # Errors
-    /// Returns the same errors as [`Segment::lock`].
     pub(crate) fn is_locked_elsewhere(&self, number: u64) -> Result<bool, Errno> {
         let found = record_lock(self.file()?, libc::F_GETLK, number)?;
         Ok(i32::from(found.l_type) != libc::F_UNLCK)

@@ -8,7 +8,6 @@ use crate::slots::word::{Fingerprint, Word};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::{self, AcqRel, Acquire};
 
-/// The number of cells of a group.
 pub const GROUP: u16 = 4;
 
 /// The cells of one key, and the process that calls.
@@ -16,7 +15,6 @@ pub trait Cells {
     /// The variant of the protocol that runs on these cells.
     type Variant: Variant;
 
-    /// Returns the fingerprint of the key.
     fn fingerprint(&self) -> Fingerprint;
     /// Returns the slots in which the cells of this group may be.
     fn group(&self, number: u16) -> impl Group;
@@ -26,7 +24,6 @@ pub trait Cells {
     fn ticket(&self) -> u64;
     /// Asks the kernel whether another process is alive.
     fn is_alive(&self, owner: Owner) -> bool;
-    /// Counts an event.
     fn count(&self, event: Event);
     /// Executes a memory fence.
     fn fence(&self, order: Ordering);
@@ -39,7 +36,6 @@ pub trait Cells {
 pub trait Group {
     /// Returns the number of slots. The lower half is one line, and the upper half is another.
     fn len(&self) -> usize;
-    /// Returns the slot with this index.
     fn slot(&self, index: usize) -> impl AtomicWord;
     /// Returns the number of this slot among all slots.
     fn place(&self, index: usize) -> usize;
@@ -54,7 +50,6 @@ pub struct Permit {
     pub word: Word,
 }
 
-/// The result of one try.
 pub(super) enum Try {
     Taken(Permit),
     /// Another process won a race.

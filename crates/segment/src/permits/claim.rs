@@ -86,7 +86,6 @@ struct Survey {
     best: Option<FoundWord>,
 }
 
-/// The slots of a line.
 #[derive(Clone, Copy, Default)]
 struct Line {
     /// The number of slots that hold other cells of the same group.

@@ -51,7 +51,6 @@ pub use super::points::{Point, Production, Variant};
 pub enum Acquired {
     /// The permit was granted. `free` is the number of other free cells that one pass saw.
     Granted {
-        /// The permit.
         permit: Permit,
         /// An estimate of the free permits.
         free: u16,
@@ -205,7 +204,6 @@ pub fn release<V: Variant>(slot: impl AtomicWord + Copy, permit: Word) -> bool {
     is_mine
 }
 
-/// Reports whether the slot holds this permit.
 pub fn holds(slot: impl AtomicWord, permit: Word) -> bool {
     load(slot) == permit
 }

@@ -56,10 +56,8 @@ pub struct Permits<'h, V = Production> {
 
 impl<V: Variant> Permits<'_, V> {
     /// Takes one of the `limit` permits of `key`. Clamps `limit` to the range from 1 to
-    /// [`MAX_LIMIT`]. The first call of a process draws and locks its number.
-    ///
-    /// # Errors
-    /// Returns the reason if this process cannot hold permits.
+    /// [`MAX_LIMIT`]. The first call of a process draws and locks its number. Fails with the reason
+    /// if this process cannot hold permits.
     #[inline]
     pub fn acquire(&self, key: Key<'_>, limit: u16) -> Result<Acquired, Unavailable> {
         let acquired = protocol::acquire(&self.entered(key)?, cut(limit));
@@ -67,10 +65,8 @@ impl<V: Variant> Permits<'_, V> {
     }
 
     /// Takes a permit if one pass over the words sees a free one. Does not ask the kernel, so the
-    /// permits of dead processes are not found. Returns `None` if it takes none.
-    ///
-    /// # Errors
-    /// Returns the reason if this process cannot hold permits.
+    /// permits of dead processes are not found. Returns `None` if it takes none. Fails with the
+    /// reason if this process cannot hold permits.
     pub fn try_words(&self, key: Key<'_>, limit: u16) -> Result<Option<Acquired>, Unavailable> {
         let acquired = protocol::try_words(&self.entered(key)?, cut(limit));
         Ok(acquired.map(|acquired| self.noted(acquired, key.row)))
@@ -93,8 +89,6 @@ impl<V: Variant> Permits<'_, V> {
     /// Gives a permit back. Returns `false` if this process does not hold it any more, and counts
     /// that unless this process is a child of the holder.
     #[inline]
-    // Most callers do not need the result, because this counts the releases that fail.
-    #[allow(clippy::must_use_candidate)]
     pub fn release(&self, permit: Permit) -> bool {
         let Some(slot) = self.own(permit) else {
             return false;
@@ -114,7 +108,6 @@ impl<V: Variant> Permits<'_, V> {
     }
 
     /// Reports whether this process holds the permit.
-    #[must_use]
     pub fn holds(&self, permit: Permit) -> bool {
         let slot = self.own(permit);
         slot.is_some_and(|slot| protocol::holds(slot, permit.word))
@@ -136,14 +129,12 @@ impl<V: Variant> Permits<'_, V> {
     }
 
     /// Returns the number of permits of `key` below `limit` that live processes hold.
-    #[must_use]
     pub fn held(&self, key: Key<'_>, limit: u16) -> usize {
         protocol::held(&self.of(key, self.owner()), cut(limit))
     }
 
     /// Returns the number of permits of all keys that live processes hold, by the rows of the keys.
     /// Reads the pages that were ever written.
-    #[must_use]
     pub fn held_by_row(&self) -> Rows<usize> {
         let mut alive = BTreeMap::new();
         let mut is_held = |word: Word| {
@@ -167,15 +158,12 @@ impl<V: Variant> Permits<'_, V> {
     }
 
     /// Returns the number of permits of all keys that live processes hold.
-    #[must_use]
     pub fn held_of_all_keys(&self) -> usize {
         self.held_by_row().values().sum()
     }
 
-    /// Checks that this process can hold permits. Draws and locks its number if necessary.
-    ///
-    /// # Errors
-    /// Returns the reason if this process cannot hold permits.
+    /// Checks that this process can hold permits. Draws and locks its number if necessary. Fails
+    /// with the reason if this process cannot hold permits.
     pub fn check(&self) -> Result<(), Unavailable> {
         let owner = self.process.enter::<V>(self.numbers, self.segment);
         owner.map(|_| ())
@@ -244,7 +232,6 @@ const fn cut(limit: u16) -> u16 {
     }
 }
 
-/// The cells of one key.
 struct OfKey<'p, V> {
     permits: &'p Permits<'p, V>,
     fingerprint: Fingerprint,

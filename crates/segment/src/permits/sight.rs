@@ -74,7 +74,6 @@ pub(super) fn glance<C: Cells>(cells: &C, limit: u16) -> Glance {
     seen
 }
 
-/// Reads all cells.
 pub(super) fn read<C: Cells>(cells: &C, limit: u16) -> Vec<Sight> {
     let mut seen = Vec::with_capacity(usize::from(limit));
     look(cells, limit, |sight| seen.push(sight));
@@ -101,7 +100,6 @@ pub(super) fn look<C: Cells>(cells: &C, limit: u16, mut visit: impl FnMut(Sight)
     }
 }
 
-/// Reads the cells of one group.
 #[inline]
 fn sights<C: Cells>(cells: &C, number: u16) -> [Sight; GROUP as usize] {
     let mut sights = [0, 1, 2, 3].map(|cell| Sight {

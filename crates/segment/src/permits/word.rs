@@ -14,7 +14,6 @@
 
 use crate::slots::word::{Fingerprint, Word};
 
-/// The number of bits of an owner.
 const OWNER_BITS: u32 = 36;
 const OWNER_MASK: u64 = (1 << OWNER_BITS) - 1;
 const TICKET_BITS: u32 = 26;
@@ -33,7 +32,6 @@ impl Owner {
     pub const BITS: u32 = OWNER_BITS;
 
     /// Returns the owner with this number, or `None` if the number is 0 or too great.
-    #[must_use]
     pub const fn new(number: u64) -> Option<Self> {
         if number == 0 || number > OWNER_MASK {
             return None;
@@ -42,7 +40,6 @@ impl Owner {
     }
 
     /// Returns the number, which has at most 36 bits.
-    #[must_use]
     pub const fn number(self) -> u64 {
         self.0
     }
@@ -55,27 +52,23 @@ pub struct Tag(u64);
 impl Tag {
     /// Returns the tag of the cell with this number of a key.
     #[inline]
-    #[must_use]
     pub const fn new(fingerprint: Fingerprint, cell: u16) -> Self {
         Self(fingerprint.bits() << CELL_BITS | cell as u64)
     }
 
     /// Reports whether the slot holds this cell or is claimed for it.
     #[inline]
-    #[must_use]
     pub const fn names(self, word: Word) -> bool {
         word.tag == self.0
     }
 
     /// Reports whether the slot holds another cell of the same group of four cells.
-    #[must_use]
     pub const fn is_neighbour(self, word: Word) -> bool {
         !is_claimed(word) && word.tag != self.0 && self.shares_group(word)
     }
 
     /// Reports whether the slot holds a cell of the same group or is claimed for it.
     #[inline]
-    #[must_use]
     pub const fn shares_group(self, word: Word) -> bool {
         const GROUP_BITS: u32 = 2;
         word.tag >> GROUP_BITS == self.0 >> GROUP_BITS
@@ -83,7 +76,6 @@ impl Tag {
 
     /// Returns the word of the cell while `owner` holds it.
     #[inline]
-    #[must_use]
     pub const fn held(self, owner: Owner, ticket: u64) -> Word {
         Word {
             tag: self.0,
@@ -92,7 +84,6 @@ impl Tag {
     }
 
     /// Returns a claim of `owner` on a slot for the cell.
-    #[must_use]
     pub const fn claimed(self, owner: Owner, ticket: u64) -> Word {
         let held = self.held(owner, ticket);
         Word {
@@ -104,7 +95,6 @@ impl Tag {
 
 /// Returns the word of the same cell while it is free.
 #[inline]
-#[must_use]
 pub const fn freed(word: Word) -> Word {
     Word {
         tag: word.tag,
@@ -113,7 +103,6 @@ pub const fn freed(word: Word) -> Word {
 }
 
 /// Returns the word of the same hold with another ticket.
-#[must_use]
 pub const fn renewed(word: Word, ticket: u64) -> Word {
     Word {
         tag: word.tag,
@@ -123,7 +112,6 @@ pub const fn renewed(word: Word, ticket: u64) -> Word {
 
 /// Returns the number of the cell.
 #[inline]
-#[must_use]
 // The cast keeps the low bits, which are the number.
 #[allow(clippy::cast_possible_truncation)]
 pub const fn cell(word: Word) -> u16 {
@@ -132,21 +120,18 @@ pub const fn cell(word: Word) -> u16 {
 
 /// Returns the owner of a hold or of a claim.
 #[inline]
-#[must_use]
 pub const fn owner(word: Word) -> Owner {
     Owner(word.state >> TICKET_BITS & OWNER_MASK)
 }
 
 /// Reports whether the slot is claimed for a cell and holds no cell yet.
 #[inline]
-#[must_use]
 pub const fn is_claimed(word: Word) -> bool {
     word.state & CLAIMED != 0
 }
 
 /// Reports whether the slot has a free cell.
 #[inline]
-#[must_use]
 pub const fn is_free(word: Word) -> bool {
     !is_claimed(word) && owner(word).0 == 0
 }

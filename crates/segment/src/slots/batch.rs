@@ -180,10 +180,7 @@ fn order<S: Slots>(changes: &[SlotChange<'_, '_, S>]) -> Few<Decided> {
 }
 
 impl<V: Variant> SharedMemory<V> {
-    /// Takes the tokens of all tickets or of none.
-    ///
-    /// # Errors
-    /// Returns the take that was denied.
+    /// Takes the tokens of all tickets or of none. Fails with the take that was denied.
     pub fn take_all(&self, tickets: Grouped<'_, '_>) -> Batched {
         let mut changes = self.changes(tickets);
         match take_all(&mut changes) {

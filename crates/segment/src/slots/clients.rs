@@ -34,7 +34,6 @@ pub struct Day(u32);
 
 impl Day {
     /// Returns the day of an instant, which is a time since the Unix epoch.
-    #[must_use]
     pub fn of(since_epoch: Duration) -> Self {
         const MOST: u64 = (1 << (u32::BITS - RANK_BITS)) - 1;
         let days = since_epoch.as_secs() / 86_400;
@@ -42,8 +41,6 @@ impl Day {
         Self(u32::try_from(days.min(MOST)).unwrap_or_default())
     }
 
-    /// Returns the day before.
-    #[must_use]
     pub const fn before(self) -> Self {
         Self(self.0.saturating_sub(1))
     }
@@ -62,7 +59,6 @@ impl Clients {
     }
 
     /// Estimates the number of different clients on a day. The standard error is 3.25 %.
-    #[must_use]
     pub fn estimate(&self, day: Day) -> u64 {
         let mut counts = [0_u32; MOST + 1];
         for register in self.of(day) {

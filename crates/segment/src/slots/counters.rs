@@ -22,7 +22,6 @@ use std::cell::Cell;
 use std::ops::{Index, IndexMut};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
-/// The number of shards.
 pub const SHARDS: usize = 64;
 
 /// The number of shards that a worker can own. All further workers share the other shards.
@@ -60,7 +59,6 @@ pub enum Event {
     Cached,
     /// A call to a remote store failed.
     Failed,
-    /// A breaker opened.
     Opened,
     /// A fallback decided because a remote store failed.
     Fallback,
@@ -87,7 +85,6 @@ const EVENTS: usize = Event::PermitForeign as usize + 1;
 pub enum By {
     /// This host's shared memory, also as the fallback of a remote store.
     SharedMemory,
-    /// The remote store.
     Store,
     /// The denial cache, which only denies.
     DenialCache,
@@ -103,7 +100,6 @@ pub const ROWS: usize = 64;
 /// denials. A row is one cache line.
 type Decisions<T> = [[T; 2]; By::Policy as usize + 1];
 
-/// One value for each row.
 #[derive(Clone, Copy, Debug)]
 pub struct Rows<T>([T; ROWS]);
 
@@ -130,7 +126,6 @@ impl<T> IndexMut<Row> for Rows<T> {
 }
 
 impl<T> Rows<T> {
-    /// Returns the values of all rows.
     pub fn values(&self) -> impl Iterator<Item = &T> {
         self.0.iter()
     }
@@ -157,7 +152,6 @@ pub struct Shard {
 struct DecisionCounters(Decisions<AtomicU64>);
 
 impl Shard {
-    /// Counts one event.
     #[inline]
     pub fn count(&self, event: Event) {
         // Relaxed, because no other access depends on a count.
@@ -224,7 +218,6 @@ pub struct Totals {
 
 impl Totals {
     /// Adds up the counters of all `shards`.
-    #[must_use]
     pub fn of(shards: &[Shard]) -> Self {
         let mut totals = Self::default();
         for shard in shards {
@@ -252,13 +245,11 @@ impl Totals {
     }
 
     /// Returns how often `event` was counted.
-    #[must_use]
     pub const fn get(&self, event: Event) -> u64 {
         self.events[event as usize]
     }
 
     /// Returns how often buckets were blocked, over all rows.
-    #[must_use]
     pub fn all_blocks(&self) -> u64 {
         self.blocks
             .values()
@@ -266,13 +257,11 @@ impl Totals {
     }
 
     /// Returns how many calls on buckets of a row were decided: the grants and the denials.
-    #[must_use]
     pub fn decisions(&self, row: Row, by: By) -> [u64; 2] {
         self.decisions[row][by as usize]
     }
 
     /// Returns how many calls were decided, over all rows: the grants and the denials.
-    #[must_use]
     pub fn all_decisions(&self, by: By) -> [u64; 2] {
         let rows = self.decisions.0.iter().map(|row| row[by as usize]);
         rows.fold([0; 2], |sum, row| {

@@ -77,7 +77,6 @@ impl Diagnostics {
     }
 
     /// Returns at most `most` identifiers with the most denials, greatest count first.
-    #[must_use]
     pub fn most_denied(&self, most: usize) -> Vec<Denied> {
         let mut sums: HashMap<u64, Denied> = HashMap::new();
         for entry in self.0.iter().flatten() {

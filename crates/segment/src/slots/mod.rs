@@ -95,7 +95,6 @@ impl<V: Variant> SharedMemory<V> {
 
     /// Estimates the number of different clients that [`SharedMemory::add_denied_client`] has
     /// recorded for a row and a day. Returns 0 for other rows.
-    #[must_use]
     pub fn denied_clients(&self, row: Row, day: Day) -> u64 {
         let clients = namespaces::cell_of_row(row).and_then(|cell| self.clients.get(cell));
         clients.map_or(0, |clients| clients.estimate(day))
@@ -104,7 +103,6 @@ impl<V: Variant> SharedMemory<V> {
     /// Returns the hasher of a namespace in shared memory. `names` lists its parts as in
     /// [`KeyHasher::namespace`].
     #[inline]
-    #[must_use]
     pub fn hasher_of(&self, names: [&[u8]; 2]) -> KeyHasher {
         let hasher = self.hasher.namespace(&names);
         hasher.counted_in(self.namespaces.row_of(hasher, self.hasher, names))
@@ -113,7 +111,6 @@ impl<V: Variant> SharedMemory<V> {
     /// Returns the hasher of a namespace of the extension itself. `names` must have at least three
     /// parts, so that [`SharedMemory::hasher_of`] never returns the same hasher. The decisions are
     /// counted in the row with the name `row`, which must begin with `guard`.
-    #[must_use]
     pub fn reserved_hasher(&self, names: &[&[u8]], row: &[u8]) -> KeyHasher {
         let row = self.namespaces.reserved(self.hasher, row);
         self.hasher.namespace(names).counted_in(row)
@@ -121,7 +118,6 @@ impl<V: Variant> SharedMemory<V> {
 
     /// Reports whether a process has asked for the hasher of [`SharedMemory::reserved_hasher`] with
     /// the row of this name. Also true if the segment has no row left for it.
-    #[must_use]
     pub fn has_row(&self, row: &[u8]) -> bool {
         self.namespaces.has_reserved(self.hasher, row)
     }
@@ -217,7 +213,6 @@ impl<V: Variant> SharedMemory<V> {
     }
 
     /// Reports whether the bucket has a record that is not full.
-    #[must_use]
     pub fn contains(&self, key: Key<'_>) -> bool {
         protocol::contains(&self.slots(key.hash))
     }

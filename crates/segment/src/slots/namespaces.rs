@@ -17,16 +17,13 @@ use std::sync::atomic::{
     Ordering::{Acquire, Relaxed, Release},
 };
 
-/// The kinds of stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum StoreKind {
     /// This host's shared memory.
     SharedMemory,
     /// Redis, or a compatible server.
     Redis,
-    /// Memcached.
     Memcached,
-    /// A database.
     Database,
 }
 
@@ -66,7 +63,6 @@ pub struct Cell {
     name: [AtomicU64; NAME / 8],
 }
 
-/// The namespaces of a host.
 #[derive(Debug)]
 pub struct Namespaces {
     cells: Region<Cell>,
@@ -78,9 +74,7 @@ pub struct Namespaces {
 /// A row of counters, for the status.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Named {
-    /// The number of the row.
     pub row: Row,
-    /// The kind of the store.
     pub kind: StoreKind,
     /// The name. A name of more than 176 bytes ends with `~` and a hash of the whole name.
     /// `None` for all namespaces without a row of their own.
@@ -119,7 +113,6 @@ impl Namespaces {
     /// hasher.
     #[cold]
     #[inline(never)]
-    #[must_use]
     pub fn row(&self, root: KeyHasher, kind: StoreKind, parts: [&[u8]; 2]) -> Row {
         let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         let mut name = parts.join(&b'/');
@@ -150,7 +143,6 @@ impl Namespaces {
         true
     }
 
-    /// Returns the row with this name.
     fn find(&self, root: KeyHasher, kind: StoreKind, name: &[u8]) -> Row {
         let is_own = kind == StoreKind::SharedMemory && name.starts_with(RESERVED);
         let cells = if is_own { CELLS } else { CELLS - OWN };
@@ -171,7 +163,6 @@ impl Namespaces {
     }
 
     /// Returns all rows that may have counted a decision.
-    #[must_use]
     pub fn list(&self) -> Vec<Named> {
         let others = StoreKind::ALL.map(|kind| Named {
             row: kind.others(),
@@ -212,7 +203,6 @@ fn probed(hash: u64, cells: usize) -> impl Iterator<Item = usize> {
     (first..cells).chain(0..first)
 }
 
-/// Returns the row of the cell with this index.
 const fn row_of_cell(index: usize) -> Row {
     // The number of rows is less than 256.
     #[allow(clippy::cast_possible_truncation)]

@@ -60,7 +60,6 @@ use std::sync::atomic::Ordering::{self, AcqRel, Acquire, SeqCst};
 pub trait Slots {
     /// The variant of the protocol that runs on these slots.
     type Variant: Variant;
-    /// The type of one slot.
     type Slot<'s>: AtomicWord
     where
         Self: 's;
@@ -69,7 +68,6 @@ pub trait Slots {
     fn len(&self) -> usize;
     /// Returns the fingerprint of the key to which these slots belong.
     fn fingerprint(&self) -> Fingerprint;
-    /// Returns the slot with this index.
     fn slot(&self, index: usize) -> Self::Slot<'_>;
     /// Returns the shard in which the caller counts, and its number.
     fn shard(&self) -> (usize, &Shard);

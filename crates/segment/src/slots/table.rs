@@ -16,7 +16,6 @@ use portable_atomic::AtomicU128;
 use std::marker::PhantomData;
 use std::sync::atomic::Ordering::{self, Acquire, Relaxed};
 
-/// The number of slots in a line.
 pub const SLOTS_PER_LINE: usize = 4;
 
 /// A line of slots, which is one cache line.
@@ -80,7 +79,6 @@ impl Usage {
 
 impl<V: Variant> SharedMemory<V> {
     /// Returns the hasher that makes keys of this store. It has no namespace.
-    #[must_use]
     pub const fn hasher(&self) -> KeyHasher {
         self.hasher
     }
@@ -112,39 +110,33 @@ impl<V: Variant> SharedMemory<V> {
         }
     }
 
-    /// Counts an event.
     #[inline]
     pub fn count(&self, event: Event) {
         self.counters.shard().1.count(event);
     }
 
     /// Returns the events of all processes since the segment was created.
-    #[must_use]
     pub fn totals(&self) -> Totals {
         Totals::of(&self.counters.shards)
     }
 
     /// Returns the row of a remote store's namespace. `names` lists the parts of its name.
-    #[must_use]
     pub fn row(&self, kind: StoreKind, names: [&[u8]; 2]) -> Row {
         self.namespaces.row(self.hasher, kind, names)
     }
 
     /// Returns all rows that may have counted a decision.
-    #[must_use]
     pub fn rows(&self) -> Vec<Named> {
         self.namespaces.list()
     }
 
     /// Returns the identifiers that are denied most, or `None` if the segment has no diagnostics.
     #[inline]
-    #[must_use]
     pub fn diagnostics(&self) -> Option<&Diagnostics> {
         self.diagnostics.first()
     }
 
     /// Reports whether a bucket that is not full may be evicted when no other slot is available.
-    #[must_use]
     pub const fn may_evict(&self) -> bool {
         self.evict
     }
@@ -153,7 +145,6 @@ impl<V: Variant> SharedMemory<V> {
     /// these lines and the used slots in them add up to `most`. If there are more, estimates the
     /// numbers of the whole table. Hashes choose the lines of a key, so the first lines are a
     /// random sample.
-    #[must_use]
     pub fn usage(&self, segment: &Segment, most: usize) -> Usage {
         let now = boot_clock();
         let mut usage = Usage::default();
@@ -178,7 +169,6 @@ impl<V: Variant> SharedMemory<V> {
     }
 
     /// Returns the words of all slots. Tests use this to find keys with two records.
-    #[must_use]
     pub fn words(&self) -> Vec<Word> {
         let slots = self.lines.iter().flat_map(|line| &line.0);
         slots.map(|slot| Word::from(slot.load(Acquire))).collect()
@@ -262,7 +252,6 @@ impl AtomicWord for &AtomicU128 {
 
 /// Reports whether the processor can swap 128 bits without a lock. If it cannot, processes cannot
 /// share the memory.
-#[must_use]
 pub fn is_lock_free() -> bool {
     AtomicU128::is_lock_free()
 }

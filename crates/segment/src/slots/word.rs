@@ -52,7 +52,6 @@ pub struct Fingerprint(u64);
 impl Fingerprint {
     /// Returns the low 48 bits as a fingerprint. If they are 0, the fingerprint is 1.
     #[inline]
-    #[must_use]
     pub const fn new(bits: u64) -> Self {
         let bits = bits & ((1 << FINGERPRINT_BITS) - 1);
         Self(if bits == 0 { 1 } else { bits })
@@ -66,12 +65,10 @@ impl Fingerprint {
 }
 
 impl Word {
-    /// The word of an empty slot.
     pub const EMPTY: Self = Self { tag: 0, state: 0 };
 
     /// Returns a claim on a slot for the bucket of this fingerprint. A claim never holds taken
     /// tokens.
-    #[must_use]
     pub const fn pending(fingerprint: Fingerprint, ticket: u64, now: Timestamp) -> Self {
         let stamp = ((now.0 >> STAMP_UNIT) & STAMP_MASK) << STAMP_SHIFT;
         Self {
@@ -81,7 +78,6 @@ impl Word {
     }
 
     /// Returns a record of the bucket in the state `empty_at`.
-    #[must_use]
     pub const fn live(fingerprint: Fingerprint, lifetime: Lifetime, empty_at: Timestamp) -> Self {
         Self {
             tag: (fingerprint.0 << LIFETIME_BITS) | lifetime.code(),
@@ -92,7 +88,6 @@ impl Word {
     /// Returns the same bucket in another state. It is held if `lifetime` is. The new lifetime is
     /// the greater of the old lifetime and `lifetime`, or `lifetime` itself if that is exact.
     #[inline]
-    #[must_use]
     pub fn moved(self, empty_at: Timestamp, lifetime: Lifetime) -> Self {
         if lifetime.0 > LIFETIME_MASK {
             return self.moved_and_held(empty_at, lifetime);
@@ -108,7 +103,6 @@ impl Word {
     /// full counts as absent, so that it is full for a longer lifetime, too. A record of the same
     /// lifetime needs no comparison, because its step computes the same state from either record.
     #[inline(always)]
-    #[must_use]
     pub fn seen_by(self, lifetime: Lifetime, now: Timestamp) -> Self {
         if self.tag & LIFETIME_MASK == lifetime.0 {
             return self;
@@ -130,7 +124,6 @@ impl Word {
     /// Returns the record, or one without a state and a lifetime if the bucket is full at `now`.
     #[cold]
     #[inline(never)]
-    #[must_use]
     pub fn unless_full(self, now: Timestamp) -> Self {
         if self.full_at() > now {
             return self;
@@ -156,27 +149,23 @@ impl Word {
 
     /// Reports whether the slot holds this bucket or is claimed for it.
     #[inline]
-    #[must_use]
     pub const fn is_of(self, fingerprint: Fingerprint) -> bool {
         self.tag >> LIFETIME_BITS == fingerprint.0
     }
 
     /// Reports whether the slot is claimed and not yet a bucket.
     #[inline]
-    #[must_use]
     pub const fn is_pending(self) -> bool {
         self.state & PENDING != 0
     }
 
     /// Returns the bucket's state `empty_at`. The result has no meaning for a claim.
     #[inline]
-    #[must_use]
     pub const fn empty_at(self) -> Timestamp {
         Timestamp(self.state & EMPTY_AT)
     }
 
     /// Returns the record with the mark of a held record.
-    #[must_use]
     pub const fn held(self) -> Self {
         Self {
             state: self.state | HELD,
@@ -185,7 +174,6 @@ impl Word {
     }
 
     /// Reports whether the record is held. The result has no meaning for a claim.
-    #[must_use]
     pub const fn is_held(self) -> bool {
         self.state & HELD != 0
     }
@@ -195,7 +183,6 @@ impl Word {
     }
 
     /// Returns the instant from which the bucket is full.
-    #[must_use]
     pub fn full_at(self) -> Timestamp {
         let (empty_at, lifetime) = (self.empty_at(), self.lifetime());
         empty_at
@@ -205,7 +192,6 @@ impl Word {
 
     /// Returns the ticks that the bucket lacks at `now`. A held record that is not full lacks its
     /// whole lifetime.
-    #[must_use]
     pub fn missing(self, now: Timestamp) -> Ticks {
         let left = self.full_at().saturating_since(now);
         if left > 0 && self.is_held() {
@@ -218,7 +204,6 @@ impl Word {
     /// Reports whether this bucket lacks a smaller share of its lifetime at `now` than `other`. If
     /// the shares are equal, compares the ticks until they are full. This cannot overflow, because
     /// a product of two 64-bit numbers fits into 128 bits.
-    #[must_use]
     pub fn lacks_less_than(self, other: Self, now: Timestamp) -> bool {
         let missing = |word: Self| u128::from(word.missing(now));
         let lifetime = |word: Self| u128::from(word.lifetime().ticks());
@@ -229,7 +214,6 @@ impl Word {
     }
 
     /// Reports whether any caller may take the slot because it is empty or its bucket is full.
-    #[must_use]
     pub fn is_reclaimable(self, now: Timestamp) -> bool {
         self == Self::EMPTY || (!self.is_pending() && self.full_at() <= now)
     }
@@ -238,7 +222,6 @@ impl Word {
     ///
     /// The stamp wraps around every 1.07 s. In 12 ms of each such period, an abandoned claim looks
     /// young. This only delays the callers that need the slot.
-    #[must_use]
     pub const fn is_abandoned(self, now: Timestamp) -> bool {
         let stamp = self.state >> STAMP_SHIFT;
         self.is_pending() && (now.0 >> STAMP_UNIT).wrapping_sub(stamp) & STAMP_MASK >= ABANDONED
@@ -291,7 +274,6 @@ impl Lifetime {
     /// Returns the lifetime of a record after a step. In a window of
     /// [`super::SharedMemory::in_slots`], the first length is the lead.
     #[inline]
-    #[must_use]
     pub fn of(step: &Step) -> Self {
         match step.refill {
             Refill::Windows(windows) => Self::of_window(windows.lengths[0], step.lifetime()),
@@ -300,7 +282,6 @@ impl Lifetime {
     }
 
     /// Returns the lifetime of a window: `lead` seconds, or `ticks` if the lead is 0.
-    #[must_use]
     pub const fn of_window(lead: u32, ticks: Ticks) -> Self {
         let lifetime = match lead {
             0 => Self::covering(ticks),
@@ -310,7 +291,6 @@ impl Lifetime {
     }
 
     /// Returns the lifetime that makes its record held.
-    #[must_use]
     pub const fn held(self) -> Self {
         Self(self.0 | Self::HELD)
     }
@@ -344,14 +324,12 @@ impl Lifetime {
         self.0 & LIFETIME_MASK
     }
 
-    /// Returns the mark of its record.
     const fn mark(self) -> u64 {
         (self.0 & Self::HELD) << (62 - LIFETIME_BITS)
     }
 
     /// Returns the least lifetime that is not below `ticks`. It is at most 0.1 % longer.
     #[inline]
-    #[must_use]
     pub const fn covering(ticks: Ticks) -> Self {
         let bits = u64::BITS - ticks.leading_zeros();
         if bits <= MANTISSA_BITS {
@@ -365,7 +343,6 @@ impl Lifetime {
     }
 
     /// Returns the lifetime in ticks.
-    #[must_use]
     pub const fn ticks(self) -> Ticks {
         let exponent = self.code() >> MANTISSA_BITS;
         let mantissa = self.code() & ((1 << MANTISSA_BITS) - 1);

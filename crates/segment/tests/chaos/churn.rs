@@ -50,7 +50,6 @@ pub struct Churn {
     pub treatment: Treatment,
 }
 
-/// The result of one churn.
 pub struct Outcome {
     pub tally: Tally,
     pub calls: u64,

@@ -115,12 +115,10 @@ impl Memory {
         })
     }
 
-    /// Returns a caller of `key` in the process `number`.
     pub fn caller(self: &Arc<Self>, key: Fingerprint, number: u64) -> Caller<Meant> {
         self.guarded(key, number)
     }
 
-    /// Returns a caller with the guards of `G`.
     pub fn guarded<G: Guards>(self: &Arc<Self>, key: Fingerprint, number: u64) -> Caller<G> {
         Caller {
             memory: Arc::clone(self),
@@ -132,7 +130,6 @@ impl Memory {
         }
     }
 
-    /// Sets the lock of a process.
     fn set_lock(&self, owner: Owner, is_locked: bool) {
         let number = usize::try_from(owner.number()).unwrap();
         let Gated { gates, value } = &self.locks[number];

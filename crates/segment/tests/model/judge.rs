@@ -9,7 +9,6 @@ pub const X: Fingerprint = Fingerprint::new(9);
 
 pub const PROCESSES: usize = 6;
 
-/// Returns the process with this number.
 pub fn process(number: u64) -> Owner {
     Owner::new(number).unwrap()
 }

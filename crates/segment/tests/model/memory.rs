@@ -319,7 +319,6 @@ impl<G: Guards> Slots for Caller<G> {
     }
 }
 
-/// A caller's access to a slot.
 pub struct Access<'s, G: Guards> {
     slot: &'s Slot,
     caller: &'s Caller<G>,

@@ -22,7 +22,6 @@ use std::process::ExitCode;
 /// The name of the test that nextest runs.
 const ALL: &str = "permits";
 
-/// A test and its name.
 type Test = (&'static str, fn());
 
 /// Returns a host with the smallest segment, in a memfd.

@@ -46,7 +46,6 @@ impl Folder {
         self.0.join("segment")
     }
 
-    /// Returns the number of files in the folder.
     fn count(&self) -> usize {
         std::fs::read_dir(&self.0).unwrap().count()
     }

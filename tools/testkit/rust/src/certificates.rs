@@ -12,7 +12,6 @@ pub struct Authority {
 
 /// The files of a server's certificate and key, in PEM.
 pub struct Issued {
-    /// The certificate.
     pub certificate: PathBuf,
     /// Its private key.
     pub key: PathBuf,

@@ -4,12 +4,10 @@ use crate::places::take_places;
 use crate::redis::{Redis, major_version};
 use crate::{Proxy, Upstream, eventually, free_port};
 
-/// The number of primaries.
 pub const PRIMARIES: usize = 3;
 
 /// The servers of a cluster: [`PRIMARIES`], then their replicas, if there are any.
 pub struct Cluster {
-    /// The servers.
     pub nodes: Vec<Redis>,
     /// A proxy before each server. Servers announce the ports of the proxies.
     pub proxies: Vec<Proxy>,

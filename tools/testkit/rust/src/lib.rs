@@ -3,13 +3,7 @@
 //! Each server is a process that belongs to one test. It runs as an unprivileged user and keeps its
 //! sockets in a temporary folder. A server never outlives the test process, even if that process is
 //! killed.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::missing_panics_doc,
-    clippy::must_use_candidate,
-    clippy::new_without_default
-)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::new_without_default)]
 
 mod blackhole;
 mod certificates;

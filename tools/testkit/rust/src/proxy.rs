@@ -42,7 +42,6 @@ pub enum Mode {
 pub enum Upstream {
     /// A port of 127.0.0.1.
     Tcp(u16),
-    /// The path of a Unix socket.
     Unix(PathBuf),
 }
 
@@ -159,7 +158,6 @@ impl Proxy {
         self.wire.counts.round_trips.load(SeqCst)
     }
 
-    /// Returns the number of accepted connections.
     pub fn connections(&self) -> u64 {
         self.wire.counts.connections.load(SeqCst)
     }

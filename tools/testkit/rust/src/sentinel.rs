@@ -13,7 +13,6 @@ use std::os::unix::fs::PermissionsExt;
 /// The name under which the sentinels know the primary.
 pub const PRIMARY: &str = "mymaster";
 
-/// A sentinel of the primary [`PRIMARY`].
 pub struct Sentinel {
     // The process is declared before the folder, so that it ends before the folder is removed.
     process: Process,

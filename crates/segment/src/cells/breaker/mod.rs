@@ -43,7 +43,6 @@ const TEXT: usize = 64;
 /// The least time between two warnings of the same kind.
 const BETWEEN_WARNINGS: Ticks = 60 * TICKS_PER_SECOND;
 
-/// The breaker of one store.
 #[repr(C, align(128))]
 #[derive(Debug, Default)]
 pub struct Breaker {
@@ -68,7 +67,6 @@ pub struct Breaker {
     name: Text,
     /// The cause of the last failure.
     cause: Text,
-    /// The durations of the calls.
     pub durations: Durations,
 }
 
@@ -76,7 +74,6 @@ pub struct Breaker {
 #[derive(Debug, Default)]
 struct Text([AtomicU64; TEXT / 8]);
 
-/// The kind of a cause of failures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CauseKind {
     /// The deadline passed.
@@ -87,7 +84,6 @@ pub enum CauseKind {
     Connect,
     /// The connection broke.
     Broken,
-    /// TLS failed.
     Tls,
     /// The server refused the request.
     Refused,
@@ -95,7 +91,6 @@ pub enum CauseKind {
     Malformed,
     /// The key holds data that is not a record.
     Record,
-    /// A statement failed.
     Statement,
     /// The caller's connection was lost.
     Lost,
@@ -135,7 +130,6 @@ pub enum Passage {
     Open(Timestamp),
 }
 
-/// The state of a breaker, for `status()`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BreakerState {
     /// The store's name for display.
@@ -152,7 +146,6 @@ pub struct BreakerState {
     pub last: Option<(String, Timestamp)>,
     /// The number of failures by the name of their kind.
     pub causes: [(&'static str, u64); KINDS - 1],
-    /// The durations of the calls.
     pub durations: Histogram,
 }
 
@@ -160,13 +153,11 @@ impl Breaker {
     /// Returns true if this is still the breaker of the store, because another store may take over
     /// its cell. For the arguments, see [`Breakers::of`].
     #[inline]
-    #[must_use]
     pub fn is_of(&self, login: u64, timeout: Ticks) -> bool {
         self.store.load(Acquire) == owner(login, timeout)
     }
 
     /// Returns true if no call may go through at `now`.
-    #[must_use]
     pub fn is_open(&self, now: Timestamp) -> bool {
         now.0 < self.open_until.load(Relaxed)
     }

@@ -8,7 +8,6 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 /// store that works, or that failed and is not used any more. If there is no such cell, the process
 /// keeps the breaker of the new store in memory of its own.
 pub(crate) const CELLS: usize = 64;
-/// The breakers of a host.
 #[derive(Clone, Copy, Debug)]
 pub struct Breakers<'a> {
     /// The cells that all workers share.
@@ -26,7 +25,6 @@ impl<'a> Breakers<'a> {
 
     /// Returns the breaker of a store for calls with this `timeout`. `login` is a hash of the
     /// store's identity and the credential, and `name` is the store's name for display.
-    #[must_use]
     pub fn of(self, login: u64, timeout: Ticks, name: &str) -> &'a Breaker {
         let store = owner(login, timeout);
         // The remainder is below the number of cells.
@@ -50,7 +48,6 @@ impl<'a> Breakers<'a> {
     }
 
     /// Returns the state of each shared cell that is in use.
-    #[must_use]
     pub fn states(self) -> Vec<BreakerState> {
         let used = self
             .shared

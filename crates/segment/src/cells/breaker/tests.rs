@@ -11,7 +11,6 @@ fn cells() -> [Breaker; CELLS] {
     array::from_fn(|_| Breaker::default())
 }
 
-/// Opens the breaker of a store at an instant.
 fn open_at(breakers: Breakers<'_>, store: u64, now: Timestamp) {
     for _ in 0..PATIENCE {
         let cell = breakers.of(store, 0, "failing");
@@ -19,7 +18,6 @@ fn open_at(breakers: Breakers<'_>, store: u64, now: Timestamp) {
     }
 }
 
-/// Opens the breaker of a store.
 fn open(breakers: Breakers<'_>, store: u64) {
     open_at(breakers, store, boot_clock());
 }
