@@ -5,9 +5,9 @@
 //! time have the effect of one, and no call shortens a block.
 
 use super::bucket::Bucket;
-use super::calendar;
 use super::charge::changed;
 use super::question::Question;
+use super::quota;
 use crate::{decision, exceptions, tokens};
 use gcra::quota::MAX_SPAN;
 use gcra::{Decision, Put, Refill, Step, Ticks, seconds};
@@ -42,7 +42,7 @@ pub fn block(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
 fn block_windows(question: &Question<'_>, ticks: Ticks) -> Result<Decision, Thrown> {
     let storage = question.native("block")?;
     let (mut seen, look) = question.look(storage)?;
-    let last = calendar::windows(question.bucket, seen.value.now + ticks)?;
+    let last = quota::windows(question.bucket, seen.value.now + ticks)?;
     let until = last.end();
     seen.fallback |= storage
         .put(question.plan.key(), &Put::Advance { until })?

@@ -3,11 +3,8 @@
 //! PHP's own date engine knows the offsets of time zones. An object keeps the starts of the current
 //! window and of its neighbours, so it calls the engine once in each window.
 
-use super::bucket::Bucket;
-use gcra::clock::TICKS_PER_SECOND;
-use gcra::{Timestamp, Windows};
 use std::cell::Cell;
-use zend::{Kept, Number, Obj, Object, Thrown, Zval, invoke, value};
+use zend::{Kept, Number, Obj, Thrown, Zval, invoke, value};
 
 /// The slots of the properties that `TokenBucket\Quota` declares after those of its parent.
 pub const PERIOD: usize = 4;
@@ -80,7 +77,7 @@ pub struct Calendar {
     day: u8,
     /// The starts of the window before, of the window, and of the two windows after it, as Unix
     /// times in seconds.
-    starts: [i64; 4],
+    pub starts: [i64; 4],
 }
 
 /// A cell for the calendar of an object. Objects that are not quotas have none.
@@ -110,7 +107,10 @@ impl Calendar {
 
     /// Returns the starts around the instant `now`, a Unix time in seconds. `anchor` is the object
     /// that the calendar was made from.
-    fn around(&self, anchor: Obj<'_>, now: i64) -> Result<[i64; 4], Thrown> {
+    ///
+    /// # Errors
+    /// Fails if PHP's date engine fails.
+    pub fn around(&self, anchor: Obj<'_>, now: i64) -> Result<[i64; 4], Thrown> {
         let unit = match self.period {
             Period::Minute => 60,
             Period::Hour => 3600,
@@ -216,38 +216,6 @@ pub fn date(anchor: Obj<'_>, instant: i64) -> Result<Kept, Thrown> {
         "settimezone",
         &mut [zone],
     )
-}
-
-/// Returns the starts of the windows around the instant `now`, a Unix time in seconds, of a quota.
-///
-/// # Errors
-/// Fails if PHP's date engine fails.
-pub fn starts(bucket: &Object<Bucket>, now: i64) -> Result<[i64; 4], Thrown> {
-    let calendar = bucket.calendar().get().ok_or(Thrown)?;
-    let [_, start, end, _] = calendar.starts;
-    if (start..end).contains(&now) {
-        return Ok(calendar.starts);
-    }
-    let anchor = bucket.copy_declared(ANCHOR);
-    let starts = calendar.around(value::object(&anchor).ok_or(Thrown)?, now)?;
-    bucket.calendar().set(Some(Calendar { starts, ..calendar }));
-    Ok(starts)
-}
-
-/// Returns the windows of a call on a quota at `now`, a Unix time.
-///
-/// # Errors
-/// Fails as [`starts`] does.
-pub fn windows(bucket: &Object<Bucket>, now: Timestamp) -> Result<Windows, Thrown> {
-    let [before, start, end, later] = starts(bucket, (now.0 / TICKS_PER_SECOND).cast_signed())?;
-    let length = |from: i64, to: i64| u32::try_from(to - from).unwrap_or(0);
-    let lengths = [
-        length(before, start),
-        length(start, end),
-        length(end, later),
-    ];
-    let start = Timestamp(start.unsigned_abs() * TICKS_PER_SECOND);
-    Ok(Windows::new(start, lengths))
 }
 
 /// Returns the integer that a method of a date object returns.

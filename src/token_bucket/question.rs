@@ -2,7 +2,7 @@
 
 use super::bucket::{Bucket, with_latest_plan, with_plan};
 use super::plan::{Plan, STORAGE};
-use super::{calendar, protected};
+use super::{protected, quota};
 use crate::storage::{self, Storage};
 use crate::{exceptions, tokens};
 use gcra::clock::TICKS_PER_MICROSECOND;
@@ -91,7 +91,7 @@ impl<'a> Question<'a> {
     /// Gives the call the current window of its quota.
     fn enter_window(&mut self) -> Result<(), Thrown> {
         let now = self.native("attempt")?.unix_time(self.plan.key());
-        let windows = calendar::windows(self.bucket, now)?;
+        let windows = quota::windows(self.bucket, now)?;
         self.step.refill = Refill::Windows(windows);
         self.plan.quota = self.plan.quota.in_window(windows.lengths[1]);
         Ok(())
@@ -119,7 +119,7 @@ impl<'a> Question<'a> {
     /// Returns the windows of a call that is repeated.
     fn repeated(&self, storage: &dyn Storage) -> Result<Windows, Thrown> {
         let now = storage.unix_time(self.plan.key());
-        let windows = calendar::windows(self.bucket, now)?;
+        let windows = quota::windows(self.bucket, now)?;
         Ok(Windows {
             is_repeat: true,
             ..windows
@@ -130,9 +130,7 @@ impl<'a> Question<'a> {
     pub fn step_at(&self, now: Timestamp) -> Step {
         let refill = match self.step.refill {
             Refill::Windows(windows) if !windows.contain(now) => {
-                calendar::windows(self.bucket, now)
-                    .map(Refill::Windows)
-                    .ok()
+                quota::windows(self.bucket, now).map(Refill::Windows).ok()
             }
             _ => None,
         };

@@ -10,8 +10,9 @@ use crate::exceptions::Origin;
 use crate::{classes, storage};
 use ext_php_rs::ffi::IS_NULL;
 use gcra::clock::TICKS_PER_SECOND;
+use gcra::{Timestamp, Windows};
 use std::ops::Range;
-use zend::{Call, Kept, Number, Thrown, Zval, class, invoke, throw, value};
+use zend::{Call, Kept, Number, Object, Thrown, Zval, class, invoke, throw, value};
 
 /// The anchor of a quota without one: a Monday, the first day of a month and of a year.
 const DEFAULT_ANCHOR: &[u8] = b"2024-01-01 00:00:00 UTC";
@@ -91,11 +92,42 @@ pub fn window(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
         let at = call.object_of_foreign(1, "DateTimeInterface")?;
         timestamp(&at, 1)?
     };
-    let [_, start, end, _] = calendar::starts(bucket, now)?;
+    let [_, start, end, _] = starts(bucket, now)?;
     let anchor = bucket.copy_declared(ANCHOR);
     let object = value::object(&anchor).ok_or(Thrown)?;
     let instant = |seconds| calendar::date(object, seconds).map(Kept::into_zval);
     let window = [instant(start)?, instant(end)?];
     *result = value::of_list(window).ok_or(Thrown)?;
     Ok(())
+}
+
+/// Returns the starts of the windows around the instant `now`, a Unix time in seconds, of a quota.
+///
+/// # Errors
+/// Fails if PHP's date engine fails.
+pub fn starts(bucket: &Object<Bucket>, now: i64) -> Result<[i64; 4], Thrown> {
+    let mut calendar = bucket.calendar().get().ok_or(Thrown)?;
+    let [_, start, end, _] = calendar.starts;
+    if !(start..end).contains(&now) {
+        let anchor = bucket.copy_declared(ANCHOR);
+        calendar.starts = calendar.around(value::object(&anchor).ok_or(Thrown)?, now)?;
+        bucket.calendar().set(Some(calendar));
+    }
+    Ok(calendar.starts)
+}
+
+/// Returns the windows of a call on a quota at `now`, a Unix time.
+///
+/// # Errors
+/// Fails as [`starts`] does.
+pub fn windows(bucket: &Object<Bucket>, now: Timestamp) -> Result<Windows, Thrown> {
+    let [before, start, end, later] = starts(bucket, (now.0 / TICKS_PER_SECOND).cast_signed())?;
+    let length = |from: i64, to: i64| u32::try_from(to - from).unwrap_or(0);
+    let lengths = [
+        length(before, start),
+        length(start, end),
+        length(end, later),
+    ];
+    let start = Timestamp(start.unsigned_abs() * TICKS_PER_SECOND);
+    Ok(Windows::new(start, lengths))
 }

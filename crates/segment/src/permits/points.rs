@@ -25,7 +25,9 @@ pub struct Production;
 impl Variant for Production {
     #[cfg(feature = "deaths")]
     fn reached(point: Point) {
-        crate::slots::deaths::reached_in_permits(point);
+        use Point::{FreeSeen, GroupRead, Released, Releasing, Taken};
+        let is_common = matches!(point, GroupRead | FreeSeen | Taken | Releasing | Released);
+        crate::slots::deaths::reached(&point, is_common);
     }
 }
 

@@ -1,8 +1,6 @@
 //! Kills processes at the marked points of the protocol, for `scripts/prove`. Production builds do
 //! not contain this module.
 
-use super::protocol::Point;
-use crate::permits::protocol as permits;
 use gcra::clock::boot_clock;
 use rustix::process::{Signal, getpid, kill_process};
 use std::fmt::Debug;
@@ -20,20 +18,9 @@ static ONE_IN: LazyLock<Option<u64>> = LazyLock::new(|| {
 /// Processes reach about this many marked points on live records for each marked point of a claim.
 const CLAIMS_ARE_RARER: u64 = 16;
 
-/// Kills the process with SIGKILL, with a probability that depends on `point`.
-pub fn reached(point: Point) {
-    let is_common = matches!(point, Point::Loaded | Point::Decided | Point::Granted);
-    maybe_die(&point, is_common);
-}
-
-/// Does the same for a point of the protocol of permits.
-pub fn reached_in_permits(point: permits::Point) {
-    use permits::Point::{FreeSeen, GroupRead, Released, Releasing, Taken};
-    let is_common = matches!(point, GroupRead | FreeSeen | Taken | Releasing | Released);
-    maybe_die(&point, is_common);
-}
-
-fn maybe_die(point: &dyn Debug, is_common: bool) {
+/// Kills the process with SIGKILL at a marked point, with a probability that depends on how often
+/// processes reach such a point.
+pub fn reached(point: &dyn Debug, is_common: bool) {
     let Some(one_in) = *ONE_IN else { return };
     let one_in = if is_common {
         one_in

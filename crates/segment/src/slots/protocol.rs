@@ -113,7 +113,8 @@ pub struct Production;
 impl Variant for Production {
     #[cfg(feature = "deaths")]
     fn reached(point: Point) {
-        super::deaths::reached(point);
+        let is_common = matches!(point, Point::Loaded | Point::Decided | Point::Granted);
+        super::deaths::reached(&point, is_common);
     }
 }
 
