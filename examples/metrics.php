@@ -4,7 +4,7 @@
  *
  * Copy this file to a folder outside the document root, for example /usr/local/share/tokenbucket.
  * The web server maps one path to it and allows only your monitoring; see
- * docs/how-to/collect-metrics.md. The list below is a second check.
+ * docs/how-to/monitor.md. The list below is a second check.
  */
 declare(strict_types=1);
 

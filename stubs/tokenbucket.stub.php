@@ -1295,7 +1295,7 @@ namespace TokenBucket {
 
     /**
      * Returns the counters and the state of the segment that this process uses, as OpenMetrics text
-     * for Prometheus. docs/reference/metrics.md describes each metric. The text contains no
+     * for Prometheus. docs/reference/status.md describes each metric. The text contains no
      * identifiers. A call takes less than a millisecond, also if the table is large.
      *
      * @return string a text that Prometheus reads as OpenMetrics and in its older format

@@ -1,5 +1,5 @@
 --TEST--
-docs/reference/metrics.md lists the metrics of metrics() with their types, labels and units
+docs/reference/status.md lists the metrics of metrics() with their types, labels and units
 --INI--
 tokenbucket.failure_report=none
 --FILE--
@@ -15,7 +15,7 @@ $metrics = new OpenMetrics(TokenBucket\metrics());
 const OF_GUARD = ['tokenbucket_guard_denied_clients', 'tokenbucket_guard_blocks_total', 'tokenbucket_guard_permits_limit'];
 
 $rows = [];
-foreach (preg_grep('/^\| `tokenbucket_/', file(__DIR__ . '/../../docs/reference/metrics.md')) as $line) {
+foreach (preg_grep('/^\| `tokenbucket_/', file(__DIR__ . '/../../docs/reference/status.md')) as $line) {
     [, $name, $type, $labels, $unit] = array_map(trim(...), explode('|', $line));
     $rows[trim($name, '`')] = [trim($name, '`'), $type, $labels, $unit];
 }

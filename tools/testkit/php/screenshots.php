@@ -37,10 +37,10 @@ $load = function (float $second) use ($site): void {
 for ($second = 0.0; $second < SECONDS; $second += 0.1) {
     $load($second);
 }
-foreach (['light' => [980, 'light'], 'dark' => [980, 'dark'], 'narrow' => [360, 'light']] as $name => [$width, $scheme]) {
+foreach (['light' => [980, 'light'], 'dark' => [980, 'dark']] as $name => [$width, $scheme]) {
     $browser->show_as($width, $scheme);
     for ($i = 0; $i < 15; $i++) {
         $load($second);
     }
-    file_put_contents(__DIR__ . "/../../../docs/images/status-$name.png", $browser->screenshot($width, $width === 360 ? 800 : 920));
+    file_put_contents(__DIR__ . "/../../../docs/images/status-$name.png", $browser->screenshot($width, 920));
 }

@@ -1,5 +1,5 @@
-//! The number of buckets that fit into a segment before buckets are evicted. The how-to page on
-//! sizes has the same numbers.
+//! The number of buckets that fit into a segment before buckets are evicted.
+//! docs/reference/settings.md has the same numbers.
 
 use gcra::key::Row;
 use gcra::{Key, Step, TICKS_PER_SECOND};
