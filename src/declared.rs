@@ -373,7 +373,7 @@ pub static CLASSES: [(&Class, Declaration); 25] = [
     }),
     (&classes::PERMIT, Declaration {
         flags: FINAL | NO_DYNAMIC_PROPERTIES | NOT_SERIALIZABLE,
-        state: Some(Class::carry::<permit::Permit>),
+        state: Some(Class::carry::<permit::PermitState>),
         properties: &[ReadOnly(c"decision", PUBLIC, Type::class(c"TokenBucket\\Decision"))],
         methods: Entries(&[
             entry(c"__construct", PRIVATE, method!(permit::construct), PREPARE),

@@ -9,7 +9,7 @@ use crate::ini::{self, FailureReport};
 use crate::log;
 use gcra::seconds::SpanError;
 use gcra::{AmountError, QuotaError};
-use stores::remote::Failure;
+use stores::remote::{Answer, Failure};
 use zend::Zval;
 use zend::throw::{self, Thrown};
 
@@ -29,11 +29,33 @@ pub fn bad_span(argument: u32, error: SpanError) -> Thrown {
     }
 }
 
-/// Throws `TokenBucket\StorageException` for a failed store. `previous` is the exception of another
-/// extension that caused the failure, if there was one.
+/// Throws `TokenBucket\StorageException` for a failed store.
 #[cold]
-pub fn storage_failed(failure: &Failure, previous: Option<Zval>) -> Thrown {
+#[allow(clippy::needless_pass_by_value)]
+pub fn store_failed(failure: Failure) -> Thrown {
+    store_failed_by(&failure, None)
+}
+
+/// Does the same as [`store_failed`]. `previous` is the exception of another extension that caused
+/// the failure, if there was one.
+#[cold]
+pub fn store_failed_by(failure: &Failure, previous: Option<Zval>) -> Thrown {
     throw::of_class(&classes::STORAGE_EXCEPTION, &failure.to_string(), previous)
+}
+
+/// Reports the failure in the answer, if there is one. May run PHP code, so call it while nothing
+/// is borrowed.
+pub fn told<R>(mut answer: Answer<R>) -> Result<Answer<R>, Thrown> {
+    answer.warning.take().map_or(Ok(()), warn_of)?;
+    Ok(answer)
+}
+
+/// Reports a failure that the failure policy hides from the caller.
+#[cold]
+pub fn warn_of(failure: Box<Failure>) -> Result<(), Thrown> {
+    let message = failure.warning();
+    drop(failure);
+    report(&message, throw::warning)
 }
 
 /// Throws `TokenBucket\AccessDeniedException` for code that may not act on a client of the guard.

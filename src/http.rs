@@ -1,6 +1,6 @@
 //! HTTP fields of several decisions, and problem details (RFC 9457) of a denial.
 
-use crate::decision::{self, DecisionState};
+use crate::decision::{self, DecisionState, Fields, Lines};
 use ext_php_rs::ffi::{IS_LONG, IS_STRING};
 use zend::{Array, Call, Object, Thrown, Zval, throw, value};
 
@@ -10,59 +10,62 @@ const TYPES: &str = "https://iana.org/assignments/http-problem-types#";
 /// The reasons of denials because the service lacks capacity. The client has done nothing wrong.
 const REDUCED: [&[u8]; 4] = [b"below_floor", b"unavailable", b"contended", b"table_full"];
 
+/// A decision in the list, with its fields.
+struct Listed {
+    /// The key in quotes.
+    policy: String,
+    fields: Fields,
+    allowed: bool,
+}
+
 /// Implements `headersOf(array $decisions, bool $legacy = false): array`.
 pub fn headers_of(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let legacy = call.count() >= 2 && call.bool(2)?;
-    let list = call.array(1)?;
-    let mut all = Vec::with_capacity(list.len());
-    for (key, element) in value::entries(list) {
-        let decision = value::object(value::dereference(element));
-        let decision = decision.and_then(Object::<DecisionState>::of);
-        let decision = decision.ok_or_else(|| {
-            throw::argument_type(1, "must contain only TokenBucket\\Decision objects")
-        })?;
-        let name = value::to_string(&key).ok_or(Thrown)?;
-        let policy = decision::quoted(value::bytes(&name)).ok_or_else(|| {
-            throw::argument_value(1, "must have keys of printable ASCII characters")
-        })?;
-        all.push((
-            policy,
-            decision::fields_of(decision),
-            decision::allows(decision),
-        ));
-    }
+    let list = value::entries(call.array(1)?).map(|(key, element)| listed(&key, element));
+    let list: Vec<_> = list.collect::<Result<_, _>>()?;
     // The legacy fields have no place for several limits.
-    let tightest = all.iter().min_by_key(|(_, fields, _)| fields.remaining);
-    let (policy, fields, _) =
-        tightest.ok_or_else(|| throw::argument_value(1, "must not be empty"))?;
-    let mut joined = [String::new(), String::new()];
-    for (policy, fields, _) in &all {
-        let lines = fields.lines(policy, false);
-        for (text, line) in joined.iter_mut().zip(lines.iter()) {
-            let (_, value) = line.split_once(": ").unwrap_or_default();
-            text.push_str(if text.is_empty() { "" } else { ", " });
-            text.push_str(value);
-        }
-    }
+    let tightest = list.iter().min_by_key(|it| it.fields.remaining);
+    let tightest = tightest.ok_or_else(|| throw::argument_value(1, "must not be empty"))?;
+    let lines = list.iter().map(|it| it.fields.lines(&it.policy, false));
+    let lines: Vec<_> = lines.collect();
     let mut table = Array::new();
-    let [policies, limits] = joined;
-    table.insert("RateLimit-Policy", policies)?;
-    table.insert("RateLimit", limits)?;
+    for name in ["RateLimit-Policy", "RateLimit"] {
+        let fields = lines.iter().flat_map(Lines::pairs);
+        let values = fields.filter(|(other, _)| *other == name);
+        let values: Vec<_> = values.map(|(_, value)| value).collect();
+        table.insert(name, values.join(", "))?;
+    }
     // The call succeeds only after the longest wait. A denial without a wait never ends.
-    let denials = all.iter().filter(|(.., allowed)| !allowed);
-    let waits: Option<Vec<_>> = denials.map(|(_, fields, _)| fields.wait()).collect();
+    let denials = list.iter().filter(|it| !it.allowed);
+    let waits: Option<Vec<_>> = denials.map(|it| it.fields.wait()).collect();
     if let Some(wait) = waits.and_then(|waits| waits.into_iter().max()) {
         table.insert("Retry-After", wait.to_string())?;
     }
     if legacy {
-        let lines = fields.lines(policy, true);
-        for line in lines.iter().filter(|line| line.starts_with("X-")) {
-            let (name, value) = line.split_once(": ").unwrap_or((line, ""));
+        let lines = tightest.fields.lines(&tightest.policy, true);
+        for (name, value) in lines.pairs().filter(|(name, _)| name.starts_with("X-")) {
             table.insert(name, value)?;
         }
     }
     *result = table.into_zval();
     Ok(())
+}
+
+fn listed(key: &Zval, element: &Zval) -> Result<Listed, Thrown> {
+    let decision = value::object(value::dereference(element));
+    let decision = decision.and_then(Object::<DecisionState>::of);
+    let decision = decision.ok_or_else(|| {
+        throw::argument_type(1, "must contain only TokenBucket\\Decision objects")
+    })?;
+    let name = value::to_string(key).ok_or(Thrown)?;
+    let policy = decision::quoted(value::bytes(&name));
+    Ok(Listed {
+        policy: policy.ok_or_else(|| {
+            throw::argument_value(1, "must have keys of printable ASCII characters")
+        })?,
+        fields: decision::fields_of(decision),
+        allowed: decision::allows(decision),
+    })
 }
 
 /// Implements `problem(array $policies = []): array`.

@@ -90,6 +90,5 @@ extern "C" fn request_startup(_kind: i32, _module: i32) -> i32 {
 /// output of the request was sent.
 extern "C" fn request_shutdown(_kind: i32, _module: i32) -> i32 {
     concurrency::held::release_all();
-    guard::request_ends();
     SUCCESS
 }

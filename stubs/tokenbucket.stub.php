@@ -1071,7 +1071,7 @@ namespace TokenBucket {
      * Redis it also ends with its lease. The object of a forked child holds nothing, because the
      * permit belongs to the parent.
      *
-     * @implementation concurrency::permit::Permit
+     * @implementation concurrency::permit::PermitState
      * @strict-properties
      * @not-serializable
      */

@@ -182,6 +182,6 @@ fn ask_openly<T: StorageClass>(
     );
     match answer {
         Ok(Answer { value: None, .. }) => Ok(None),
-        answer => storage::tell(remote, answer, || None).map(|it| it.value),
+        answer => exceptions::told(answer.map_err(exceptions::store_failed)?).map(|it| it.value),
     }
 }

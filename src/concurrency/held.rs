@@ -6,9 +6,11 @@
 //! this module at the end of a request if another module fails there first. A session handler runs
 //! PHP code after the end of a request. Permits of this code end with their objects.
 
-use crate::storage::{self, Permit, ServerPermit, Told};
+use crate::exceptions;
+use crate::storage::{HeldPermit, OnServer};
 use std::cell::RefCell;
 use std::mem;
+use stores::remote::Answer;
 use zend::Thrown;
 
 /// The place of an entry. The default stands for no entry.
@@ -23,7 +25,7 @@ pub struct Entry {
 #[derive(Debug)]
 struct Held {
     serial: u64,
-    permit: Permit,
+    permit: HeldPermit,
 }
 
 /// The entries of a thread.
@@ -54,7 +56,7 @@ impl List {
 
 /// Adds an entry for a permit. Allocates none of PHP's memory, so PHP's memory limit cannot end the
 /// call here and lose the permit.
-pub fn keep(permit: Permit) -> Entry {
+pub fn keep(permit: HeldPermit) -> Entry {
     LIST.with_borrow_mut(|list| {
         list.latest += 1;
         let serial = list.latest;
@@ -78,16 +80,16 @@ pub fn keep(permit: Permit) -> Entry {
 pub fn renew(entry: Entry) -> Result<bool, Thrown> {
     let renewed = LIST.with_borrow_mut(|list| {
         let held = list.place(entry).and_then(Option::as_mut);
-        held.map_or(Ok(Told::sure(false)), |held| held.permit.renew())
+        held.map_or(Ok(Answer::sure(false)), |held| held.permit.renew())
     });
-    renewed.map_err(storage::thrown)?.tell()
+    exceptions::told(renewed.map_err(exceptions::store_failed)?).map(|it| it.value)
 }
 
 /// Removes an entry and gives its permit back. Does nothing if the entry was removed before.
 /// Returns a permit on a server instead of giving it back, because that may fail.
 #[inline]
 #[must_use]
-pub fn release(entry: Entry) -> Option<Box<ServerPermit>> {
+pub fn release(entry: Entry) -> Option<Box<OnServer>> {
     if entry.serial == 0 {
         return None;
     }

@@ -4,13 +4,14 @@ use super::permit::Prepared;
 use super::wait::{may_end, wait};
 use crate::classes;
 use crate::exceptions;
-use crate::storage::{self, Granted, Permits, Refusal, Storage, Told, acquire_in_segment};
+use crate::storage::{self, HeldPermit, Permits, Storage, acquire_in_segment};
 use crate::token_bucket::wait::{patience, until};
 use gcra::key::Row;
 use gcra::quota::MAX_SPAN;
 use gcra::{Key, Ticks, seconds};
-use segment::permits::MAX_LIMIT;
+use segment::permits::{Acquired, MAX_LIMIT, Refusal};
 use std::cell::Cell;
+use stores::remote::Answer;
 use zend::{Call, Class, Held, Object, State, Thrown, Zval, throw, value};
 
 // The slots of the properties, in the order of their declaration.
@@ -184,19 +185,18 @@ pub fn acquire(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
         *result = prepared.settle(at_once(hashed, this.limit.get()));
         return Ok(());
     }
-    let (taken, told) = Question::of(this)?.acquire(timeout)?.split();
-    if told.fallback {
+    let taken = Question::of(this)?.acquire(timeout)?;
+    if taken.fallback {
         prepared.set_fallback();
     }
-    let permit = prepared.settle(taken);
-    told.tell()?;
-    *result = permit;
+    let permit = taken.map(|taken| prepared.settle(taken));
+    *result = exceptions::told(permit)?.value;
     Ok(())
 }
 
 /// Takes a permit in the segment, or counts the refusal. Runs no PHP code.
 #[inline]
-fn at_once(hashed: Hashed, limit: u16) -> Result<Granted, Refusal> {
+fn at_once(hashed: Hashed, limit: u16) -> Result<Acquired<HeldPermit>, Refusal> {
     let [low, high] = hashed.halves.map(u128::from);
     let key = Key {
         identifier: b"",
@@ -212,17 +212,21 @@ impl Question {
     ///
     /// # Errors
     /// Fails as [`wait`] does.
-    fn acquire(&self, timeout: Ticks) -> Result<Told<Result<Granted, Refusal>>, Thrown> {
+    fn acquire(
+        &self,
+        timeout: Ticks,
+    ) -> Result<Answer<Result<Acquired<HeldPermit>, Refusal>>, Thrown> {
         let (storage, permits) = (&*self.storage, &self.permits);
         let (key, limit, lease) = (self.key(), self.limit, self.lease);
-        let mut taken = permits.acquire(key, limit, lease)?;
+        let taken = permits.acquire(key, limit, lease);
+        let mut taken = taken.map_err(exceptions::store_failed)?;
         if timeout > 0 && may_end(&taken) {
             if storage.is_private() {
                 // Only this process could give a permit back, and it is waiting. So no try can
                 // succeed.
                 until(storage, storage.now() + timeout);
             } else {
-                taken.tell().map(drop)?;
+                exceptions::told(taken)?;
                 taken = wait(permits, key, limit, lease, timeout)?;
             }
         }
@@ -236,7 +240,8 @@ impl Question {
 /// Implements `held(): int`.
 pub fn held(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let question = Question::of(call.this::<ConcurrencyLimit>())?;
-    let held = question.permits.held(question.key(), question.limit)?;
+    let held = question.permits.held(question.key(), question.limit);
+    let held = exceptions::told(held.map_err(exceptions::store_failed)?)?.value;
     // The conversion cannot fail, because the number is at most the limit.
     result.set_long(i64::try_from(held).unwrap_or(i64::MAX));
     Ok(())

@@ -1,8 +1,9 @@
 //! `TokenBucket\Permit`: the result of `acquire()`, granted or denied.
 
 use super::held::{self, Entry};
-use crate::storage::{Granted, Refusal};
+use crate::storage::HeldPermit;
 use crate::{classes, decision};
+use segment::permits::{Acquired, Refusal};
 use std::cell::Cell;
 use zend::object::instantiate_with;
 use zend::{Call, Class, Object, State, Thrown, Zval, value};
@@ -12,11 +13,11 @@ const DECISION: usize = 0;
 
 /// The state of an object: the entry of its permit in the list of this thread.
 #[derive(Debug, Default)]
-pub struct Permit {
+pub struct PermitState {
     entry: Cell<Entry>,
 }
 
-impl State for Permit {
+impl State for PermitState {
     const SLOTS: usize = DECISION + 1;
 
     fn class() -> &'static Class {
@@ -28,7 +29,7 @@ impl State for Permit {
     }
 }
 
-impl Drop for Permit {
+impl Drop for PermitState {
     fn drop(&mut self) {
         if let Some(permit) = held::release(self.entry.get()) {
             permit.release_quietly();
@@ -49,7 +50,7 @@ impl Prepared {
     pub fn new(limit: u16) -> Self {
         let decision = decision::of_permit(limit);
         Self {
-            permit: instantiate_with(Permit::default(), [decision.shallow_clone()]),
+            permit: instantiate_with(PermitState::default(), [decision.shallow_clone()]),
             decision,
         }
     }
@@ -62,8 +63,8 @@ impl Prepared {
 
     /// Returns the permit with the result of the call. Allocates none of PHP's memory.
     #[inline]
-    pub fn settle(self, result: Result<Granted, Refusal>) -> Zval {
-        let permit = value::object(&self.permit).and_then(Object::<Permit>::of);
+    pub fn settle(self, result: Result<Acquired<HeldPermit>, Refusal>) -> Zval {
+        let permit = value::object(&self.permit).and_then(Object::<PermitState>::of);
         match (result, permit) {
             (Ok(granted), Some(permit)) => {
                 permit.entry.set(held::keep(granted.permit));
@@ -78,7 +79,7 @@ impl Prepared {
 
 /// Implements `release(): void`.
 pub fn release(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
-    match held::release(call.this::<Permit>().entry.get()) {
+    match held::release(call.this::<PermitState>().entry.get()) {
         Some(permit) => permit.release(),
         None => Ok(()),
     }
@@ -86,7 +87,7 @@ pub fn release(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
 
 /// Implements `renew(): bool`.
 pub fn renew(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
-    result.set_bool(held::renew(call.this::<Permit>().entry.get())?);
+    result.set_bool(held::renew(call.this::<PermitState>().entry.get())?);
     Ok(())
 }
 

@@ -1,8 +1,11 @@
 //! The wait for a permit, in no order.
 
-use crate::storage::{Granted, Permits, Refusal, Told};
+use crate::exceptions;
+use crate::storage::{HeldPermit, Permits};
 use crate::token_bucket::wait::{rest, sleep_until};
 use gcra::{Key, TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
+use segment::permits::{Acquired, Refusal};
+use stores::remote::Answer;
 use zend::Thrown;
 
 /// The pauses between the tries of a wait. Each pause is twice as long as the one before, up to a
@@ -27,8 +30,8 @@ const ON_A_SERVER: Pace = Pace {
 const ASK_INTERVAL: Ticks = TICKS_PER_SECOND / 10;
 
 /// Returns true if a later try may succeed.
-pub fn may_end(taken: &Told<Result<Granted, Refusal>>) -> bool {
-    matches!(taken.value, Err(refusal) if refusal.may_end())
+pub fn may_end(taken: &Answer<Result<Acquired<HeldPermit>, Refusal>>) -> bool {
+    matches!(&taken.value, Err(refusal) if *refusal != Refusal::Unavailable)
 }
 
 /// Tries again and again to take a permit, until `timeout` ticks have passed. PHP code may run
@@ -43,7 +46,11 @@ pub fn wait(
     limit: u16,
     lease: Ticks,
     timeout: Ticks,
-) -> Result<Told<Result<Granted, Refusal>>, Thrown> {
+) -> Result<Answer<Result<Acquired<HeldPermit>, Refusal>>, Thrown> {
+    let acquire = || {
+        let taken = permits.acquire(key, limit, lease);
+        taken.map_err(exceptions::store_failed)
+    };
     let is_on_server = matches!(permits, Permits::Server(_));
     let pace = if is_on_server { ON_A_SERVER } else { IN_MEMORY };
     let mut now = boot_clock();
@@ -53,23 +60,23 @@ pub fn wait(
     loop {
         let due = (now + shortened(pause, now)).min(end);
         if !rest(|| sleep_until(due))? {
-            return Ok(Told::sure(Err(Refusal::Interrupted)));
+            return Ok(Answer::sure(Err(Refusal::Interrupted)));
         }
         now = boot_clock();
         if now >= end {
-            return permits.acquire(key, limit, lease);
+            return acquire();
         }
         let taken = if now < ask_at && !is_on_server {
             let taken = permits.try_words(key, limit);
-            Told::sure(taken.ok_or(Refusal::TooMany))
+            Answer::sure(taken.ok_or(Refusal::TooMany))
         } else {
             ask_at = now + shortened(ASK_INTERVAL, now);
-            permits.acquire(key, limit, lease)?
+            acquire()?
         };
         if !may_end(&taken) {
             return Ok(taken);
         }
-        taken.tell().map(drop)?;
+        exceptions::told(taken)?;
         pause = (pause * 2).min(pace.longest);
     }
 }

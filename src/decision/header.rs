@@ -206,30 +206,34 @@ impl Fields {
     /// Returns the lines of the fields.
     pub fn lines(&self, policy: &str, legacy: bool) -> Lines {
         let mut lines = Lines::new();
-        lines.append("RateLimit-Policy: ", policy);
+        lines.begin("RateLimit-Policy");
+        lines.text.push_str(policy);
         lines.append_number(";q=", Some(self.capacity));
         lines.append_number(";w=", self.window);
         if let Some(unit) = &self.unit {
             lines.append(";qu=", unit);
         }
         lines.end();
-        lines.append("RateLimit: ", policy);
+        lines.begin("RateLimit");
+        lines.text.push_str(policy);
         lines.append_number(";r=", Some(self.remaining));
         lines.append_number(";t=", self.reset);
         lines.end();
         if let Some(wait) = self.wait() {
-            lines.append_number("Retry-After: ", Some(wait));
+            lines.begin("Retry-After");
+            lines.append_number("", Some(wait));
             lines.end();
         }
         if legacy {
             let full_at = wall_clock().as_secs().saturating_add(self.full_after);
             let numbers = [
-                ("X-RateLimit-Limit: ", self.capacity),
-                ("X-RateLimit-Remaining: ", self.remaining),
-                ("X-RateLimit-Reset: ", full_at),
+                ("X-RateLimit-Limit", self.capacity),
+                ("X-RateLimit-Remaining", self.remaining),
+                ("X-RateLimit-Reset", full_at),
             ];
             for (name, number) in numbers {
-                lines.append_number(name, Some(number));
+                lines.begin(name);
+                lines.append_number("", Some(number));
                 lines.end();
             }
         }
@@ -237,25 +241,39 @@ impl Fields {
     }
 }
 
-/// The lines of header fields in one text, without line breaks. The ends of the lines are kept,
-/// because searching the text for line breaks would take longer.
+/// The lines of header fields in one text, without line breaks. The ends of names and lines are
+/// kept, because searching the text for them would take longer.
 pub struct Lines {
     text: String,
-    /// The ends of the lines in the text.
-    ends: [usize; Self::MOST],
+    ends: [Ends; Self::MOST],
     count: usize,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Ends {
+    name: usize,
+    line: usize,
 }
 
 impl Lines {
     /// The most fields of a decision.
     const MOST: usize = 6;
+    /// The text between a name and its value.
+    const COLON: &str = ": ";
 
     fn new() -> Self {
         Self {
             text: String::with_capacity(256),
-            ends: [0; Self::MOST],
+            ends: [Ends::default(); Self::MOST],
             count: 0,
         }
+    }
+
+    /// Begins the line of a field.
+    fn begin(&mut self, name: &str) {
+        self.text.push_str(name);
+        self.ends[self.count].name = self.text.len();
+        self.text.push_str(Self::COLON);
     }
 
     /// Appends two texts to the current line.
@@ -273,17 +291,27 @@ impl Lines {
 
     /// Ends the current line.
     fn end(&mut self) {
-        self.ends[self.count] = self.text.len();
+        self.ends[self.count].line = self.text.len();
         self.count += 1;
     }
 
     /// Returns the lines in their order.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         let mut start = 0;
-        self.ends[..self.count].iter().map(move |&end| {
-            let line = &self.text[start..end];
-            start = end;
+        self.ends[..self.count].iter().map(move |ends| {
+            let line = &self.text[start..ends.line];
+            start = ends.line;
             line
+        })
+    }
+
+    /// Returns the names and values of the lines in their order.
+    pub fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
+        let mut start = 0;
+        self.ends[..self.count].iter().map(move |ends| {
+            let name = &self.text[start..ends.name];
+            start = ends.line;
+            (name, &self.text[ends.name + Self::COLON.len()..ends.line])
         })
     }
 }

@@ -2,7 +2,7 @@
 
 mod header;
 
-pub use header::{fields, fields_of, quoted};
+pub use header::{Fields, Lines, fields, fields_of, quoted};
 
 use crate::classes;
 use ext_php_rs::ffi::IS_NULL;
@@ -404,8 +404,7 @@ pub fn headers(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     }
     let fields = fields_of(call.this());
     let mut table = Array::new();
-    for line in fields.lines(&policy, legacy).iter() {
-        let (name, value) = line.split_once(": ").unwrap_or((line, ""));
+    for (name, value) in fields.lines(&policy, legacy).pairs() {
         table.insert(name, value)?;
     }
     *result = table.into_zval();

@@ -7,7 +7,7 @@
 
 use super::asked::Asked;
 use super::block;
-use super::permits;
+use super::permits::OfRequest;
 use super::rules::Rule;
 use gcra::batch::{Few, Grouped, Taken};
 use gcra::{Quota, Ticket};
@@ -42,14 +42,19 @@ pub fn enforce<'a>(host: &Host, rules: &[&'a Rule], asked: &Asked<'_>) -> Result
         return take(store, &rates, asked);
     }
     check(store, &rates, asked)?;
-    acquire(host, &concurrent, asked)?;
-    take(store, &rates, asked).inspect_err(|_| permits::release_all(host))?;
-    permits::count_granted(host);
-    Ok(())
+    let mut permits = OfRequest::default();
+    let acquired = acquire(&mut permits, host, &concurrent, asked);
+    let taken = acquired.and_then(|()| take(store, &rates, asked));
+    match &taken {
+        Ok(()) => permits.count_granted(host),
+        Err(_) => permits.release(),
+    }
+    taken
 }
 
-/// Acquires a permit of each limit or none.
+/// Acquires a permit of each limit, until one has none.
 fn acquire<'a>(
+    permits: &mut OfRequest,
     host: &Host,
     rules: &[(&'a Rule, u16)],
     asked: &Asked<'_>,
@@ -57,9 +62,8 @@ fn acquire<'a>(
     for &(rule, limit) in rules {
         let identifier = asked.identifier(rule);
         let key = rule.key(&identifier);
-        if !permits::acquire(host, key, limit) {
+        if !permits.acquire(host, key, limit) {
             asked.count_denied(host.slots(), key.row);
-            permits::release_all(host);
             return Err(Refusal::Permits(&rule.limit));
         }
     }

@@ -22,7 +22,9 @@ use asked::{Asked, Variables};
 use gcra::batch::Few;
 use guard::{Client, Networks, Target};
 use rules::Rule;
+use segment::slots::SharedMemory;
 use segment::slots::counters::By;
+use std::rc::Rc;
 use zend::gate::{self, Gate};
 use zend::request::Request;
 use zend::system::{self, Ending, Starting};
@@ -55,8 +57,6 @@ pub fn install(starting: &Starting) {
 
 /// Prepares the guard for a request that begins.
 pub fn request_begins() {
-    // If another module failed while the last request ended, its permits are still held.
-    request_ends();
     let is_web = IS_WEB.with(|it| *it);
     if let Some(store) = attached::store().filter(|_| is_web) {
         operator::request_begins(store);
@@ -69,13 +69,6 @@ pub fn request_begins() {
 fn has_limits() -> bool {
     let is_empty = |text: &[u8]| text.is_empty();
     !ini::GUARD.text(is_empty) || !ini::GUARD_LOCAL.text(is_empty)
-}
-
-/// Gives back the permits of a request that ends.
-pub fn request_ends() {
-    if let Some(host) = attached::host() {
-        permits::release_all(host);
-    }
 }
 
 /// Removes the guard from the engine. Forgets the rules, because PHP may start again in this
@@ -101,36 +94,16 @@ fn refuses(request: &Request) -> bool {
         respond::unavailable(request);
         return true;
     }
-    if !has_limits() {
-        return false;
-    }
-    let none = Networks::default();
-    let trusted = rules::networks(store, &ini::GUARD_TRUSTED_PROXIES);
-    let allowed = rules::networks(store, &ini::GUARD_ALLOW);
-    let trusted = trusted.as_deref().unwrap_or(&none);
-    let client = Client::of(variables, trusted);
-    match client {
-        Client::Known(address) if allowed.is_some_and(|it| it.contains(address)) => return false,
-        Client::Local => {
-            let key = rules::hasher(store, &[b"no address"], "guard: no address").key(b"");
-            store.count_for(key, By::SharedMemory, true);
-            return false;
-        }
-        Client::Known(_) | Client::Malformed => {}
-    }
-    let preflights = rules::preflights(store).filter(|_| guard::is_preflight(variables));
-    let lists = match preflights {
-        Some(rules) => [Some(rules), None],
-        None => [rules::operators(store), rules::applications(store)],
+    let asked = if has_limits() {
+        counted(store, variables)
+    } else {
+        None
     };
+    let Some(asked) = asked else { return false };
+    let lists = lists(store, variables);
     let target = Target::of(variables);
     let rules = lists.iter().flatten().flat_map(|list| list.iter());
     let rules: Few<&Rule> = rules.filter(|rule| rule.limit.counts(&target)).collect();
-    let asked = Asked {
-        variables,
-        client,
-        is_proxy: matches!(client, Client::Known(address) if trusted.contains(address)),
-    };
     if !enforces {
         observe::observe(host, &rules, &asked);
         return false;
@@ -140,4 +113,34 @@ fn refuses(request: &Request) -> bool {
         respond::refuse(request, refusal);
     }
     refusal.is_some()
+}
+
+/// Returns the request with its client. Returns `None` if no limit counts requests of this client,
+/// because it is allowed or on this host.
+fn counted<'a>(store: &SharedMemory, variables: &'a Variables<'a>) -> Option<Asked<'a>> {
+    let none = Networks::default();
+    let trusted = rules::networks(store, &ini::GUARD_TRUSTED_PROXIES);
+    let allowed = rules::networks(store, &ini::GUARD_ALLOW);
+    let trusted = trusted.as_deref().unwrap_or(&none);
+    let client = Client::of(variables, trusted);
+    let is_in = |networks: &Networks| matches!(client, Client::Known(it) if networks.contains(it));
+    if client == Client::Local {
+        let key = rules::hasher(store, &[b"no address"], "guard: no address").key(b"");
+        store.count_for(key, By::SharedMemory, true);
+        return None;
+    }
+    let is_allowed = allowed.is_some_and(|allowed| is_in(&allowed));
+    (!is_allowed).then(|| Asked {
+        variables,
+        client,
+        is_proxy: is_in(trusted),
+    })
+}
+
+/// Returns the lists of the rules that may count the request.
+fn lists(store: &SharedMemory, variables: &Variables<'_>) -> [Option<Rc<Vec<Rule>>>; 2] {
+    match rules::preflights(store).filter(|_| guard::is_preflight(variables)) {
+        Some(rules) => [Some(rules), None],
+        None => [rules::operators(store), rules::applications(store)],
+    }
 }

@@ -5,7 +5,7 @@
 
 use super::asked::Asked;
 use super::block;
-use super::permits;
+use super::permits::OfRequest;
 use super::rules::{self, Rule};
 use gcra::batch::Taken;
 use guard::Measure;
@@ -13,13 +13,13 @@ use segment::host::Host;
 
 /// Counts the decision of each limit. Logs the limits whose buckets would deny the request.
 pub fn observe(host: &Host, rules: &[&Rule], asked: &Asked<'_>) {
-    let store = host.slots();
+    let (store, mut permits) = (host.slots(), OfRequest::default());
     for rule in rules {
         let identifier = asked.identifier(rule);
         let key = rule.observed_key(&identifier);
         match rule.limit.measure() {
             &Measure::Concurrent(limit) => {
-                if !permits::acquire(host, key, limit) {
+                if !permits.acquire(host, key, limit) {
                     asked.count_denied(store, key.row);
                 }
             }
@@ -45,5 +45,5 @@ pub fn observe(host: &Host, rules: &[&Rule], asked: &Asked<'_>) {
             }
         }
     }
-    permits::count_granted(host);
+    permits.count_granted(host);
 }

@@ -1,51 +1,55 @@
-//! The permits that the current request holds.
+//! The permits that a request takes from limits of concurrent requests. They end with the request.
 
 use super::rules;
+use crate::concurrency::held::{self, Entry};
+use crate::storage::HeldPermit;
 use gcra::Key;
 use gcra::batch::Few;
 use gcra::key::Row;
 use segment::host::Host;
-use segment::permits::{Acquired, Permit};
+use segment::permits::Refusal;
 use segment::slots::counters::By;
-use std::cell::RefCell;
 
-thread_local! {
-    /// The permits of the current request, with the rows that count them.
-    static HELD: RefCell<Few<(Permit, Row)>> = RefCell::default();
-}
+/// The permits of a request, with the rows that count them.
+#[derive(Default)]
+pub struct OfRequest(Few<(Entry, Row)>);
 
-/// Acquires a permit of `key` until the request ends. Counts the denial and returns `false` if no
-/// permit can be taken. If this process cannot hold permits, logs that and returns `true`.
-pub fn acquire(host: &Host, key: Key<'_>, limit: u16) -> bool {
-    match host.permits().acquire(key, limit) {
-        Ok(Acquired::Granted { permit, .. }) => {
-            HELD.with_borrow_mut(|held| held.push((permit, key.row)));
-            true
+impl OfRequest {
+    /// Acquires a permit of `key`. Counts the denial and returns `false` if no permit can be taken.
+    /// If this process cannot hold permits, logs that and returns `true`.
+    pub fn acquire(&mut self, host: &Host, key: Key<'_>, limit: u16) -> bool {
+        match host.permits().acquire(key, limit) {
+            Ok(acquired) => {
+                let entry = held::keep(HeldPermit::Host(acquired.permit));
+                self.0.push((entry, key.row));
+            }
+            Err(Refusal::Unavailable) => {
+                if let Err(reason) = host.permits().check() {
+                    let message =
+                        format!("guard: no concurrent limit is in force, because {reason}");
+                    rules::log(host.slots(), "permits", &message);
+                }
+            }
+            Err(_) => {
+                host.slots().count_for(key, By::SharedMemory, false);
+                return false;
+            }
         }
-        Ok(Acquired::Denied | Acquired::Contended | Acquired::TableFull) => {
-            host.slots().count_for(key, By::SharedMemory, false);
-            false
-        }
-        Err(reason) => {
-            let message = format!("guard: no concurrent limit is in force, because {reason}");
-            rules::log(host.slots(), "permits", &message);
-            true
-        }
+        true
     }
-}
 
-/// Counts the permits of the current request as granted.
-pub fn count_granted(host: &Host) {
-    HELD.with_borrow(|held| {
-        for &(_, row) in held {
+    /// Counts the permits as granted.
+    pub fn count_granted(&self, host: &Host) {
+        for &(_, row) in &self.0 {
             host.slots().count_in(row, By::SharedMemory, true);
         }
-    });
-}
+    }
 
-/// Gives back all permits of the current request.
-pub fn release_all(host: &Host) {
-    for (permit, _) in HELD.take() {
-        host.permits().release(permit);
+    /// Gives the permits back.
+    pub fn release(self) {
+        for (entry, _) in self.0 {
+            // A server keeps none of them.
+            drop(held::release(entry));
+        }
     }
 }

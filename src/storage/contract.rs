@@ -5,11 +5,10 @@ use super::proposals::Proposals;
 use crate::attached;
 use gcra::batch::{Batched, Grouped, Taken, sum};
 use gcra::clock::{unix_time, wall_clock};
-use gcra::{
-    Grain, Key, KeyHasher, Outcome, Put, Sourced, Step, Ticket, Ticks, Timestamp, boot_clock,
-};
+use gcra::{Grain, Key, KeyHasher, Outcome, Put, Step, Ticket, Ticks, Timestamp, boot_clock};
 use std::any::Any;
 use std::fmt::Debug;
+use stores::remote::Answer;
 use stores::remote::time_left::TimeLeft;
 use zend::Thrown;
 
@@ -38,20 +37,20 @@ pub trait Storage: Any + Debug {
         key: Key<'_>,
         step: &Step,
         first: Option<Timestamp>,
-    ) -> Result<Sourced<Outcome>, Thrown>;
+    ) -> Result<Answer<Outcome>, Thrown>;
 
     /// Changes a bucket without taking tokens.
     ///
     /// # Errors
     /// Fails as [`Storage::take`] does.
-    fn put(&self, key: Key<'_>, put: &Put) -> Result<Sourced<()>, Thrown>;
+    fn put(&self, key: Key<'_>, put: &Put) -> Result<Answer<()>, Thrown>;
 
     /// Does the same as [`Storage::put`]. Returns false if nothing was changed, because the store's
     /// clock is outside of the windows of the change.
     ///
     /// # Errors
     /// Fails as [`Storage::take`] does.
-    fn put_in_window(&self, key: Key<'_>, put: &Put) -> Result<Sourced<bool>, Thrown> {
+    fn put_in_window(&self, key: Key<'_>, put: &Put) -> Result<Answer<bool>, Thrown> {
         self.put(key, put).map(|done| done.map(|()| true))
     }
 
@@ -61,7 +60,7 @@ pub trait Storage: Any + Debug {
     ///
     /// # Errors
     /// Fails as [`Storage::take`] does.
-    fn raise(&self, key: Key<'_>, age: i64, span: Ticks) -> Result<Sourced<Outcome>, Thrown> {
+    fn raise(&self, key: Key<'_>, age: i64, span: Ticks) -> Result<Answer<Outcome>, Thrown> {
         self.put(key, &Put::Raise { age, span })?;
         self.take_or_fall_back(key, &Step::new(span, span).dry(), None)
     }
@@ -159,7 +158,7 @@ pub trait Storage: Any + Debug {
         tickets: Grouped<'_, '_>,
         storages: &[&dyn Storage],
         _left: TimeLeft,
-    ) -> Result<Sourced<Batched>, Thrown> {
+    ) -> Result<Answer<Batched>, Thrown> {
         take_sum(tickets, storages)
     }
 
@@ -174,7 +173,7 @@ pub trait Storage: Any + Debug {
         &self,
         tickets: &[(&dyn Storage, Ticket<'_>)],
         _left: Option<TimeLeft>,
-        decided: &mut dyn FnMut(usize, Sourced<Outcome>),
+        decided: &mut dyn FnMut(usize, Answer<Outcome>),
     ) -> Result<(), Thrown> {
         for (storage, ticket) in tickets {
             let result = storage.take_or_fall_back(ticket.key, &ticket.step, None)?;
@@ -192,7 +191,7 @@ pub trait Storage: Any + Debug {
         &self,
         tickets: Grouped<'_, '_>,
         storages: &[&dyn Storage],
-    ) -> Result<Sourced<Option<Taken>>, Thrown> {
+    ) -> Result<Answer<Option<Taken>>, Thrown> {
         for mine in tickets.buckets() {
             let (storage, step) = (storages[mine[0].index], sum(mine).dry());
             let decided = storage.take_or_fall_back(mine[0].key, &step, None)?;
@@ -200,7 +199,7 @@ pub trait Storage: Any + Debug {
                 return Ok(decided.map(|outcome| Some(Taken::of(mine, outcome))));
             }
         }
-        Ok(Sourced::by_store(None))
+        Ok(Answer::sure(None))
     }
 
     /// Returns the place in which the storage keeps permits of concurrency limits, or `None` if it
@@ -275,7 +274,7 @@ pub trait Storage: Any + Debug {
 pub fn take_sum(
     tickets: Grouped<'_, '_>,
     storages: &[&dyn Storage],
-) -> Result<Sourced<Batched>, Thrown> {
+) -> Result<Answer<Batched>, Thrown> {
     let (storage, key) = (storages[tickets[0].index], tickets[0].key);
     let decided = storage.take_or_fall_back(key, &sum(&tickets), None)?;
     Ok(decided.map(|outcome| Taken::all_of(&tickets, outcome)))

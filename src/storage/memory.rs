@@ -9,10 +9,9 @@ use gcra::batch::{Batched, Grouped};
 use gcra::clock::wall_clock;
 use gcra::memory_store::START;
 use gcra::quota::MAX_SPAN;
-use gcra::{
-    Grain, Key, KeyHasher, MemoryStore, Outcome, Put, Sourced, Step, Ticks, Timestamp, seconds,
-};
+use gcra::{Grain, Key, KeyHasher, MemoryStore, Outcome, Put, Step, Ticks, Timestamp, seconds};
 use std::rc::Rc;
+use stores::remote::Answer;
 use stores::remote::time_left::TimeLeft;
 use zend::{Call, Class, Object, State, Thrown, Zval, throw, value};
 
@@ -51,13 +50,13 @@ impl Storage for Object<MemoryStorage> {
         key: Key<'_>,
         step: &Step,
         first: Option<Timestamp>,
-    ) -> Result<Sourced<Outcome>, Thrown> {
-        Ok(Sourced::by_store(self.store.take(key, step, first)))
+    ) -> Result<Answer<Outcome>, Thrown> {
+        Ok(Answer::sure(self.store.take(key, step, first)))
     }
 
-    fn put(&self, key: Key<'_>, put: &Put) -> Result<Sourced<()>, Thrown> {
+    fn put(&self, key: Key<'_>, put: &Put) -> Result<Answer<()>, Thrown> {
         self.store.put(key, put);
-        Ok(Sourced::by_store(()))
+        Ok(Answer::sure(()))
     }
 
     fn update(
@@ -82,8 +81,8 @@ impl Storage for Object<MemoryStorage> {
         tickets: Grouped<'_, '_>,
         _storages: &[&dyn Storage],
         _left: TimeLeft,
-    ) -> Result<Sourced<Batched>, Thrown> {
-        Ok(Sourced::by_store(self.store.take_all(tickets)))
+    ) -> Result<Answer<Batched>, Thrown> {
+        Ok(Answer::sure(self.store.take_all(tickets)))
     }
 
     fn permits(&self) -> Option<Permits> {

@@ -14,7 +14,6 @@ mod proposals;
 pub mod redis;
 mod redis_client;
 mod remote;
-mod server_permits;
 pub mod shared_memory;
 
 use interface::StorageState;
@@ -23,10 +22,9 @@ use zend::{Held, Obj, Object, Thrown, Zval};
 pub use arguments::{constructed_already, not_constructed};
 pub use contract::Storage;
 pub use interface::{first_state, start_at};
-pub use permits::{Granted, Permit, Permits, Refusal, acquire_in_segment};
+pub use permits::{HeldPermit, OnServer, Permits, acquire_in_segment};
 pub use redis_client::{Unfit, is_client, storage_of};
-pub use remote::{RemoteStorage, StorageClass, remote, tell};
-pub use server_permits::{ServerPermit, Told, thrown};
+pub use remote::{RemoteStorage, StorageClass, remote};
 pub use shared_memory::{grants, take, take_here, update_here};
 
 /// A function that returns the object as a storage, or `None` if it is of another class.

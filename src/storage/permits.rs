@@ -1,14 +1,15 @@
 //! The permits of concurrency limits that a storage keeps.
 
-use super::server_permits::{self, Server, ServerPermit, Told};
-use crate::attached;
-use gcra::{Denial, Key, Ticks};
-use segment::permits::{self, Acquired};
+use crate::{attached, exceptions};
+use gcra::{Key, Ticks};
+use segment::permits::{Acquired, Permit, Refusal};
 use segment::slots::counters::Event;
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
-use stores::remote::Failure;
+use stores::remote::permits::ServerPermit;
+use stores::remote::redis::Redis;
+use stores::remote::{Answer, Cause, Failure, Remote};
 use zend::Thrown;
 
 /// The place in which a storage keeps permits.
@@ -19,97 +20,67 @@ pub enum Permits {
     /// The storage object, for its own process only.
     Object(Rc<Cells>),
     /// A Redis server. All hosts share the permits.
-    Server(Rc<Server>),
+    Server(Rc<Remote<'static, Redis>>),
 }
 
-/// A permit that was taken.
+/// A permit that this thread holds.
 #[derive(Debug)]
-pub enum Permit {
+pub enum HeldPermit {
     /// A permit in the segment.
-    Segment(permits::Permit),
+    Host(Permit),
     /// The cell of a key in an object.
     Object(Rc<Cells>, u128, u16),
     /// A permit on a server, in a box because the others are small.
-    Server(Box<ServerPermit>),
+    Server(Box<OnServer>),
 }
 
-/// A permit, and an estimate of the permits that are still free.
+/// A permit that a server keeps, or that the failure policy has granted.
 #[derive(Debug)]
-pub struct Granted {
-    pub permit: Permit,
-    pub free: u16,
-}
-
-/// The reason why no permit was taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refusal {
-    /// All permits of the key were held at one instant of the call.
-    TooMany,
-    /// Other processes changed the permits in every try.
-    Contended,
-    /// The region has no room for another permit.
-    TableFull,
-    /// This process cannot hold permits; see `status()`. Or the failure policy of a server denies.
-    Unavailable,
-    /// A signal or the time limit ended the wait.
-    Interrupted,
-}
-
-impl Refusal {
-    /// Returns the reason as a bucket's denial states it, or `None` if all permits are held.
-    pub const fn denial(self) -> Option<Denial> {
-        match self {
-            Self::TooMany => None,
-            Self::Contended => Some(Denial::Contended),
-            Self::TableFull => Some(Denial::TableFull),
-            Self::Unavailable => Some(Denial::Unavailable),
-            Self::Interrupted => Some(Denial::Interrupted),
-        }
-    }
-
-    /// Returns true if a later try may succeed in this process.
-    pub const fn may_end(self) -> bool {
-        !matches!(self, Self::Unavailable)
-    }
+pub struct OnServer {
+    server: Rc<Remote<'static, Redis>>,
+    permit: ServerPermit,
 }
 
 /// Takes a permit of `key` out of `limit` in the segment.
-///
-/// # Errors
-/// Returns the reason if no permit was taken.
 #[inline]
-pub fn acquire_in_segment(key: Key<'_>, limit: u16) -> Result<Granted, Refusal> {
+pub fn acquire_in_segment(key: Key<'_>, limit: u16) -> Result<Acquired<HeldPermit>, Refusal> {
     let host = attached::host().ok_or(Refusal::Unavailable)?;
-    let acquired = host.permits().acquire(key, limit);
-    granted(acquired.map_err(|_| Refusal::Unavailable)?)
+    let acquired = host.permits().acquire(key, limit)?;
+    Ok(acquired.map(HeldPermit::Host))
 }
 
 impl Permits {
     /// Takes a permit of `key` out of `limit`, or returns the reason why it takes none. The permit
     /// of a server ends after `lease` if it is not renewed.
-    ///
-    /// # Errors
-    /// Throws the exception of a server that failed.
     pub fn acquire(
         &self,
         key: Key<'_>,
         limit: u16,
         lease: Ticks,
-    ) -> Result<Told<Result<Granted, Refusal>>, Thrown> {
-        Ok(Told::sure(match self {
-            Self::Segment => acquire_in_segment(key, limit),
-            Self::Object(cells) => cells.acquire(key.hash, limit).ok_or(Refusal::TooMany),
-            Self::Server(server) => return server_permits::acquire(server, key, limit, lease),
-        }))
+    ) -> Result<Answer<Result<Acquired<HeldPermit>, Refusal>>, Failure> {
+        Ok(match self {
+            Self::Segment => Answer::sure(acquire_in_segment(key, limit)),
+            Self::Object(cells) => {
+                Answer::sure(cells.acquire(key.hash, limit).ok_or(Refusal::TooMany))
+            }
+            Self::Server(server) => {
+                let held = |permit| {
+                    let server = Rc::clone(server);
+                    HeldPermit::Server(Box::new(OnServer { server, permit }))
+                };
+                let answer = server.acquire(key, limit, lease)?;
+                answer.map(|acquired| acquired.map(|acquired| acquired.map(held)))
+            }
+        })
     }
 
     /// Takes a permit if one is marked as free, without a search for permits of dead processes.
     /// Takes none on a server, because [`Self::acquire`] is the quickest way there.
-    pub fn try_words(&self, key: Key<'_>, limit: u16) -> Option<Granted> {
+    pub fn try_words(&self, key: Key<'_>, limit: u16) -> Option<Acquired<HeldPermit>> {
         match self {
             Self::Segment => {
-                let acquired = attached::host()?.permits().try_words(key, limit);
-                granted(acquired.ok()??).ok()
+                let acquired = attached::host()?.permits().try_words(key, limit)?;
+                Some(acquired.map(HeldPermit::Host))
             }
             Self::Object(cells) => cells.acquire(key.hash, limit),
             Self::Server(_) => None,
@@ -118,15 +89,12 @@ impl Permits {
 
     /// Returns the number of held permits, of those that are numbered below `limit` in memory, or
     /// of all on a server. At most `limit`.
-    ///
-    /// # Errors
-    /// Throws the exception of a server that failed, or of PHP's warning handler.
-    pub fn held(&self, key: Key<'_>, limit: u16) -> Result<usize, Thrown> {
-        Ok(match self {
+    pub fn held(&self, key: Key<'_>, limit: u16) -> Result<Answer<usize>, Failure> {
+        Ok(Answer::sure(match self {
             Self::Segment => attached::host().map_or(0, |host| host.permits().held(key, limit)),
             Self::Object(cells) => cells.held(key.hash, limit),
-            Self::Server(server) => server_permits::held(server, key, limit)?.into(),
-        })
+            Self::Server(server) => return Ok(server.held(key, limit)?.map(usize::from)),
+        }))
     }
 
     /// Counts a call that took no permit.
@@ -143,25 +111,12 @@ impl Permits {
     }
 }
 
-fn granted(acquired: Acquired) -> Result<Granted, Refusal> {
-    match acquired {
-        Acquired::Granted { permit, free } => Ok(Granted {
-            permit: Permit::Segment(permit),
-            free,
-        }),
-        Acquired::Denied => Err(Refusal::TooMany),
-        Acquired::Contended => Err(Refusal::Contended),
-        Acquired::TableFull => Err(Refusal::TableFull),
-    }
-}
-
-impl Permit {
+impl HeldPermit {
     /// Gives the permit back, unless another process or no process holds it. Returns a permit on a
     /// server instead of giving it back, because that may fail.
-    #[must_use]
-    pub fn release(self) -> Option<Box<ServerPermit>> {
+    pub fn release(self) -> Option<Box<OnServer>> {
         match self {
-            Self::Segment(permit) => {
+            Self::Host(permit) => {
                 if let Some(host) = attached::host() {
                     host.permits().release(permit);
                 }
@@ -174,17 +129,37 @@ impl Permit {
 
     /// Makes sure that this process holds the permit, and returns false if it does not. On a
     /// server, the lease begins again.
-    ///
-    /// # Errors
-    /// Returns the failure of a server whose failure policy throws.
-    pub fn renew(&mut self) -> Result<Told<bool>, Failure> {
-        Ok(Told::sure(match self {
-            Self::Segment(permit) => {
-                attached::host().is_some_and(|host| host.permits().renew(permit))
-            }
+    pub fn renew(&mut self) -> Result<Answer<bool>, Failure> {
+        Ok(Answer::sure(match self {
+            Self::Host(permit) => attached::host().is_some_and(|host| host.permits().renew(permit)),
             Self::Object(..) => true,
-            Self::Server(permit) => return permit.renew(),
+            Self::Server(it) => return it.server.renew(&mut it.permit),
         }))
+    }
+}
+
+impl OnServer {
+    /// Gives the permit back.
+    pub fn release(self) -> Result<(), Thrown> {
+        let answer = self.server.release(self.permit);
+        exceptions::told(answer.map_err(exceptions::store_failed)?).map(drop)
+    }
+
+    /// Gives the permit back where PHP code cannot run. Writes failures to PHP's log.
+    pub fn release_quietly(self) {
+        let failure = match self.server.release(self.permit) {
+            Ok(answer) => answer.warning,
+            // Failures because of an open breaker are not logged, because there may be many of
+            // them. The breaker limits the number of all others.
+            Err(failure) => {
+                let is_logged = !matches!(failure.cause, Cause::Waiting);
+                is_logged.then(|| Box::new(failure))
+            }
+        };
+        if let Some(failure) = failure {
+            let message = format!("{failure}; a permit may be held until its lease ends");
+            exceptions::report_in_log(&message);
+        }
     }
 }
 
@@ -194,15 +169,15 @@ impl Permit {
 pub struct Cells(RefCell<HashMap<u128, BTreeSet<u16>>>);
 
 impl Cells {
-    fn acquire(self: &Rc<Self>, hash: u128, limit: u16) -> Option<Granted> {
+    fn acquire(self: &Rc<Self>, hash: u128, limit: u16) -> Option<Acquired<HeldPermit>> {
         let mut keys = self.0.borrow_mut();
         let held = keys.entry(hash).or_default();
         let mut free = (0..limit).filter(|cell| !held.contains(cell));
         let cell = free.next()?;
         let free = free.fold(0, |count, _| count + 1);
         held.insert(cell);
-        Some(Granted {
-            permit: Permit::Object(Rc::clone(self), hash, cell),
+        Some(Acquired {
+            permit: HeldPermit::Object(Rc::clone(self), hash, cell),
             free,
         })
     }

@@ -7,9 +7,7 @@ use super::proposals::Proposals;
 use crate::{attached, exceptions, ini};
 use gcra::batch::{Batched, Grouped, Taken, sum};
 use gcra::clock::unix_time;
-use gcra::{
-    Denial, Grain, Key, KeyHasher, Outcome, Put, Sourced, Step, Ticket, Ticks, Timestamp, Verdict,
-};
+use gcra::{Denial, Grain, Key, KeyHasher, Outcome, Put, Step, Ticket, Ticks, Timestamp, Verdict};
 use segment::slots::counters::By;
 use segment::slots::namespaces::StoreKind;
 use std::cell::OnceCell;
@@ -17,9 +15,9 @@ use std::fmt::Debug;
 use std::rc::Rc;
 use stores::remote::failure::Failure;
 use stores::remote::time_left::TimeLeft;
-use stores::remote::{Answer, Blame, Cause, OnFailure, Remote, Settings, Transport, Visit};
+use stores::remote::{Answer, Cause, OnFailure, Remote, Settings, Transport, Visit};
 use zend::object::instantiate;
-use zend::{Class, Object, State, Thrown, Zval, throw, value};
+use zend::{Class, Object, State, Thrown, Zval, value};
 
 /// A transport whose storage has its own PHP class.
 pub trait StorageClass: Transport + Debug + Sized + 'static {
@@ -85,15 +83,15 @@ impl<T: StorageClass> Storage for Object<RemoteStorage<T>> {
         key: Key<'_>,
         step: &Step,
         first: Option<Timestamp>,
-    ) -> Result<Sourced<Outcome>, Thrown> {
+    ) -> Result<Answer<Outcome>, Thrown> {
         self.with(|remote| remote.take(key, step, first))
     }
 
-    fn put(&self, key: Key<'_>, put: &Put) -> Result<Sourced<()>, Thrown> {
+    fn put(&self, key: Key<'_>, put: &Put) -> Result<Answer<()>, Thrown> {
         self.with(|remote| remote.put(key, put))
     }
 
-    fn put_in_window(&self, key: Key<'_>, put: &Put) -> Result<Sourced<bool>, Thrown> {
+    fn put_in_window(&self, key: Key<'_>, put: &Put) -> Result<Answer<bool>, Thrown> {
         self.with(|remote| remote.put_in_window(key, put))
     }
 
@@ -102,7 +100,7 @@ impl<T: StorageClass> Storage for Object<RemoteStorage<T>> {
         made.map_or_else(unix_time, |made| made.remote.unix_time(key))
     }
 
-    fn raise(&self, key: Key<'_>, age: i64, span: Ticks) -> Result<Sourced<Outcome>, Thrown> {
+    fn raise(&self, key: Key<'_>, age: i64, span: Ticks) -> Result<Answer<Outcome>, Thrown> {
         self.with(|remote| remote.raise(key, age, span))
     }
 
@@ -124,21 +122,21 @@ impl<T: StorageClass> Storage for Object<RemoteStorage<T>> {
         tickets: Grouped<'_, '_>,
         storages: &[&dyn Storage],
         left: TimeLeft,
-    ) -> Result<Sourced<Batched>, Thrown> {
+    ) -> Result<Answer<Batched>, Thrown> {
         let buckets = tickets.iter().map(|it| (storages[it.index], *it));
         let mut buckets = remotes::<T, _>(buckets)?;
         // The store runs the steps in the order of this list, which must be the order of the call.
         buckets.sort_unstable_by_key(|(_, ticket)| ticket.index);
         let remote = self.store()?;
         if let Some(answer) = remote.take_all(&buckets, left).transpose() {
-            return tell(remote, answer, || None);
+            return exceptions::told(answer.map_err(exceptions::store_failed)?);
         }
         // The store takes from one bucket at a time, so all tickets are on one bucket.
         let all = Ticket {
             step: sum(&tickets),
             ..tickets[0]
         };
-        let mut result: Option<Sourced<_>> = None;
+        let mut result: Option<Answer<_>> = None;
         let decided = &mut |_, one| result = Some(one);
         self.take_each(&[(storages[all.index], all)], Some(left), decided)?;
         let result = result.ok_or(Thrown)?;
@@ -149,37 +147,30 @@ impl<T: StorageClass> Storage for Object<RemoteStorage<T>> {
         &self,
         tickets: &[(&dyn Storage, Ticket<'_>)],
         left: Option<TimeLeft>,
-        decided: &mut dyn FnMut(usize, Sourced<Outcome>),
+        decided: &mut dyn FnMut(usize, Answer<Outcome>),
     ) -> Result<(), Thrown> {
         let buckets = remotes::<T, _>(tickets.iter().copied())?;
-        let mut warnings = Vec::new();
-        let result = Remote::take_each(&buckets, left, |index, answer| {
-            let (value, fallback) = (answer.value, answer.fallback);
-            decided(index, Sourced { value, fallback });
-            if answer.warning.is_some() {
-                warnings.push((index, answer));
-            }
+        let mut failures = Vec::new();
+        let result = Remote::take_each(&buckets, left, |index, mut answer| {
+            failures.extend(answer.warning.take());
+            decided(index, answer);
         });
         // The handler of a warning may run PHP code, so all results were passed to `decided`
         // before.
-        for (index, answer) in warnings {
-            let warning = buckets.iter().find(|(_, ticket)| ticket.index == index);
-            let (remote, _) = warning.ok_or(Thrown)?;
-            tell(remote, Ok(answer), || None)?;
+        for failure in failures {
+            exceptions::warn_of(failure)?;
         }
-        result.map_err(|failure| exceptions::storage_failed(&failure, None))
+        result.map_err(exceptions::store_failed)
     }
 
     fn undo_each(&self, buckets: &[(&dyn Storage, Key<'_>)], puts: &[Put]) -> Result<(), Thrown> {
         let remotes = remotes::<T, _>(buckets.iter().copied())?;
         let mut answers = Vec::new();
-        let result = Remote::give_back_each(&remotes, puts, |index, answer| {
-            answers.push((index, answer));
-        });
-        for (index, answer) in answers {
-            tell(remotes[index].0, Ok(answer), || None)?;
+        let result = Remote::give_back_each(&remotes, puts, |_, answer| answers.push(answer));
+        for answer in answers {
+            exceptions::told(answer)?;
         }
-        result.map_err(|failure| exceptions::storage_failed(&failure, None))
+        result.map_err(exceptions::store_failed)
     }
 
     fn permits(&self) -> Option<Permits> {
@@ -258,9 +249,9 @@ impl<T: StorageClass> RemoteStorage<T> {
     fn with<R>(
         &self,
         call: impl FnOnce(&Remote<T>) -> Result<Answer<R>, Failure>,
-    ) -> Result<Sourced<R>, Thrown> {
+    ) -> Result<Answer<R>, Thrown> {
         let remote = self.store()?;
-        tell(remote, call(remote), || None)
+        exceptions::told(call(remote).map_err(exceptions::store_failed)?)
     }
 
     /// Runs an operation other than a step under the store's breaker and failure policy; see
@@ -278,7 +269,7 @@ impl<T: StorageClass> RemoteStorage<T> {
         let name = name(remote.transport());
         let answer = remote.ask(&name, ask, |policy, _| fallback(policy));
         drop(name);
-        tell(remote, answer, || None).map(|it| it.value)
+        exceptions::told(answer.map_err(exceptions::store_failed)?).map(|it| it.value)
     }
 
     /// Counts a decision on the bucket `identifier` that a limiter made from a record that is not a
@@ -313,34 +304,4 @@ fn remotes<'a, T: StorageClass, K>(
         Ok((storage.store()?, key))
     };
     buckets.map(remote).collect()
-}
-
-/// Returns the result of a call on a store. If the store failed, throws an exception, or reports
-/// the failure under a policy that does not throw. `previous` returns the exception that caused the
-/// failure, if there was one.
-///
-/// # Errors
-/// Throws `TokenBucket\StorageException`, or the exception of the warning handler.
-pub fn tell<T: Transport, R>(
-    remote: &Remote<T>,
-    answer: Result<Answer<R>, Failure>,
-    previous: impl FnOnce() -> Option<Zval>,
-) -> Result<Sourced<R>, Thrown> {
-    let answer = answer.map_err(|failure| exceptions::storage_failed(&failure, previous()))?;
-    let (value, fallback) = (answer.value, answer.fallback);
-    let told = Sourced { value, fallback };
-    let Some(failure) = answer.warning else {
-        return Ok(told);
-    };
-    let meanwhile = match remote.on_failure() {
-        OnFailure::Local => "using shared memory of this host",
-        OnFailure::Allow => "allowing all calls",
-        OnFailure::Deny | OnFailure::Throw => "denying all calls",
-    };
-    let is_store = failure.cause.blame() == Blame::Store;
-    let until = if is_store { " until it recovers" } else { "" };
-    let message = format!("{failure}; {meanwhile}{until}");
-    drop(failure);
-    exceptions::report(&message, throw::warning)?;
-    Ok(told)
 }

@@ -7,8 +7,9 @@ use super::proposals::Proposals;
 use crate::{attached, classes, ini};
 use gcra::batch::{Batched, Grouped, Taken};
 use gcra::store::empty_at;
-use gcra::{Denial, Key, KeyHasher, Outcome, Put, Sourced, Step, Ticks, Timestamp, boot_clock};
+use gcra::{Denial, Key, KeyHasher, Outcome, Put, Step, Ticks, Timestamp, boot_clock};
 use std::cell::{OnceCell, RefCell};
+use stores::remote::Answer;
 use stores::remote::time_left::TimeLeft;
 use zend::{Call, Class, Object, State, Thrown, Zval, value};
 
@@ -46,25 +47,25 @@ impl Storage for Object<SharedMemoryStorage> {
         key: Key<'_>,
         step: &Step,
         first: Option<Timestamp>,
-    ) -> Result<Sourced<Outcome>, Thrown> {
+    ) -> Result<Answer<Outcome>, Thrown> {
         let outcome = match attached::store() {
             Some(store) => store.run(key, step, first),
             None => take(key, step, first),
         };
-        Ok(Sourced::by_store(outcome))
+        Ok(Answer::sure(outcome))
     }
 
-    fn put(&self, key: Key<'_>, put: &Put) -> Result<Sourced<()>, Thrown> {
+    fn put(&self, key: Key<'_>, put: &Put) -> Result<Answer<()>, Thrown> {
         if let Some(store) = attached::store() {
             store.put(key, put);
         }
-        Ok(Sourced::by_store(()))
+        Ok(Answer::sure(()))
     }
 
-    fn raise(&self, key: Key<'_>, age: i64, span: Ticks) -> Result<Sourced<Outcome>, Thrown> {
+    fn raise(&self, key: Key<'_>, age: i64, span: Ticks) -> Result<Answer<Outcome>, Thrown> {
         let state = |now| empty_at(now, age);
         let raised = attached::store().map(|store| store.raise(key, span, state));
-        Ok(Sourced::by_store(raised.unwrap_or_else(unattached)))
+        Ok(Answer::sure(raised.unwrap_or_else(unattached)))
     }
 
     fn update(
@@ -89,9 +90,9 @@ impl Storage for Object<SharedMemoryStorage> {
         tickets: Grouped<'_, '_>,
         storages: &[&dyn Storage],
         _left: TimeLeft,
-    ) -> Result<Sourced<Batched>, Thrown> {
+    ) -> Result<Answer<Batched>, Thrown> {
         match attached::store() {
-            Some(store) => Ok(Sourced::by_store(store.take_all(tickets))),
+            Some(store) => Ok(Answer::sure(store.take_all(tickets))),
             None => take_sum(tickets, storages),
         }
     }
@@ -100,10 +101,10 @@ impl Storage for Object<SharedMemoryStorage> {
         &self,
         tickets: Grouped<'_, '_>,
         _storages: &[&dyn Storage],
-    ) -> Result<Sourced<Option<Taken>>, Thrown> {
+    ) -> Result<Answer<Option<Taken>>, Thrown> {
         let store = attached::store();
         let refused = store.and_then(|store| store.refused(tickets));
-        Ok(Sourced::by_store(refused))
+        Ok(Answer::sure(refused))
     }
 
     fn permits(&self) -> Option<Permits> {

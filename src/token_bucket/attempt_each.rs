@@ -7,9 +7,10 @@ use super::undo::Undo;
 use crate::decision;
 use crate::storage::Storage;
 use gcra::batch::{Few, Taken};
-use gcra::{Decision, Outcome, Sourced};
+use gcra::{Decision, Outcome};
 use std::any::{Any, TypeId};
 use std::mem;
+use stores::remote::Answer;
 use zend::{Call, Number, Thrown, Zval, value};
 
 /// Implements `attemptEach(array $buckets): array`. Returns the decision of each bucket under the
@@ -45,7 +46,7 @@ struct Calls<'a> {
     questions: &'a [Question<'a>],
     decisions: Vec<Option<Decision>>,
     /// The takes that storages of the extension granted.
-    taken: Vec<Sourced<Taken>>,
+    taken: Vec<Answer<Taken>>,
     /// The questions that must be repeated; see [`Question::is_late`].
     late: Vec<usize>,
 }
@@ -87,7 +88,7 @@ impl<'a> Calls<'a> {
         Ok(())
     }
 
-    fn decide(&mut self, index: usize, outcome: Sourced<Outcome>) {
+    fn decide(&mut self, index: usize, outcome: Answer<Outcome>) {
         let question = &self.questions[index];
         if self.decisions[index].is_none() && question.is_late(&outcome.value) {
             self.late.push(index);
@@ -107,14 +108,20 @@ impl<'a> Calls<'a> {
     /// Gives the taken tokens back, because the caller gets an exception instead of the decisions.
     fn give_back(&self) {
         let mut undo = Undo::default();
-        for &Sourced {
+        for Answer {
             value: taken,
             fallback,
+            ..
         } in &self.taken
         {
             let question = &self.questions[taken.index];
             if let Home::Native(storage) = &question.home {
-                undo.add(&**storage, question.plan.key(), taken.give_back(), fallback);
+                undo.add(
+                    &**storage,
+                    question.plan.key(),
+                    taken.give_back(),
+                    *fallback,
+                );
             }
         }
         undo.run().ok();

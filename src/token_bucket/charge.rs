@@ -5,9 +5,8 @@ use super::protected;
 use super::question::Question;
 use crate::{decision, exceptions, tokens};
 use gcra::step::MAX_WAIT;
-use gcra::{
-    Decision, Denial, Outcome, Quota, Refill, Sourced, Step, TICKS_PER_SECOND, Ticks, Verdict,
-};
+use gcra::{Decision, Denial, Outcome, Quota, Refill, Step, TICKS_PER_SECOND, Ticks, Verdict};
+use stores::remote::Answer;
 use zend::{Call, Number, Thrown, Zval, arithmetic, throw, value};
 
 /// Implements `charge(int|float $tokens): TokenBucket\Decision`.
@@ -119,7 +118,7 @@ fn given_back(question: &Question<'_>, cost: Ticks) -> Result<Decision, Thrown> 
 
 /// Returns the decision on a change that was made, from the outcome of a dry step after it. The
 /// change was made, even if the bucket is in debt.
-pub fn changed(quota: &Quota, look: &Step, seen: &Sourced<Outcome>) -> Decision {
+pub fn changed(quota: &Quota, look: &Step, seen: &Answer<Outcome>) -> Decision {
     let mut decision = Decision::new(quota, look, &seen.value);
     decision.fallback = seen.fallback;
     if decision.verdict == Verdict::Denied(Denial::Insufficient) {

@@ -7,9 +7,8 @@ use crate::storage::{self, Storage};
 use crate::{exceptions, tokens};
 use gcra::clock::TICKS_PER_MICROSECOND;
 use gcra::step::MAX_WAIT;
-use gcra::{
-    Decision, Denial, Outcome, Put, Refill, Sourced, Step, Ticket, Ticks, Timestamp, Windows,
-};
+use gcra::{Decision, Denial, Outcome, Put, Refill, Step, Ticket, Ticks, Timestamp, Windows};
+use stores::remote::Answer;
 use zend::{Held, Kept, Number, Object, Thrown, Zval, throw};
 
 /// A call for a number of tokens from a bucket.
@@ -150,7 +149,7 @@ impl<'a> Question<'a> {
         storage: &dyn Storage,
         step: &Step,
         first: Option<Timestamp>,
-    ) -> Result<Sourced<Outcome>, Thrown> {
+    ) -> Result<Answer<Outcome>, Thrown> {
         match step.refill {
             Refill::Windows(_) => self.run_in_window(storage, step, first),
             _ => storage.take_or_fall_back(self.plan.key(), step, first),
@@ -163,7 +162,7 @@ impl<'a> Question<'a> {
         storage: &dyn Storage,
         step: &Step,
         first: Option<Timestamp>,
-    ) -> Result<Sourced<Outcome>, Thrown> {
+    ) -> Result<Answer<Outcome>, Thrown> {
         let key = self.plan.key();
         let answer = storage.take_or_fall_back(key, step, first)?;
         if !self.is_late(&answer.value) {
@@ -177,7 +176,7 @@ impl<'a> Question<'a> {
     ///
     /// # Errors
     /// Throws the same as [`Storage::take_or_fall_back`].
-    pub fn look(&self, storage: &dyn Storage) -> Result<(Sourced<Outcome>, Step), Thrown> {
+    pub fn look(&self, storage: &dyn Storage) -> Result<(Answer<Outcome>, Step), Thrown> {
         let step = Step {
             cost: 0,
             ..self.step
@@ -204,7 +203,7 @@ impl<'a> Question<'a> {
     ///
     /// # Errors
     /// Throws the same as [`Storage::put`].
-    pub fn give_back(&self, storage: &dyn Storage, cost: Ticks) -> Result<Sourced<()>, Thrown> {
+    pub fn give_back(&self, storage: &dyn Storage, cost: Ticks) -> Result<Answer<()>, Thrown> {
         let key = self.plan.key();
         let done = storage.put_in_window(key, &self.refund(cost))?;
         if done.value {
@@ -335,7 +334,7 @@ impl<'a> Question<'a> {
     /// # Errors
     /// Throws the same as [`Storage::take_or_fall_back`]. Throws the exception of `_bootstrap()`,
     /// and then writes nothing.
-    pub fn take(&self, storage: &dyn Storage) -> Result<Sourced<Outcome>, Thrown> {
+    pub fn take(&self, storage: &dyn Storage) -> Result<Answer<Outcome>, Thrown> {
         let (key, step) = (self.plan.key(), &self.step);
         let first = if self.plan.overrides.bootstrap {
             storage::first_state(storage, key, step, || {
@@ -345,7 +344,7 @@ impl<'a> Question<'a> {
             None
         };
         if let Some(denied) = first.and_then(|first| self.too_late(first, storage.now())) {
-            return Ok(Sourced::by_store(denied));
+            return Ok(Answer::sure(denied));
         }
         self.run(storage, step, first)
     }
@@ -362,7 +361,7 @@ impl<'a> Question<'a> {
 
     /// Returns the decision for the outcome of the step. `retryAfter` is that of a caller that
     /// cannot wait.
-    pub fn decision(&self, outcome: &Sourced<Outcome>) -> Decision {
+    pub fn decision(&self, outcome: &Answer<Outcome>) -> Decision {
         let step = Step {
             max_wait: self.step.max_wait.min(0),
             ..self.step_at(outcome.value.now)

@@ -11,7 +11,7 @@ use crate::decision;
 use crate::storage::{self, Storage};
 use crate::tokens;
 use gcra::step::MAX_WAIT;
-use gcra::{Put, Sourced, Timestamp, seconds};
+use gcra::{Put, Timestamp, seconds};
 use std::cell::Cell;
 use zend::object::instantiate;
 use zend::{Call, Class, Held, Object, Slept, State, Thrown, Zval, invoke, throw, value};
@@ -70,10 +70,7 @@ pub fn reserve(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let storage = question.native("reserve")?;
     let taken = question.take(storage)?;
     let decision = question.decision(&taken);
-    let Sourced {
-        value: outcome,
-        fallback,
-    } = taken;
+    let (outcome, fallback) = (taken.value, taken.fallback);
     let delay = question.step.debt(outcome.empty_at, outcome.now);
     let reservation = Reservation {
         granted: decision.allowed().then(|| Granted {

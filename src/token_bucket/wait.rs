@@ -7,9 +7,7 @@ use crate::storage::Storage;
 use crate::tokens;
 use crate::{decision, exceptions};
 use gcra::step::MAX_WAIT;
-use gcra::{
-    Decision, Denial, Outcome, Put, Sourced, Step, Ticks, Timestamp, Verdict, boot_clock, seconds,
-};
+use gcra::{Decision, Denial, Outcome, Put, Step, Ticks, Timestamp, Verdict, boot_clock, seconds};
 use std::time::Duration;
 use zend::{Call, Slept, Thrown, Zval, invoke, sleep, throw};
 
@@ -71,11 +69,10 @@ fn take_within(question: &Question<'_>) -> Result<Decision, Thrown> {
     // If other calls have taken tokens during the sleep, the cancel gives back less. So the state
     // is read again.
     let look = Step::new(0, span).dry();
-    let seen = storage.take_or_fall_back(question.plan.key(), &look, None)?;
-    Ok(question.decision(&Sourced {
-        value: Outcome::denied(Denial::Interrupted, seen.value.empty_at, seen.value.now),
-        fallback: fallback || seen.fallback,
-    }))
+    let mut seen = storage.take_or_fall_back(question.plan.key(), &look, None)?;
+    seen.value = Outcome::denied(Denial::Interrupted, seen.value.empty_at, seen.value.now);
+    seen.fallback |= fallback;
+    Ok(question.decision(&seen))
 }
 
 /// Takes the tokens from a userland storage, which has no reservations. Tries again whenever the

@@ -32,30 +32,6 @@ pub struct Decision {
     pub fallback: bool,
 }
 
-/// A result with its source: a store, or the failure policy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sourced<T> {
-    pub value: T,
-    /// True if the failure policy decided instead of the store.
-    pub fallback: bool,
-}
-
-impl<T> Sourced<T> {
-    /// Wraps the result of a store.
-    pub const fn by_store(value: T) -> Self {
-        let fallback = false;
-        Self { value, fallback }
-    }
-
-    /// Converts the result with `convert`, and keeps its source.
-    pub fn map<R>(self, convert: impl FnOnce(T) -> R) -> Sourced<R> {
-        Sourced {
-            value: convert(self.value),
-            fallback: self.fallback,
-        }
-    }
-}
-
 /// Returns the ticks until `step` would be granted after `outcome`, if no other call took tokens.
 /// Returns 0 if the step was granted, and `None` if it never is.
 pub fn retry_after(step: &Step, outcome: &Outcome) -> Option<Ticks> {

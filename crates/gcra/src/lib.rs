@@ -24,7 +24,7 @@ pub mod tokens;
 
 pub use batch::Ticket;
 pub use clock::{TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
-pub use decision::{Decision, Sourced};
+pub use decision::Decision;
 pub use key::{Key, KeyHasher};
 pub use memory_store::MemoryStore;
 pub use quota::{Grain, Quota, QuotaError};

@@ -17,8 +17,9 @@ use super::contract::{Storage, downcast};
 use super::proposals::Proposals;
 use crate::classes::{TOKEN_BUCKET_STORAGE_PDO, TOKEN_BUCKET_STORAGE_PDO_MY_SQL};
 use gcra::clock::unix_time;
-use gcra::{Grain, Key, KeyHasher, Outcome, Put, Sourced, Step, Ticks, Timestamp};
+use gcra::{Grain, Key, KeyHasher, Outcome, Put, Step, Ticks, Timestamp};
 use state::{DB, Made};
+use stores::remote::Answer;
 use stores::remote::server_clock;
 use transport::with;
 use zend::{Obj, Object, Thrown, invoke, value};
@@ -42,15 +43,15 @@ impl Storage for Object<PdoStorage> {
         key: Key<'_>,
         step: &Step,
         first: Option<Timestamp>,
-    ) -> Result<Sourced<Outcome>, Thrown> {
+    ) -> Result<Answer<Outcome>, Thrown> {
         with(self, |remote| remote.take(key, step, first))
     }
 
-    fn put(&self, key: Key<'_>, put: &Put) -> Result<Sourced<()>, Thrown> {
+    fn put(&self, key: Key<'_>, put: &Put) -> Result<Answer<()>, Thrown> {
         with(self, |remote| remote.put(key, put))
     }
 
-    fn put_in_window(&self, key: Key<'_>, put: &Put) -> Result<Sourced<bool>, Thrown> {
+    fn put_in_window(&self, key: Key<'_>, put: &Put) -> Result<Answer<bool>, Thrown> {
         with(self, |remote| remote.put_in_window(key, put))
     }
 
@@ -59,7 +60,7 @@ impl Storage for Object<PdoStorage> {
         made.map_or_else(unix_time, |made| server_clock::now(&made.server))
     }
 
-    fn raise(&self, key: Key<'_>, age: i64, span: Ticks) -> Result<Sourced<Outcome>, Thrown> {
+    fn raise(&self, key: Key<'_>, age: i64, span: Ticks) -> Result<Answer<Outcome>, Thrown> {
         with(self, |remote| remote.raise(key, age, span))
     }
 

@@ -3,11 +3,10 @@
 use super::database::{Database, LONG_AGO, Values, number};
 use super::session;
 use super::state::PdoStorage;
-use crate::attached;
 use crate::storage::arguments;
-use crate::storage::remote::tell;
+use crate::{attached, exceptions};
 use gcra::clock;
-use gcra::{Denial, Grain, Outcome, Put, Refill, Sourced, Step, Ticks, Verdict, Windows};
+use gcra::{Denial, Grain, Outcome, Put, Refill, Step, Ticks, Verdict, Windows};
 use std::sync::Arc;
 use stores::remote::{
     Answer, Ask, Cause, Failure, Remote, Reply, Server, Settings, StateKind, Transport, Visit,
@@ -40,7 +39,7 @@ fn boot_clock() -> i64 {
 pub fn with<R>(
     object: &Object<PdoStorage>,
     call: impl FnOnce(&Remote<Database<'_>>) -> Result<Answer<R>, Failure>,
-) -> Result<Sourced<R>, Thrown> {
+) -> Result<Answer<R>, Thrown> {
     let made = object.made.get();
     let made = made.ok_or_else(arguments::not_constructed::<PdoStorage>)?;
     let host = attached::host().ok_or(Thrown)?;
@@ -61,7 +60,8 @@ pub fn with<R>(
         return Err(Thrown);
     }
     let caught = || remote.transport().caught().map(Kept::into_zval);
-    tell(&remote, answer, caught)
+    let answer = answer.map_err(|failure| exceptions::store_failed_by(&failure, caught()));
+    exceptions::told(answer?)
 }
 
 impl Transport for Database<'_> {

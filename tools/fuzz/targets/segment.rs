@@ -71,7 +71,7 @@ fuzz_target!(|changes: Vec<(u32, u64)>| {
         let permits = host.permits();
         for limit in [1, 8, 1024] {
             let _ = (permits.try_words(key, limit), permits.held(key, limit));
-            if let Ok(Acquired::Granted { mut permit, .. }) = permits.acquire(key, limit) {
+            if let Ok(Acquired { mut permit, .. }) = permits.acquire(key, limit) {
                 let _ = (permits.renew(&mut permit), permits.release(permit));
                 let _ = (permits.holds(permit), permits.release(permit));
             }

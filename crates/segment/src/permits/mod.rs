@@ -17,7 +17,7 @@ mod sight;
 pub mod word;
 
 pub use process::{Numbers, Unavailable};
-pub use protocol::{Acquired, Permit};
+pub use protocol::{Acquired, Permit, Refusal};
 pub use region::{MAX_LIMIT, Permits, RowOfPermit};
 
 pub(crate) use process::Process;

@@ -42,33 +42,65 @@ use super::word::{self, Tag};
 use crate::slots::counters::Event;
 use crate::slots::protocol::AtomicWord;
 use crate::slots::word::Word;
+use gcra::Denial;
 
 pub use super::cells::{Cells, GROUP, Group, Permit};
 pub use super::points::{Point, Production, Variant};
 
-/// The result of a call that acquires.
+/// A permit that a call has acquired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Acquired {
-    /// The permit was granted. `free` is the number of other free cells that one pass saw.
-    Granted {
-        permit: Permit,
-        /// An estimate of the free permits.
-        free: u16,
-    },
+pub struct Acquired<P = Permit> {
+    pub permit: P,
+    /// An estimate of the permits that are left: the number of other free cells that one pass saw.
+    pub free: u16,
+}
+
+impl<P> Acquired<P> {
+    /// Replaces the permit by what `convert` makes of it.
+    pub fn map<Q>(self, convert: impl FnOnce(P) -> Q) -> Acquired<Q> {
+        Acquired {
+            permit: convert(self.permit),
+            free: self.free,
+        }
+    }
+}
+
+/// The reason why no permit was acquired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
     /// All permits were held by live owners at one instant of the call.
-    Denied,
+    TooMany,
     /// Other processes changed the cells in every round.
     Contended,
     /// A cell was free, but live owners of other keys hold all of its slots.
     TableFull,
+    /// This process cannot hold permits; see [`super::Permits::check`]. Or the failure policy of a
+    /// server denies.
+    Unavailable,
+    /// A signal or the time limit ended the wait.
+    Interrupted,
+}
+
+impl Refusal {
+    /// Returns the reason as a bucket's denial states it, or `None` if all permits are held.
+    #[must_use]
+    pub const fn denial(self) -> Option<Denial> {
+        match self {
+            Self::TooMany => None,
+            Self::Contended => Some(Denial::Contended),
+            Self::TableFull => Some(Denial::TableFull),
+            Self::Unavailable => Some(Denial::Unavailable),
+            Self::Interrupted => Some(Denial::Interrupted),
+        }
+    }
 }
 
 /// Takes one of `limit` permits. `limit` must be at least 1. Takes cells of dead processes if
 /// necessary.
 #[inline]
-pub fn acquire<C: Cells>(cells: &C, limit: u16) -> Acquired {
+pub fn acquire<C: Cells>(cells: &C, limit: u16) -> Result<Acquired, Refusal> {
     // Nearly every call that finds a free cell succeeds at the first try.
-    try_words(cells, limit).unwrap_or_else(|| acquire_again(cells, limit))
+    try_words(cells, limit).map_or_else(|| acquire_again(cells, limit), Ok)
 }
 
 /// Takes a permit if one pass sees a free cell. Looks only at words, and does not ask the kernel.
@@ -82,7 +114,7 @@ pub fn try_words<C: Cells>(cells: &C, limit: u16) -> Option<Acquired> {
         None => return None,
     };
     match taken {
-        Try::Taken(permit) => Some(Acquired::Granted {
+        Try::Taken(permit) => Some(Acquired {
             permit,
             free: (limit - 1).saturating_sub(seen.held),
         }),
@@ -105,7 +137,7 @@ fn claim_unborn<C: Cells>(cells: &C, limit: u16) -> Option<Try> {
 
 #[cold]
 #[inline(never)]
-fn acquire_again<C: Cells>(cells: &C, limit: u16) -> Acquired {
+fn acquire_again<C: Cells>(cells: &C, limit: u16) -> Result<Acquired, Refusal> {
     let mut seen = read(cells, limit);
     for tries in 0..C::Variant::PATIENCE {
         match attempt(cells, &seen) {
@@ -113,9 +145,9 @@ fn acquire_again<C: Cells>(cells: &C, limit: u16) -> Acquired {
                 let free = seen.iter().filter(|sight| sight.is_free()).count();
                 // There are at most `limit` cells.
                 let free = u16::try_from(free).unwrap_or(limit).saturating_sub(1);
-                return Acquired::Granted { permit, free };
+                return Ok(Acquired { permit, free });
             }
-            Try::NoSlot => return Acquired::TableFull,
+            Try::NoSlot => return Err(Refusal::TableFull),
             Try::Lost => {
                 cells.pause(tries);
                 seen = read(cells, limit);
@@ -123,17 +155,17 @@ fn acquire_again<C: Cells>(cells: &C, limit: u16) -> Acquired {
             Try::AllHeld => {
                 C::Variant::reached(Point::AllAsked);
                 if !C::Variant::READ_TWICE {
-                    return Acquired::Denied;
+                    return Err(Refusal::TooMany);
                 }
                 let again = read(cells, limit);
                 if again == seen {
-                    return Acquired::Denied;
+                    return Err(Refusal::TooMany);
                 }
                 seen = again;
             }
         }
     }
-    Acquired::Contended
+    Err(Refusal::Contended)
 }
 
 /// Tries all cells that were seen: first the free ones, then those of dead owners.

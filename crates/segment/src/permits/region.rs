@@ -1,7 +1,7 @@
 //! The region of a segment that holds permits. The cells of a group may use two lines of it.
 
 use super::process::{Numbers, Process, Unavailable};
-use super::protocol::{self, Acquired, Cells, GROUP, Group, Permit, Production, Variant};
+use super::protocol::{self, Acquired, Cells, GROUP, Group, Permit, Production, Refusal, Variant};
 use super::word::{self, Owner};
 use crate::memory::{Region, Segment};
 use crate::slots::counters::{Counters, Event, Rows};
@@ -56,20 +56,19 @@ pub struct Permits<'h, V = Production> {
 
 impl<V: Variant> Permits<'_, V> {
     /// Takes one of the `limit` permits of `key`. Clamps `limit` to the range from 1 to
-    /// [`MAX_LIMIT`]. The first call of a process draws and locks its number. Fails with the reason
-    /// if this process cannot hold permits.
+    /// [`MAX_LIMIT`]. The first call of a process draws and locks its number.
     #[inline]
-    pub fn acquire(&self, key: Key<'_>, limit: u16) -> Result<Acquired, Unavailable> {
-        let acquired = protocol::acquire(&self.entered(key)?, cut(limit));
+    pub fn acquire(&self, key: Key<'_>, limit: u16) -> Result<Acquired, Refusal> {
+        let entered = self.entered(key).map_err(|_| Refusal::Unavailable)?;
+        let acquired = protocol::acquire(&entered, cut(limit))?;
         Ok(self.noted(acquired, key.row))
     }
 
     /// Takes a permit if one pass over the words sees a free one. Does not ask the kernel, so the
-    /// permits of dead processes are not found. Returns `None` if it takes none. Fails with the
-    /// reason if this process cannot hold permits.
-    pub fn try_words(&self, key: Key<'_>, limit: u16) -> Result<Option<Acquired>, Unavailable> {
-        let acquired = protocol::try_words(&self.entered(key)?, cut(limit));
-        Ok(acquired.map(|acquired| self.noted(acquired, key.row)))
+    /// permits of dead processes are not found. Returns `None` if it takes none.
+    pub fn try_words(&self, key: Key<'_>, limit: u16) -> Option<Acquired> {
+        let acquired = protocol::try_words(&self.entered(key).ok()?, cut(limit))?;
+        Some(self.noted(acquired, key.row))
     }
 
     /// Writes down the row of a permit that was acquired. Until then, a report counts the permit in
@@ -78,9 +77,7 @@ impl<V: Variant> Permits<'_, V> {
     // There are fewer than 256 rows.
     #[allow(clippy::cast_possible_truncation)]
     fn noted(&self, acquired: Acquired, row: Row) -> Acquired {
-        if let Acquired::Granted { permit, .. } = acquired
-            && let Some(RowOfPermit(noted)) = self.rows.get(permit.place)
-        {
+        if let Some(RowOfPermit(noted)) = self.rows.get(acquired.permit.place) {
             noted.store(row.0 as u8, Relaxed);
         }
         acquired

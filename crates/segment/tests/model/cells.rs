@@ -13,7 +13,7 @@ use crate::gates::Gates;
 use crate::judge::{DEAD, Judge, K, held, pack, process, unpack};
 use loom::sync::atomic::{AtomicU64, Ordering, fence};
 use loom::thread::ThreadId;
-use segment::permits::protocol::{self, Acquired, Cells, Group, Permit, Point, Variant};
+use segment::permits::protocol::{self, Acquired, Cells, Group, Permit, Point, Refusal, Variant};
 use segment::permits::word::{self, Owner};
 use segment::slots::counters::{Event, Shard, Totals};
 use segment::slots::protocol::AtomicWord;
@@ -202,14 +202,12 @@ impl<G: Guards> Caller<G> {
     /// is killed. Asserts the bounds.
     pub fn acquire(&self) -> Option<Permit> {
         let limit = self.memory.judge.lock().unwrap().limit;
-        match self.acquired(u16::try_from(limit).unwrap())? {
-            Acquired::Granted { permit, .. } => Some(permit),
-            _ => None,
-        }
+        let acquired = self.acquired(u16::try_from(limit).unwrap())?;
+        acquired.ok().map(|acquired| acquired.permit)
     }
 
     /// Does the same as [`Caller::acquire`], under the limit `limit`.
-    pub fn acquired(&self, limit: u16) -> Option<Acquired> {
+    pub fn acquired(&self, limit: u16) -> Option<Result<Acquired, Refusal>> {
         let begin = self.memory.judge.lock().unwrap().now;
         let called = catch_unwind(AssertUnwindSafe(|| protocol::acquire(self, limit)));
         let acquired = match called {
@@ -222,16 +220,16 @@ impl<G: Guards> Caller<G> {
         };
         let mut judge = self.memory.judge.lock().unwrap();
         match acquired {
-            Acquired::Granted { .. } if self.key == K => {
+            Ok(_) if self.key == K => {
                 judge.holders.push(self.owner.number());
                 let holders = &judge.holders;
                 assert!(holders.len() <= judge.limit, "too many hold: {holders:?}");
             }
-            Acquired::Denied if self.key == K => {
+            Err(Refusal::TooMany) if self.key == K => {
                 let was_full = judge.is_full() || judge.full_until > begin;
                 assert!(was_full, "a false denial");
             }
-            Acquired::Contended => panic!("a livelock"),
+            Err(Refusal::Contended) => panic!("a livelock"),
             _ => {}
         }
         Some(acquired)

@@ -7,7 +7,7 @@ use rustix::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use rustix::io::{Errno, fcntl_dupfd_cloexec, fcntl_getfd};
 use segment::host::Host;
 use segment::memory::{Access, Backing, Segment};
-use segment::permits::{Unavailable, word};
+use segment::permits::{Refusal, Unavailable, word};
 use segment::slots::counters::Event;
 use std::path::PathBuf;
 
@@ -186,7 +186,7 @@ fn redraws() {
 fn unavailable() {
     let anonymous: Host = Host::new(settings(), Segment::anonymous).unwrap();
     let refused = anonymous.permits().acquire(key(&anonymous, b"k"), 1);
-    assert_eq!(refused, Err(Unavailable::Anonymous));
+    assert_eq!(refused, Err(Refusal::Unavailable));
     assert_eq!(anonymous.permits().check(), Err(Unavailable::Anonymous));
     assert_eq!(anonymous.permits().held(key(&anonymous, b"k"), 1), 0);
     let host = host();

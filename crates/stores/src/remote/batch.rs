@@ -3,7 +3,7 @@
 use super::server_clock;
 use super::time_left::TimeLeft;
 use super::transport::AllTaken;
-use super::{Answer, Ask, Cause, Failure, OnFailure, Remote, Reply, Transport, Visit, sure};
+use super::{Answer, Ask, Cause, Failure, OnFailure, Remote, Reply, Transport, Visit};
 use gcra::batch::{Batched, Few, Grouped, Taken, Ticket, sum};
 use gcra::clock::boot_clock;
 use gcra::step::{Denial, Outcome, Step};
@@ -41,7 +41,7 @@ impl<T: Transport> Remote<'_, T> {
         });
         let (mut asks, entries): (Vec<_>, Vec<_>) = match prepared.collect() {
             Ok(prepared) => prepared,
-            Err(refused) => return Ok(Some(sure(Err(refused)))),
+            Err(refused) => return Ok(Some(Answer::sure(Err(refused)))),
         };
         // Hashing long identifiers has taken time, which is no part of the timeout.
         let now = boot_clock();

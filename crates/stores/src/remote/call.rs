@@ -4,7 +4,7 @@
 //! on.
 
 use super::breaker::{Breaker, Passage};
-use super::{Answer, Blame, Cause, Failure, OnFailure, Remote, Server, Transport, Visit, sure};
+use super::{Answer, Blame, Cause, Failure, OnFailure, Remote, Server, Transport, Visit};
 use gcra::clock::{Timestamp, boot_clock};
 use segment::host::Host;
 use segment::slots::counters::Event;
@@ -66,7 +66,7 @@ impl<'h, T: Transport> Remote<'h, T> {
     ) -> Result<Answer<R>, Failure> {
         let asked = self.visit(name, boot_clock(), deadline, ask);
         asked
-            .map(sure)
+            .map(Answer::sure)
             .or_else(|(peer, cause)| self.fall_back(&peer, cause, fallback))
     }
 

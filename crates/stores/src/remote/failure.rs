@@ -6,6 +6,7 @@
 use super::Server;
 use super::breaker::CauseKind;
 use super::secret::Secret;
+use super::settings::OnFailure;
 use super::tls::TlsError;
 use crate::printable;
 use gcra::clock::Timestamp;
@@ -21,6 +22,26 @@ pub struct Failure {
     pub store: String,
     /// The cause of the failure.
     pub cause: Cause,
+    /// The policy that decided the call.
+    pub policy: OnFailure,
+}
+
+impl Failure {
+    /// Returns the warning to a caller whose call the policy decided.
+    pub fn warning(&self) -> String {
+        let meanwhile = match self.policy {
+            OnFailure::Local => "using shared memory of this host",
+            OnFailure::Allow => "allowing all calls",
+            OnFailure::Deny | OnFailure::Throw => "denying all calls",
+        };
+        let is_of_store = self.cause.blame() == Blame::Store;
+        let until = if is_of_store {
+            " until it recovers"
+        } else {
+            ""
+        };
+        format!("{self}; {meanwhile}{until}")
+    }
 }
 
 /// The cause of a failure.
@@ -284,6 +305,7 @@ mod tests {
         let failure = Failure {
             store: "a<b".to_owned(),
             cause,
+            policy: OnFailure::Throw,
         };
         assert_eq!(
             failure.to_string(),

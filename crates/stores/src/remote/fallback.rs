@@ -22,7 +22,11 @@ impl<'h, T: Transport> Remote<'h, T> {
         };
         self.host.slots().count(policy.event());
         let store = peer.server.name.clone();
-        let failure = Failure { store, cause };
+        let failure = Failure {
+            store,
+            cause,
+            policy,
+        };
         if policy == OnFailure::Throw {
             return Err(failure);
         }
@@ -31,7 +35,7 @@ impl<'h, T: Transport> Remote<'h, T> {
         let warns = self.breaker(peer).warns(failure.cause.kind(), boot_clock());
         Ok(Answer {
             value: fallback(policy, &failure.cause),
-            warning: warns.then_some(failure),
+            warning: warns.then(|| Box::new(failure)),
             fallback: true,
         })
     }

@@ -19,6 +19,7 @@ mod fallback;
 mod give_back;
 pub mod key;
 pub mod memcached;
+pub mod permits;
 mod pipeline;
 pub mod race;
 pub mod record;
@@ -52,9 +53,29 @@ pub struct Answer<T> {
     pub value: T,
     /// The failure to warn the caller of. There is at most one warning a minute for each breaker
     /// and kind of cause.
-    pub warning: Option<Failure>,
+    pub warning: Option<Box<Failure>>,
     /// True if the failure policy returned the result instead of the store.
     pub fallback: bool,
+}
+
+impl<T> Answer<T> {
+    /// Returns the result of a call that did not fail.
+    pub const fn sure(value: T) -> Self {
+        Self {
+            value,
+            warning: None,
+            fallback: false,
+        }
+    }
+
+    /// Replaces the result by what `convert` makes of it.
+    pub fn map<R>(self, convert: impl FnOnce(T) -> R) -> Answer<R> {
+        Answer {
+            value: convert(self.value),
+            warning: self.warning,
+            fallback: self.fallback,
+        }
+    }
 }
 
 /// A remote store with its settings, and this host's shared memory.
@@ -119,12 +140,12 @@ impl<'h, T: Transport> Remote<'h, T> {
                 Err((denied, (peer, cause))) if cause.is_of_caller() => {
                     self.fall_back(&peer, cause, |_, _| denied)
                 }
-                Ok(denied) | Err((denied, _)) => Ok(sure(denied)),
+                Ok(denied) | Err((denied, _)) => Ok(Answer::sure(denied)),
             };
         }
         let (mut ask, entry, waited, is_asker) = match self.prepare_alone(key, step, now) {
             Ok(prepared) => prepared,
-            Err(denied) => return Ok(sure(denied)),
+            Err(denied) => return Ok(Answer::sure(denied)),
         };
         // The wait for another worker is part of the timeout. Hashing a long identifier is not.
         let now = boot_clock();
@@ -195,12 +216,7 @@ impl<'h, T: Transport> Remote<'h, T> {
     /// # Errors
     /// Fails like [`Remote::take`].
     pub fn put(&self, key: Key<'_>, put: &Put) -> Result<Answer<()>, Failure> {
-        let answer = self.put_in_window(key, put)?;
-        Ok(Answer {
-            value: (),
-            warning: answer.warning,
-            fallback: answer.fallback,
-        })
+        self.put_in_window(key, put).map(|answer| answer.map(drop))
     }
 
     /// Does the same as [`Remote::put`]. Returns false if nothing was changed, because the store's
@@ -312,13 +328,5 @@ impl<'h, T: Transport> Remote<'h, T> {
         fallback: impl FnOnce(OnFailure, &Cause) -> R,
     ) -> Result<Answer<R>, Failure> {
         self.ask_until(boot_clock() + self.settings.timeout, name, ask, fallback)
-    }
-}
-
-const fn sure<T>(value: T) -> Answer<T> {
-    Answer {
-        value,
-        warning: None,
-        fallback: false,
     }
 }

@@ -11,7 +11,6 @@ use super::settings::emptied;
 use super::time_left::TimeLeft;
 use super::{
     Answer, Ask, Blame, Cause, Failure, Flown, OnFailure, Remote, Reply, Server, Transport, Visit,
-    sure,
 };
 use gcra::batch::Ticket;
 use gcra::clock::{Ticks, Timestamp, boot_clock};
@@ -231,7 +230,7 @@ impl<'h, T: Transport> Each<'_, 'h, T> {
             };
             match prepared {
                 Ok((ask, entry)) => requests.push(PendingStep { index, ask, entry }),
-                Err(denied) => decided(index, sure(denied)),
+                Err(denied) => decided(index, Answer::sure(denied)),
             }
         }
         requests
@@ -379,14 +378,17 @@ impl<'h, T: Transport> Each<'_, 'h, T> {
         let (store, Ticket { key, step, .. }) = self.buckets[request.index];
         let is_outside = server_clock::is_outside(server, &step, &reply.outcome)?;
         if step.exceeds_capacity() {
-            return Ok(sure(exceeds(reply.outcome.empty_at, reply.outcome.now)));
+            return Ok(Answer::sure(exceeds(
+                reply.outcome.empty_at,
+                reply.outcome.now,
+            )));
         }
         if !is_outside {
             store.learn(key, &step, reply, request.entry.as_ref(), sent);
             store.note_clock(reply);
             store.count(key, &step, By::Store, reply.outcome.granted());
         }
-        Ok(sure(reply.outcome))
+        Ok(Answer::sure(reply.outcome))
     }
 
     /// Decides a step by its failure policy. `failed` is `None` if another step reports the
@@ -399,7 +401,7 @@ impl<'h, T: Transport> Each<'_, 'h, T> {
         let (store, Ticket { key, step, .. }) = self.buckets[index];
         if step.exceeds_capacity() {
             let (empty_at, now) = emptied(&step);
-            return Ok(sure(exceeds(empty_at, now)));
+            return Ok(Answer::sure(exceeds(empty_at, now)));
         }
         let fallback = |policy| store.fallback(policy, key, &step, None);
         if let Some((peer, cause)) = failed {

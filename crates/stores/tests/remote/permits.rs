@@ -6,13 +6,15 @@
 use crate::caller::{CAPACITY, Caller, HOUR, PLAIN, PREFIX, host, take};
 use gcra::Ticks;
 use segment::host::Host;
+use segment::permits::{Acquired, Refusal};
 use segment::slots::counters::Event;
+use stores::remote::permits::ServerPermit;
 use stores::remote::redis::Redis as Client;
-use stores::remote::redis::acquire::Acquired;
 use stores::remote::redis::dsn::Dsn;
-use stores::remote::redis::permits::Permit;
 use stores::remote::{Answer, Cause, Failure, Remote, Settings};
 use testkit::{PRIMARY, Proxy, Redis, Sentinel, Upstream};
+
+type Asked = Result<Acquired<ServerPermit>, Refusal>;
 
 /// A limit on a server, and the host that uses it.
 pub struct Limiter {
@@ -39,17 +41,17 @@ impl Limiter {
         Self::new(&format!("redis://127.0.0.1:{port}"), settings)
     }
 
-    pub fn ask(&self, name: &str, limit: u16, lease: Ticks) -> Result<Answer<Acquired>, Failure> {
+    pub fn ask(&self, name: &str, limit: u16, lease: Ticks) -> Result<Answer<Asked>, Failure> {
         let key = self.remote.hasher().key(name.as_bytes());
         self.remote.acquire(key, limit, lease)
     }
 
     /// Returns a permit with a lease of an hour, or `None` if all are held.
-    pub fn acquire(&self, name: &str, limit: u16) -> Option<Permit> {
+    pub fn acquire(&self, name: &str, limit: u16) -> Option<ServerPermit> {
         self.acquire_for(name, limit, HOUR)
     }
 
-    pub fn acquire_for(&self, name: &str, limit: u16, lease: Ticks) -> Option<Permit> {
+    pub fn acquire_for(&self, name: &str, limit: u16, lease: Ticks) -> Option<ServerPermit> {
         permit(self.ask(name, limit, lease).unwrap())
     }
 
@@ -58,19 +60,19 @@ impl Limiter {
         self.ask(name, limit, HOUR).unwrap_err().cause
     }
 
-    pub fn try_release(&self, permit: Permit) -> Result<Answer<()>, Failure> {
+    pub fn try_release(&self, permit: ServerPermit) -> Result<Answer<()>, Failure> {
         self.remote.release(permit)
     }
 
-    pub fn release(&self, permit: Permit) {
+    pub fn release(&self, permit: ServerPermit) {
         self.try_release(permit).unwrap();
     }
 
-    pub fn try_renew(&self, permit: &mut Permit) -> Result<Answer<bool>, Failure> {
+    pub fn try_renew(&self, permit: &mut ServerPermit) -> Result<Answer<bool>, Failure> {
         self.remote.renew(permit)
     }
 
-    pub fn renew(&self, permit: &mut Permit) -> bool {
+    pub fn renew(&self, permit: &mut ServerPermit) -> bool {
         self.try_renew(permit).unwrap().value
     }
 
@@ -85,10 +87,10 @@ impl Limiter {
 }
 
 /// Returns the permit of a call, or `None` if all permits were held.
-fn permit(answer: Answer<Acquired>) -> Option<Permit> {
+fn permit(answer: Answer<Asked>) -> Option<ServerPermit> {
     match answer.value {
-        Acquired::Granted { permit, .. } => Some(permit),
-        Acquired::Denied => None,
+        Ok(acquired) => Some(acquired.permit),
+        Err(Refusal::TooMany) => None,
         other => panic!("{other:?}"),
     }
 }
@@ -156,10 +158,10 @@ fn a_grant_states_the_permits_that_are_left() {
     let limiter = Limiter::of(&redis);
     for expected in [2, 1, 0] {
         let answer = limiter.ask("id", 3, HOUR).unwrap();
-        assert!(matches!(answer.value, Acquired::Granted { free, .. } if free == expected));
+        assert!(answer.value.is_ok_and(|acquired| acquired.free == expected));
     }
     let answer = limiter.ask("id", 3, HOUR).unwrap();
-    assert!(matches!(answer.value, Acquired::Denied) && !answer.fallback);
+    assert!(matches!(answer.value, Err(Refusal::TooMany)) && !answer.fallback);
 }
 
 #[test]
@@ -246,7 +248,7 @@ fn a_key_lives_as_long_as_its_longest_lease() {
 
 /// A permit as the naive model knows it. Times are half hours.
 struct Known {
-    permit: Permit,
+    permit: ServerPermit,
     left: i64,
     lease: i64,
 }

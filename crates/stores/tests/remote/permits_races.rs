@@ -4,7 +4,7 @@
 use crate::permits::{Limiter, pass};
 use std::sync::atomic::{AtomicU16, AtomicU32, Ordering::SeqCst};
 use std::thread::scope;
-use stores::remote::redis::permits::Permit;
+use stores::remote::permits::ServerPermit;
 use testkit::Redis;
 
 const LIMIT: u16 = 3;
@@ -24,13 +24,13 @@ trait Subject {
 struct Leased<'r>(&'r Redis, Limiter, u16);
 
 impl Subject for Leased<'_> {
-    type Held = Permit;
+    type Held = ServerPermit;
 
-    fn acquire(&self) -> Option<Permit> {
+    fn acquire(&self) -> Option<ServerPermit> {
         self.1.acquire("id", self.2)
     }
 
-    fn release(&self, held: Permit) {
+    fn release(&self, held: ServerPermit) {
         self.1.release(held);
     }
 

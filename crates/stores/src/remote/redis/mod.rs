@@ -5,7 +5,6 @@
 //! This module converts steps and other changes to arguments, and replies to results.
 
 mod abandoned;
-pub mod acquire;
 mod cluster;
 pub mod dsn;
 mod flight;

@@ -15,7 +15,6 @@ use gcra::clock::{TICKS_PER_MICROSECOND, Ticks, Timestamp, boot_clock};
 use redis::{Value, cmd};
 use rustix::rand::{GetRandomFlags, getrandom};
 use segment::memory::fork::generation;
-use segment::permits as host;
 use std::sync::Arc;
 
 static PERMITS: Script = Script::new(&[CLOCK, include_str!("permits.lua")]);
@@ -23,35 +22,24 @@ static PERMITS: Script = Script::new(&[CLOCK, include_str!("permits.lua")]);
 /// The longest lease: 36 years, in ticks. So the end of a lease is below 2^52 microseconds.
 pub const LONGEST_LEASE: Ticks = 1 << 60;
 
-/// A permit that a call has granted.
-#[derive(Debug)]
-pub enum Permit {
-    /// The server keeps the permit.
-    Lease(Lease),
-    /// This host's memory keeps the permit, because the server failed.
-    Host(host::Permit),
-    /// [`OnFailure::Allow`] has granted the permit, and nothing keeps it.
-    Allowed,
-}
-
 /// A permit on a server.
 #[derive(Debug)]
 pub struct Lease {
     /// The key of the set.
-    pub(super) name: Vec<u8>,
+    pub(crate) name: Vec<u8>,
     /// The member of the set.
-    pub(super) member: Vec<u8>,
-    pub(super) length: Ticks,
+    pub(crate) member: Vec<u8>,
+    pub(crate) length: Ticks,
     /// The instant of this host's clock before which the lease does not end, unless the server
     /// loses its data or its clock is set forward.
-    pub(super) lasts_until: Timestamp,
+    pub(crate) lasts_until: Timestamp,
     /// A forked child does not hold the permits of its parent.
     generation: u32,
 }
 
 impl Lease {
     /// Draws a token. The lease begins now or later.
-    pub(super) fn draw(name: &[u8], length: Ticks) -> Result<Self, Cause> {
+    pub(crate) fn draw(name: &[u8], length: Ticks) -> Result<Self, Cause> {
         let length = length.clamp(TICKS_PER_MICROSECOND, LONGEST_LEASE);
         let micros = length / TICKS_PER_MICROSECOND;
         let member = format!("{:032x}:{micros}", random()?);
@@ -64,12 +52,12 @@ impl Lease {
         })
     }
 
-    pub(super) fn is_own(&self) -> bool {
+    pub(crate) fn is_own(&self) -> bool {
         self.generation == generation()
     }
 
     /// Has the permit removed with a later call to `redis`.
-    pub(super) fn abandon(&self, redis: &Redis) {
+    pub(crate) fn abandon(&self, redis: &Redis) {
         let login = redis.topology.whole.login;
         let abandoned = Abandoned::new(login, &self.name, &self.member, self.length);
         abandoned::add([abandoned]);
@@ -85,7 +73,7 @@ fn random() -> Result<u128, Cause> {
 }
 
 /// The reply of `permits.lua`.
-pub(super) struct Report {
+pub(crate) struct Report {
     pub is_done: bool,
     held: u64,
     pub ended: u64,
@@ -114,7 +102,7 @@ impl Report {
 impl Visit<'_, Redis> {
     /// Runs `permits.lua`. The same request removes abandoned permits from the set. A second round
     /// trip removes those from other sets on the server, if there are any.
-    pub(super) fn change_permits(
+    pub(crate) fn change_permits(
         &self,
         name: &[u8],
         verb: &'static [u8],

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
+use crate::remote::permits::ServerPermit;
 use crate::remote::{OnFailure, Remote, Settings, resolve};
 use gcra::clock::{TICKS_PER_SECOND, boot_clock};
 use segment::host::Host;
@@ -183,11 +184,9 @@ fn a_renewed_lease_lasts_longer_on_this_host_too() {
     };
     let remote = Remote::new(Redis::new(Dsn::parse(&dsn).unwrap(), b""), settings, &host);
     let acquired = remote.acquire(remote.hasher().key(b"id"), 1, TICKS_PER_SECOND);
-    let acquire::Acquired::Granted { mut permit, .. } = acquired.unwrap().value else {
-        panic!("denied");
-    };
-    let lasts_until = |permit: &permits::Permit| match permit {
-        permits::Permit::Lease(lease) => lease.lasts_until,
+    let mut permit = acquired.unwrap().value.unwrap().permit;
+    let lasts_until = |permit: &ServerPermit| match permit {
+        ServerPermit::Lease(lease) => lease.lasts_until,
         other => panic!("{other:?}"),
     };
     let before = lasts_until(&permit);

@@ -1,32 +1,23 @@
 //! The calls of a concurrency limit, under the breakers and the failure policy of a store.
 
-use super::Redis;
-use super::permits::{Lease, Permit, Report};
-use crate::remote::key::Kind;
-use crate::remote::{Answer, Cause, Failure, OnFailure, Remote, Transport, Visit, sure};
+use super::key::Kind;
+use super::redis::Redis;
+use super::redis::permits::{Lease, Report};
+use super::{Answer, Cause, Failure, OnFailure, Remote, Transport, Visit};
 use gcra::clock::{Ticks, Timestamp, boot_clock};
 use gcra::key::Key;
-use segment::permits as host;
+use segment::permits::{Acquired, Permit, Refusal};
 use segment::slots::counters::Event;
 
-/// The result of a call that acquires.
+/// A permit that a server or its failure policy has granted.
 #[derive(Debug)]
-pub enum Acquired {
-    /// The permit was granted. `free` is the number of permits that are left.
-    Granted {
-        /// The permit.
-        permit: Permit,
-        /// The permits that are left.
-        free: u16,
-    },
-    /// All permits were held at one instant of the call.
-    Denied,
-    /// Other processes changed the permits of this host in every try.
-    Contended,
-    /// This host's memory has no room for another permit.
-    TableFull,
-    /// The failure policy denies, or this process cannot hold permits in this host's memory.
-    Unavailable,
+pub enum ServerPermit {
+    /// The server keeps the permit.
+    Lease(Lease),
+    /// This host's memory keeps the permit, because the server failed.
+    Host(Permit),
+    /// [`OnFailure::Allow`] has granted the permit, and nothing keeps it.
+    Allowed,
 }
 
 impl Remote<'_, Redis> {
@@ -41,7 +32,7 @@ impl Remote<'_, Redis> {
         key: Key<'_>,
         limit: u16,
         length: Ticks,
-    ) -> Result<Answer<Acquired>, Failure> {
+    ) -> Result<Answer<Result<Acquired<ServerPermit>, Refusal>>, Failure> {
         let name = self.transport.name_of(Kind::Permits, key.identifier);
         let asked = |visit: &Visit<'_, Redis>| {
             let lease = Lease::draw(&name, length)?;
@@ -50,37 +41,23 @@ impl Remote<'_, Redis> {
                 lease.abandon(visit.store);
             }
             let report = self.counted(reply?);
-            Ok(if report.is_done {
-                Acquired::Granted {
-                    permit: Permit::Lease(lease),
-                    free: limit - report.held(limit),
-                }
-            } else {
-                Acquired::Denied
-            })
+            let granted = report.is_done.then(|| Acquired {
+                permit: ServerPermit::Lease(lease),
+                free: limit - report.held(limit),
+            });
+            Ok(granted.ok_or(Refusal::TooMany))
         };
         self.ask(&name, asked, |policy, _| match policy {
-            OnFailure::Local => self.acquire_here(key, limit),
-            OnFailure::Allow => Acquired::Granted {
-                permit: Permit::Allowed,
+            OnFailure::Local => {
+                let acquired = self.host.permits().acquire(key, limit);
+                acquired.map(|acquired| acquired.map(ServerPermit::Host))
+            }
+            OnFailure::Allow => Ok(Acquired {
+                permit: ServerPermit::Allowed,
                 free: limit.saturating_sub(1),
-            },
-            OnFailure::Deny | OnFailure::Throw => Acquired::Unavailable,
+            }),
+            OnFailure::Deny | OnFailure::Throw => Err(Refusal::Unavailable),
         })
-    }
-
-    /// Takes a permit in this host's memory.
-    fn acquire_here(&self, key: Key<'_>, limit: u16) -> Acquired {
-        match self.host.permits().acquire(key, limit) {
-            Ok(host::Acquired::Granted { permit, free }) => Acquired::Granted {
-                permit: Permit::Host(permit),
-                free,
-            },
-            Ok(host::Acquired::Denied) => Acquired::Denied,
-            Ok(host::Acquired::Contended) => Acquired::Contended,
-            Ok(host::Acquired::TableFull) => Acquired::TableFull,
-            Err(_) => Acquired::Unavailable,
-        }
     }
 
     /// Gives a permit back. Counts the release if the lease had already ended. Does nothing in a
@@ -89,14 +66,14 @@ impl Remote<'_, Redis> {
     ///
     /// # Errors
     /// Fails like [`Remote::acquire`].
-    pub fn release(&self, permit: Permit) -> Result<Answer<()>, Failure> {
+    pub fn release(&self, permit: ServerPermit) -> Result<Answer<()>, Failure> {
         let lease = match permit {
-            Permit::Lease(lease) if lease.is_own() => lease,
-            Permit::Host(permit) => {
+            ServerPermit::Lease(lease) if lease.is_own() => lease,
+            ServerPermit::Host(permit) => {
                 self.host.permits().release(permit);
-                return Ok(sure(()));
+                return Ok(Answer::sure(()));
             }
-            Permit::Lease(_) | Permit::Allowed => return Ok(sure(())),
+            ServerPermit::Lease(_) | ServerPermit::Allowed => return Ok(Answer::sure(())),
         };
         let asked = |visit: &Visit<'_, Redis>| {
             let reply = visit.change_permits(&lease.name, b"release", &lease.member, None);
@@ -118,12 +95,14 @@ impl Remote<'_, Redis> {
     ///
     /// # Errors
     /// Fails like [`Remote::acquire`].
-    pub fn renew(&self, permit: &mut Permit) -> Result<Answer<bool>, Failure> {
+    pub fn renew(&self, permit: &mut ServerPermit) -> Result<Answer<bool>, Failure> {
         let lease = match permit {
-            Permit::Lease(lease) if lease.is_own() => lease,
-            Permit::Lease(_) => return Ok(sure(false)),
-            Permit::Host(permit) => return Ok(sure(self.host.permits().renew(permit))),
-            Permit::Allowed => return Ok(sure(true)),
+            ServerPermit::Lease(lease) if lease.is_own() => lease,
+            ServerPermit::Lease(_) => return Ok(Answer::sure(false)),
+            ServerPermit::Host(permit) => {
+                return Ok(Answer::sure(self.host.permits().renew(permit)));
+            }
+            ServerPermit::Allowed => return Ok(Answer::sure(true)),
         };
         let (mut began, lasts_until) = (Timestamp::ZERO, lease.lasts_until);
         let asked = |visit: &Visit<'_, Redis>| {
