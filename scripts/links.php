@@ -1,6 +1,7 @@
 <?php
 /**
- * Checks the links of Markdown files, and the pages of docs/ that other files name.
+ * Checks the links of Markdown files, the pages of docs/ that other files name, and the paths of
+ * the code that ARCHITECTURE.md, CONTRIBUTING.md and the explanations name.
  *
  *     php -n scripts/links.php    prints each broken link and exits with 1 if there are any
  *
@@ -46,13 +47,22 @@ $control = [
     broken_links('scripts/a.md', '[a](#no) [b](no.md) [c](links.php#no)') === ['](#no)', '](no.md)', '](links.php#no)'],
     broken_links('stubs/a.md', '[a](../LICENSE) [b](LICENSE)') === ['](../LICENSE)'],
 ];
-in_array(false, $control, true) && exit("The control failed: " . json_encode($control) . "\n");
-
 $code = 0;
-foreach (explode("\n", trim(shell_exec('git ls-files --cached --others --exclude-standard'))) as $path) {
-    $text = is_file($path) ? file_get_contents($path) : '';
+if (in_array(false, $control, true)) {
+    echo 'The control failed: ', json_encode($control), "\n";
+    $code = 1;
+}
+$paths = array_filter(explode("\n", trim(shell_exec('git ls-files --cached --others --exclude-standard'))), is_file(...));
+$ends = '/' . implode("\n/", $paths) . "\n";
+foreach ($paths as $path) {
+    $text = file_get_contents($path);
     preg_match_all('~\bdocs/[\w/-]+\.(?:md|svg|png)\b~', str_contains($text, "\0") ? '' : $text, $names);
     $missing = array_filter(array_unique($names[0]), fn (string $name) => !file_exists($name));
+    if (preg_match('~^(ARCHITECTURE|CONTRIBUTING|docs/explanation/.*)\.md$~', $path)) {
+        // A path of the code may leave out the first folders.
+        preg_match_all('~`((?:[\w.-]+/)+[\w.-]+\.(?:rs|php|phpt|lua|toml))`~', $text, $names);
+        array_push($missing, ...array_filter($names[1], fn (string $name) => !str_contains($ends, "/$name\n")));
+    }
     foreach ([...(str_ends_with($path, '.md') ? broken_links($path, $text) : []), ...$missing] as $link) {
         echo "$path: $link leads nowhere\n";
         $code = 1;
