@@ -88,7 +88,7 @@ run_step() {
 # Runs the named steps side by side and prints the sum. Fails if a test failed, and if
 # FAIL_INCONCLUSIVE is set also if one stayed inconclusive.
 run_steps() {
-    local name at_once=${TEST_STEPS_AT_ONCE:-$(($(nproc) + 1))} passed=0 failed=0 inconclusive=0 skipped=0 without=0 counted
+    local name at_once=${TEST_STEPS_AT_ONCE:-$(($(nproc) + 2))} passed=0 failed=0 inconclusive=0 skipped=0 without=0 counted
     mkdir -p "$logs"
     rm -f "$logs"/*.count
     prepare

@@ -7,9 +7,11 @@
 steps=(
     'quick-engine|quick|20|arithmetic, slots, guard and records, without servers'
     'quick-php|quick|30|.phpt of the classes in shared memory, on the build for tests'
-    'bridges|all|250|the bridges, on the frameworks of Debian, and the polyfill'
-    'php|all|200|every .phpt on PHP 8.2, on the release build'
     'core|all|200|the engine, the other limiters and the judge, with real servers'
+    'php|all|200|every .phpt on PHP 8.2, on the release build'
+    'bridges|all|200|the bridges, on the frameworks of Debian'
+    'wordpress|all|120|the plugin, on WordPress'
+    'polyfill|all|100|the polyfill, on PHP 8.2'
     'php8.5|all|120|the .phpt that depend on the version of PHP, on PHP 8.5'
     'php8.4|all|120|the same on PHP 8.4'
     'valgrind|all|120|.phpt of lifetimes, reentrancy and errors, with a planted leak as control'
@@ -355,30 +357,35 @@ step_valgrind() {
         php-tests/06_compat/{outages,client_throttle,leaky_bucket,minute_window,rate_limiter}*_error.phpt
 }
 
-# These bridges also run on PHP 8.4, with the module in that PHP's folder.
-bridges_of_newer_php=(http-client laravel symfony)
-
-# Builds the module for PHP 8.4 while those bridges run that do not need it.
-run_bridges() {
-    local bridge newer code=0 others=()
+# Runs the bridges that also run on PHP 8.4, after psr15 and yii, which do not need its module.
+step_bridges() {
+    local newer code=0
     [[ -d $(scripts/setup bridges)/phpunit ]] || skip "PHPUnit is not available"
     scripts/setup php 8.4
     (choose_newer_php 8.4) &
     newer=$!
     build_release
-    for bridge in bridges/*/tests/run; do
-        bridge=${bridge#bridges/}
-        bridge=${bridge%%/*}
-        [[ " ${bridges_of_newer_php[*]} " == *" $bridge "* ]] || others+=("$bridge")
-    done
-    scripts/bridges "${others[@]}" || code=1
+    scripts/bridges psr15 yii || code=1
     wait "$newer" || [[ $? -eq $SKIPPED ]]
-    scripts/bridges "${bridges_of_newer_php[@]}" || code=1
+    scripts/bridges http-client laravel symfony || code=1
     return "$code"
 }
 
-step_bridges() { BRIDGES=short run_bridges; }
-step_bridges-whole() { run_bridges; }
+step_wordpress() {
+    [[ -d $(scripts/setup bridges)/phpunit ]] || skip "PHPUnit is not available"
+    build_release
+    BRIDGES=short scripts/bridges wordpress
+}
+
+step_polyfill() {
+    build_release
+    BRIDGES=short scripts/bridges polyfill
+}
+
+step_bridges-whole() {
+    step_bridges
+    scripts/bridges wordpress polyfill
+}
 
 step_opcache() {
     build_release
