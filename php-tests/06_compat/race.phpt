@@ -4,7 +4,7 @@ Eight processes are granted exactly the limit, by each limiter on each storage
 pcntl
 --FILE--
 <?php
-require __DIR__ . '/race.inc.php';
+require __DIR__ . '/races.inc.php';
 
 [$redis, $second] = [RedisServer::start(), RedisServer::start()];
 $memcached = MemcachedServer::startTcp();

@@ -11,7 +11,7 @@ pdo_sqlite
 <?php require __DIR__ . '/../../tools/testkit/php/skip_slow.php'; ?>
 --FILE--
 <?php
-require __DIR__ . '/race.inc.php';
+require __DIR__ . '/races.inc.php';
 
 use TokenBucket\Compat\ClientThrottle;
 use TokenBucket\Compat\LeakyBucket;

@@ -18,15 +18,13 @@ return [
         '10_concurrency/wait_interrupted' => 'PHP code cannot tell that a handler has run between two sleeps, so acquire() may go on. The test of wait() has one sleep.',
         '10_concurrency/unavailable' => 'The test starts a PHP without this package, whose kernel refuses calls of the extension.',
         '10_concurrency/redis' => 'There are no storages of servers.',
-        '10_concurrency/redis_cluster' => 'There are no storages of servers.',
-        '10_concurrency/redis_killed' => 'There are no storages of servers.',
         '10_concurrency/redis_outage' => 'There are no storages of servers.',
         '10_concurrency/redis_requests' => 'There are no storages of servers.',
         '10_concurrency/storages_error' => 'There are no storages of servers.',
         '01_token_bucket/wait_system_calls' => 'The test counts the system calls of a PHP without this package, and PHP code makes others.',
     ],
     'with' => [
-        '02_shared_memory' => ['attempt_all_race', 'lockout_race', 'quota_race', 'wait_race'],
+        '02_shared_memory' => ['race', 'wait_race'],
         '03_php_fpm' => ['workers_killed'],
     ],
     'cut' => [

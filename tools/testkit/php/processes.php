@@ -76,7 +76,7 @@ function in_processes(int $count, callable $work): array
 }
 
 /**
- * Returns the number of grants of each of eight processes, which call $make()() at once.
+ * Returns the number of grants of each of eight processes, which call $make($index)() at once.
  *
  * They wait for each other before each chunk of calls. Otherwise one process may take all tokens
  * before the others start. After 20 chunks the bucket is empty, and the order no longer matters.
@@ -84,7 +84,7 @@ function in_processes(int $count, callable $work): array
 function granted_in_race(callable $make, int $tries, int $chunk = 50): array
 {
     return in_processes(8, function (int $index, callable $barrier) use ($make, $tries, $chunk): int {
-        $try = $make();
+        $try = $make($index);
         $granted = 0;
         for ($i = 0; $i < $tries; $i++) {
             if ($i % $chunk === 0 && $i <= 20 * $chunk) {

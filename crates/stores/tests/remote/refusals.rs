@@ -31,6 +31,9 @@ fn a_wrong_password_or_none() {
     let redis = Redis::start(&["--requirepass", "right"]);
     redis.cli(&["ACL", "SETUSER", "ann", "on", ">hers", "~t:*", "+@all"]);
     redis.cli(&["ACL", "SETUSER", "bob", "on", ">his", "~t:*", "+get"]);
+    let fixed = ["on", ">fix", "~*", "+@all", "-select"];
+    redis.cli(&[&["ACL", "SETUSER", "tom"][..], &fixed].concat());
+    redis.cli(&["ACL", "SETUSER", "kim", "on", ">its", "~other:*", "+@all"]);
     let at = |userinfo: &str| {
         let dsn = format!("redis://{userinfo}127.0.0.1:{}", redis.port());
         Caller::redis(&dsn, PLAIN)
@@ -40,6 +43,10 @@ fn a_wrong_password_or_none() {
     assert_refuses(&at("ann:right@"), "WRONGPASS");
     assert_refuses(&at("eve:hers@"), "WRONGPASS");
     assert_refuses(&at("bob:his@"), "NOPERM");
+    assert_refuses(&at("kim:its@"), "NOPERM");
+    // No other database is used instead.
+    let other = format!("redis://tom:fix@127.0.0.1:{}/1", redis.port());
+    assert_refuses(&Caller::redis(&other, PLAIN), "NOPERM");
     assert_eq!(redis.cli(&["DBSIZE"]), "0");
     assert!(at(":right@").grants("id", &take(1)));
     assert!(at("ann:hers@").grants("id", &take(1)));
