@@ -388,6 +388,23 @@ fn a_call_for_nothing_leaves_the_tokens_of_a_larger_bucket() {
 }
 
 #[test]
+fn a_full_bucket_is_full_under_a_longer_span() {
+    homes::each(|home| {
+        let key = home.key(b"longer");
+        let short = Step::new(5 * MILLISECOND, 5 * MILLISECOND);
+        let long = Step::new(HOUR, HOUR);
+        assert!(home.take(key, &short, None).granted());
+        home.pass(40 * MILLISECOND);
+        assert!(home.take(key, &long, None).granted());
+        // The bucket lacks the tokens of an hour now, whatever the calls of the short span do.
+        home.pass(40 * MILLISECOND);
+        assert!(home.take(key, &short, None).granted());
+        home.pass(40 * MILLISECOND);
+        assert_insufficient(&home.take(key, &long, None));
+    });
+}
+
+#[test]
 fn a_small_burst_does_not_shorten_the_life_of_a_created_record() {
     homes::each(|home| {
         let key = home.key(b"created");

@@ -342,6 +342,24 @@ impl Lifetime {
         Self(((shift as u64) << MANTISSA_BITS) + mantissa)
     }
 
+    /// Returns the lifetime as the client flags of an item, which are not 0 for a bucket that took
+    /// tokens.
+    #[must_use]
+    // A code has 16 bits.
+    #[allow(clippy::cast_possible_truncation)]
+    pub const fn to_flags(self) -> u32 {
+        self.code() as u32
+    }
+
+    /// Returns the lifetime of the client flags of an item, or `None` if they are 0 or no lifetime.
+    #[must_use]
+    pub const fn of_flags(flags: u32) -> Option<Self> {
+        match flags as u64 {
+            code @ 1..Self::LEAD => Some(Self(code)),
+            _ => None,
+        }
+    }
+
     /// Returns the lifetime in ticks.
     pub const fn ticks(self) -> Ticks {
         let exponent = self.code() >> MANTISSA_BITS;

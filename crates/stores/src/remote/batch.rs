@@ -195,7 +195,7 @@ fn refusal(mine: &[Ticket<'_>], seen: Outcome) -> Option<Taken> {
 fn fallback<T: Transport>(policy: OnFailure, buckets: &[(&Remote<'_, T>, Ticket<'_>)]) -> Batched {
     if let (OnFailure::Local, Some((store, _))) = (policy, buckets.first()) {
         for (store, ticket) in buckets {
-            let entry = store.find(ticket.key, boot_clock());
+            let entry = store.find(ticket.key, ticket.step.lifetime(), boot_clock());
             store.inherit(ticket.key, entry, ticket.step.lifetime());
         }
         return store

@@ -29,6 +29,17 @@ fn is_scarce(entry: &CacheEntry, step: &Step, now: Timestamp) -> bool {
     step.cost > 0 && !step.dry && !twice.decide(entry.bound, now + entry.age / 1024).granted()
 }
 
+/// Returns the hash of the entry of a bucket for steps of this lifetime. It is in the set of the
+/// bucket. Each lifetime has an entry of its own, because a bucket that is full under a short span
+/// is also full under a long one. So a bound that was learned under a short span is none for a long
+/// one.
+pub(super) const fn entry_of(key: Key<'_>, lifetime: Ticks) -> u128 {
+    // An odd factor maps different lifetimes to different numbers. The upper bits depend on all
+    // bits of the lifetime.
+    let mixed = lifetime.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 16;
+    key.hash ^ mixed as u128
+}
+
 /// Returns the denial of a step for more than the capacity.
 pub(super) fn exceeds(empty_at: Timestamp, now: Timestamp) -> Outcome {
     Outcome::denied(Denial::ExceedsCapacity, empty_at, now)
@@ -90,7 +101,9 @@ impl<'h, T: Transport> Remote<'h, T> {
     ) -> Result<Option<CacheEntry>, Outcome> {
         // Only plain steps may be decided from the cache. Denials of other steps may take tokens,
         // or depend on drain ticks, which end at instants of the store's clock.
-        let entry = self.find(key, now).filter(|_| step.is_plain());
+        let entry = self
+            .find(key, step.lifetime(), now)
+            .filter(|_| step.is_plain());
         if let Some(outcome) = entry.and_then(|entry| self.told_by(&entry, step, now)) {
             self.host.slots().count(Event::Cached);
             self.count(key, step, By::DenialCache, false);
@@ -140,7 +153,9 @@ impl<'h, T: Transport> Remote<'h, T> {
         step: &Step,
         now: Timestamp,
     ) -> Result<Ask, Outcome> {
-        let entry = self.find(key, now).filter(|_| step.is_plain());
+        let entry = self
+            .find(key, step.lifetime(), now)
+            .filter(|_| step.is_plain());
         if let Some(told) = entry.and_then(|entry| self.told_by(&entry, step, now)) {
             self.host.slots().count(Event::Cached);
             self.count(key, step, By::DenialCache, false);
@@ -205,10 +220,10 @@ impl<'h, T: Transport> Remote<'h, T> {
         Ok((ask, entry, waited, is_asker))
     }
 
-    /// Returns the bucket's entry, if the denial cache is enabled.
-    pub(super) fn find(&self, key: Key<'_>, now: Timestamp) -> Option<CacheEntry> {
+    /// Returns the bucket's entry for steps of this lifetime, if the denial cache is enabled.
+    pub(super) fn find(&self, key: Key<'_>, lifetime: Ticks, now: Timestamp) -> Option<CacheEntry> {
         self.settings.denial_cache_max_age?;
-        self.host.denial_cache().find(key.hash, now)
+        self.host.denial_cache().find(entry_of(key, lifetime), now)
     }
 
     /// Returns the denial of the step if a fresh entry proves the denial. The store's clock may run
@@ -253,7 +268,8 @@ impl<'h, T: Transport> Remote<'h, T> {
             Verdict::Granted => known.is_some() || reply.outcome.empty_at > reply.outcome.now,
             Verdict::Denied(denial) => denial == Denial::Insufficient,
         };
-        if self.settings.denial_cache_max_age.is_none() || !step.is_plain() || !tells {
+        let is_bound = step.is_plain() && reply.found != StateKind::Shorter;
+        if self.settings.denial_cache_max_age.is_none() || !is_bound || !tells {
             return;
         }
         let mut error = boot_clock() - sent;
@@ -268,7 +284,7 @@ impl<'h, T: Transport> Remote<'h, T> {
         }
         self.host
             .denial_cache()
-            .record(key.hash, bound, error, sent);
+            .record(entry_of(key, step.lifetime()), bound, error, sent);
     }
 }
 

@@ -49,7 +49,8 @@ impl<'h, T: Transport> Remote<'h, T> {
         first: Option<Timestamp>,
     ) -> Outcome {
         if policy == OnFailure::Local {
-            self.inherit(key, self.find(key, boot_clock()), step.lifetime());
+            let lifetime = step.lifetime();
+            self.inherit(key, self.find(key, lifetime, boot_clock()), lifetime);
         }
         policy.answer(self.host, key, step, first)
     }

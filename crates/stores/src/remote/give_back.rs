@@ -42,12 +42,11 @@ impl<T: Transport> Remote<'_, T> {
         };
         let requests = buckets.iter().zip(puts).enumerate();
         let requests = requests.map(|(index, (&(store, key), put))| {
-            let entry = store.find(key, start);
             let name = store.transport.name(key.identifier);
             let seen = match put {
-                Put::Refund { span, .. } => {
-                    entry.and_then(|entry| store.seen(&entry, *span, start))
-                }
+                Put::Refund { span, .. } => store
+                    .find(key, *span, start)
+                    .and_then(|entry| store.seen(&entry, *span, start)),
                 _ => None,
             };
             PendingChange {

@@ -230,7 +230,7 @@ impl<'h, T: Transport> Remote<'h, T> {
         let now = boot_clock();
         let (entry, span, seen) = match *put {
             Put::Refund { span, .. } => {
-                let entry = self.find(key, now);
+                let entry = self.find(key, span, now);
                 let seen = entry.and_then(|entry| self.seen(&entry, span, now));
                 (entry, span, seen)
             }
@@ -287,7 +287,7 @@ impl<'h, T: Transport> Remote<'h, T> {
         let look = Step::new(span, span).dry();
         let name = self.transport.name(key.identifier);
         let now = boot_clock();
-        let entry = self.find(key, now);
+        let entry = self.find(key, span, now);
         let seen = entry.and_then(|entry| self.seen(&entry, span, now));
         let ask = Ask {
             name,

@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::remote::breaker::Passage;
+use crate::remote::cached::entry_of;
 use crate::remote::denial_cache::CacheEntry;
 use crate::remote::time_left::TimeLeft;
 use gcra::batch::Ticket;
@@ -150,7 +151,8 @@ fn cached(bound: Timestamp, age: Ticks, step: &Step) -> Option<Outcome> {
     let host = host();
     // An age is rounded up by a unit.
     let sent = NOW + UNIT - age;
-    host.denial_cache().record(key().hash, bound, 0, sent);
+    host.denial_cache()
+        .record(entry_of(key(), step.lifetime()), bound, 0, sent);
     let remote = remote(&host, SETTINGS, silent);
     remote.prepare(key(), step, NOW).err()
 }
@@ -206,8 +208,6 @@ fn only_plain_steps_are_denied_from_fresh_entries() {
 fn a_lost_record_is_restored_unless_it_is_full_at_the_deadline() {
     let host = host();
     let sent = NOW - 1023 * UNIT;
-    host.denial_cache()
-        .record(key().hash, NOW - 10 * UNIT, 0, sent);
     let settings = Settings {
         timeout: 7,
         ..SETTINGS
@@ -217,6 +217,8 @@ fn a_lost_record_is_restored_unless_it_is_full_at_the_deadline() {
     let age = 11 * UNIT + 7;
     for (span, seen) in [(age, None), (age + 1, Some(age.cast_signed()))] {
         let step = Step::new(0, span);
+        host.denial_cache()
+            .record(entry_of(key(), span), NOW - 10 * UNIT, 0, sent);
         let (mut ask, cached) = remote.prepare(key(), &step, NOW).expect("it costs nothing");
         remote.set_seen(&mut ask, cached.as_ref(), NOW);
         assert_eq!(ask.seen, seen);
@@ -245,7 +247,8 @@ fn waits(identifier: &'static [u8], tokens: u64, timeout: Ticks, is_lost: bool) 
     let unit = TICKS_PER_SECOND;
     let now = boot_clock();
     let cache = host.denial_cache();
-    cache.record(key().hash, now - tokens * unit, 0, now);
+    let hash = entry_of(key(), 10 * unit);
+    cache.record(hash, now - tokens * unit, 0, now);
     assert!(cache.lease(key().hash, now, 60 * TICKS_PER_SECOND));
     sleep(Duration::from_millis(1));
     let mut asked = None;
@@ -316,7 +319,8 @@ fn learned(
     }
     let sent = boot_clock() - TICKS_PER_SECOND;
     remote(&host, settings, silent).learn(key(), step, &reply, known, sent);
-    let entry = host.denial_cache().find(key().hash, boot_clock())?;
+    let hash = entry_of(key(), step.lifetime());
+    let entry = host.denial_cache().find(hash, boot_clock())?;
     Some((entry, sent))
 }
 
@@ -409,13 +413,14 @@ fn is_cached(host: &Host) -> bool {
     // An entry is used only if its request was sent in a later time unit than the last clearing of
     // its set.
     sleep(Duration::from_millis(1));
-    host.denial_cache().find(key().hash, boot_clock()).is_some()
+    let hash = entry_of(key(), 10);
+    host.denial_cache().find(hash, boot_clock()).is_some()
 }
 
 fn cache(host: &Host) {
     sleep(Duration::from_millis(1));
     let now = boot_clock();
-    host.denial_cache().record(key().hash, now, 0, now);
+    host.denial_cache().record(entry_of(key(), 10), now, 0, now);
 }
 
 #[test]
@@ -541,7 +546,8 @@ fn naming_a_record_is_no_part_of_the_timeout() {
         ..SETTINGS
     };
     let bound = boot_clock() - TICKS_PER_SECOND;
-    let record = || host.denial_cache().record(key().hash, bound, 0, bound);
+    let hash = entry_of(key(), 3600 * TICKS_PER_SECOND);
+    let record = || host.denial_cache().record(hash, bound, 0, bound);
     let last = Cell::new(Timestamp::ZERO);
     let remote = remote(&host, settings, |deadline| {
         last.set(deadline);
@@ -596,7 +602,8 @@ fn forgets_a_debt(
     }
     let now = boot_clock();
     let bound = now + 1000 * TICKS_PER_SECOND;
-    host.denial_cache().record(key().hash, bound, 0, now);
+    host.denial_cache()
+        .record(entry_of(key(), step.lifetime()), bound, 0, now);
     sleep(Duration::from_millis(1));
     let remote = remote(&host, settings, |_| Err(Cause::Timeout));
     let granted = first(&remote, &step);

@@ -99,6 +99,9 @@ pub struct Reply {
 pub enum StateKind {
     /// The bucket had a record.
     Record,
+    /// The bucket had a record that was written under shorter spans only. The bucket counts as full
+    /// before the tokens of the step's span are refilled. So the state is no lower bound for it.
+    Shorter,
     /// The bucket had no record, or was reset.
     Nothing,
     /// The record was lost, and was restored from [`Ask::seen`].

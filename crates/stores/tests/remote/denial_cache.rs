@@ -1,7 +1,7 @@
 //! Tests cached denials on two hosts of one store.
 
 use crate::caller::{
-    CACHED, CAPACITY, Caller, HANG, MILLISECOND, RESET, Server, cached, refund, take,
+    CACHED, CAPACITY, Caller, HANG, HOUR, MILLISECOND, RESET, Server, cached, refund, take,
 };
 use gcra::{Put, Refill, Step, TICKS_PER_SECOND, Ticks, boot_clock};
 use segment::slots::counters::Event;
@@ -45,6 +45,20 @@ fn another_hosts_reset_is_seen_within_the_age_of_a_cached_denial() {
                 sleep(Duration::from_millis(5));
             }
         }
+    });
+}
+
+/// A full bucket is full under a longer span, too. Neither a cached denial nor a state that is
+/// restored from one may contradict that.
+#[test]
+fn a_denial_is_forgotten_when_the_bucket_is_full_under_its_spans() {
+    Server::each(|server| {
+        let host = server.caller(CACHED);
+        let [short, long] = [TICKS_PER_SECOND, HOUR].map(|span| Step::new(span, span));
+        while host.grants("id", &short) {}
+        let is_full = || host.grants("id", &long);
+        assert!(is_full() || eventually(is_full));
+        assert!(!host.grants("id", &long), "the control");
     });
 }
 

@@ -37,6 +37,7 @@ use gcra::refill::Refill;
 use gcra::step::{Denial, Verdict};
 use gcra::store::{Put, empty_at};
 use ketama::{Distribution, Ring};
+use segment::slots::word::Lifetime;
 use std::sync::Arc;
 use update::{ItemChange, ItemState, ItemUpdate, update};
 use wire::Connection;
@@ -291,7 +292,8 @@ fn take(
         if after == record.empty_at {
             return ItemUpdate::Keep(reply);
         }
-        ItemUpdate::Write(reply, after, after + ask.step.lifetime())
+        let lifetime = record.lifetime_after(&ask.step);
+        ItemUpdate::Write(reply, after, after + ask.step.lifetime(), lifetime)
     };
     let known = connection.recall(&ask.name);
     ItemChange::new(&ask.name, known, false, ask.seen, decide).run(connection, patience)
@@ -325,7 +327,7 @@ fn decide_one(record: ItemState, ask: &Ask, now: Timestamp, gives_up: bool) -> R
         outcome.verdict = Verdict::Denied(Denial::Contended);
         outcome.empty_at = record.empty_at;
     }
-    let found = record.found();
+    let found = record.found(&ask.step);
     Reply { outcome, found }
 }
 
@@ -342,13 +344,16 @@ fn decide_each(
     for ask in asks {
         let reply = decide_one(record, ask, now, gives_up);
         replies.push(reply);
+        if record.empty_at != reply.outcome.empty_at {
+            record.lifetime = record.lifetime_after(&ask.step);
+        }
         record.empty_at = reply.outcome.empty_at;
         full_at = full_at.max(record.empty_at + ask.step.lifetime());
     }
     if record.empty_at == before {
         return ItemUpdate::Keep(replies);
     }
-    ItemUpdate::Write(replies, record.empty_at, full_at)
+    ItemUpdate::Write(replies, record.empty_at, full_at, record.lifetime)
 }
 
 /// Decides a change of a bucket other than a step.
@@ -395,5 +400,13 @@ fn change(put: &Put, record: ItemState, now: Timestamp) -> ItemUpdate<()> {
             (state, state + span)
         }
     };
-    ItemUpdate::Write((), state, full_at)
+    let lifetime = match *put {
+        Put::Refund { span, .. } | Put::Bootstrap { span, .. } | Put::Raise { span, .. }
+            if state != Timestamp::ZERO =>
+        {
+            record.lifetime.max(Lifetime::covering(span))
+        }
+        _ => Lifetime::LEAST,
+    };
+    ItemUpdate::Write((), state, full_at, lifetime)
 }

@@ -8,8 +8,10 @@ use super::{clock, life};
 use crate::remote::back_off::{is_over, pause};
 use crate::remote::{Ask, Cause, StateKind, record};
 use gcra::clock::{TICKS_PER_MICROSECOND, Timestamp};
-use gcra::step::Outcome;
+use gcra::refill::Refill;
+use gcra::step::{Outcome, Step};
 use gcra::store::empty_at;
+use segment::slots::word::Lifetime;
 
 /// The state of a bucket, read from its item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,28 +20,59 @@ pub(super) struct ItemState {
     pub(super) empty_at: Timestamp,
     /// True if the record was lost and restored.
     pub(super) healed: bool,
+    /// The greatest lifetime of the steps that took from the bucket since it was last full.
+    pub(super) lifetime: Lifetime,
 }
 
 impl ItemState {
     /// Reads the record of `item`, and then the clock. If there is no item, restores the bucket
     /// that was empty `seen` ticks ago. Returns `None` if the item is invalid.
     fn of(item: Option<&Item>, seen: Option<i64>) -> Option<(Self, Timestamp)> {
-        let (empty_at, now) = if let Some(item) = item {
-            let record = record::parse(&item.value)?;
-            (record.empty_at, clock::now(record.written))
-        } else {
+        let healed = item.is_none() && seen.is_some();
+        let Some(item) = item else {
             let now = clock::now(Timestamp::ZERO);
             let restored = |age| empty_at(now, age).floor(TICKS_PER_MICROSECOND);
-            (seen.map_or(Timestamp::ZERO, restored), now)
+            let state = Self {
+                empty_at: seen.map_or(Timestamp::ZERO, restored),
+                healed,
+                lifetime: Lifetime::LEAST,
+            };
+            return Some((state, now));
         };
-        let healed = item.is_none() && seen.is_some();
-        Some((Self { empty_at, healed }, now))
+        let record = record::parse(&item.value)?;
+        let now = clock::now(record.written);
+        let full_at = |it: Lifetime| record.empty_at.saturating_add(it.ticks());
+        let lifetime = Lifetime::of_flags(item.flags);
+        let is_full = lifetime.is_some_and(|it| full_at(it) <= now);
+        let state = Self {
+            empty_at: if is_full {
+                Timestamp::ZERO
+            } else {
+                record.empty_at
+            },
+            healed,
+            lifetime: lifetime.filter(|_| !is_full).unwrap_or(Lifetime::LEAST),
+        };
+        Some((state, now))
     }
 
-    pub(super) fn found(self) -> StateKind {
+    /// Returns the lifetime of the record after a step. A window has none, because a call that is
+    /// late takes from a window that has ended.
+    pub(super) fn lifetime_after(self, step: &Step) -> Lifetime {
+        match step.refill {
+            Refill::Windows(_) => Lifetime::LEAST,
+            _ => self.lifetime.max(Lifetime::covering(step.lifetime())),
+        }
+    }
+
+    /// Returns the kind of this state for a step.
+    pub(super) fn found(self, step: &Step) -> StateKind {
         match (self.is_absent(), self.healed) {
             (true, _) => StateKind::Nothing,
             (false, true) => StateKind::Restored,
+            (false, false) if self.lifetime < Lifetime::covering(step.lifetime()) => {
+                StateKind::Shorter
+            }
             (false, false) => StateKind::Record,
         }
     }
@@ -62,8 +95,9 @@ impl ItemState {
 pub(super) enum ItemUpdate<R> {
     /// The record stays as it is.
     Keep(R),
-    /// The first instant replaces the record. The bucket is full at the second instant.
-    Write(R, Timestamp, Timestamp),
+    /// The first instant replaces the record. The bucket is full at the second instant, or when the
+    /// lifetime is over.
+    Write(R, Timestamp, Timestamp, Lifetime),
 }
 
 /// A change of one item.
@@ -155,10 +189,12 @@ impl<'a, R, F: Fn(ItemState, Timestamp, u32) -> ItemUpdate<R>> ItemChange<'a, R,
             Some(Some((ItemUpdate::Keep(answer), _))) if self.is_fresh => {
                 Progress::Done(Some(answer))
             }
-            Some(Some((ItemUpdate::Write(answer, state, full_at), now))) if may_write => {
+            Some(Some((ItemUpdate::Write(answer, state, full_at, lifetime), now))) if may_write => {
                 let item = self.item.as_ref();
+                let full_at = full_at.max(state.saturating_add(lifetime.ticks()));
                 let life = life(full_at, now, item.map_or(0, |item| item.left));
                 let (value, version) = (record::format(state, now), item.map(|item| item.cas));
+                let life = (life, lifetime.to_flags());
                 let number = connection.encode_write(self.key, value.as_bytes(), life, version)?;
                 Progress::Writes(number, answer)
             }

@@ -51,6 +51,8 @@ pub struct Item {
     pub cas: u64,
     /// The seconds until the item expires; -1 if it never does.
     pub left: i64,
+    /// The client flags.
+    pub flags: u32,
 }
 
 /// The reply to one of several commands.
@@ -124,9 +126,9 @@ impl Connection {
         self.receive_read(key, number)
     }
 
-    /// Writes `value` with the time to live `life`, which [`super::life`] returns, and reads the
-    /// item in the same round trip. If `version` is given, the write only replaces that version of
-    /// the item. Otherwise the write only creates a missing item. Returns true if the write
+    /// Writes `value` with the time to live `life`, which [`super::life`] returns, and no client
+    /// flags. Reads the item in the same round trip. If `version` is given, the write only replaces
+    /// that version of the item. Otherwise it only creates an item. Returns true if the write
     /// succeeded. If it did not, also returns the item.
     ///
     /// # Errors
@@ -138,7 +140,7 @@ impl Connection {
         life: i64,
         version: Option<u64>,
     ) -> Result<(bool, Option<Item>), Cause> {
-        let number = self.encode_write(key, value, life, version)?;
+        let number = self.encode_write(key, value, (life, 0), version)?;
         self.send()?;
         self.receive_write(key, number)
     }
@@ -149,10 +151,11 @@ impl Connection {
     /// Fails if the key cannot be sent.
     pub(super) fn encode_read(&mut self, key: &[u8]) -> Result<u64, Cause> {
         // Use one token for all flags, because each token is an allocation.
-        self.encode(MetaCommand::new(MetaOp::Get, key), "v c t ")
+        self.encode(MetaCommand::new(MetaOp::Get, key), "v c t f ")
     }
 
-    /// Adds the commands of [`Connection::write`] to the request. Returns the number of the first.
+    /// Adds the commands of [`Connection::write`] to the request, with client flags. Returns the
+    /// number of the first.
     ///
     /// # Errors
     /// Fails if the key cannot be sent.
@@ -160,13 +163,13 @@ impl Connection {
         &mut self,
         key: &[u8],
         value: &[u8],
-        life: i64,
+        (life, flags): (i64, u32),
         version: Option<u64>,
     ) -> Result<u64, Cause> {
         let writing = MetaCommand::new(MetaOp::Set, key).value(value);
         let number = match version {
-            None => self.encode(writing, format_args!("ME T{life} ")),
-            Some(cas) => self.encode(writing, format_args!("C{cas} T{life} ")),
+            None => self.encode(writing, format_args!("ME T{life} F{flags} ")),
+            Some(cas) => self.encode(writing, format_args!("C{cas} T{life} F{flags} ")),
         }?;
         self.encode_read(key)?;
         Ok(number)
@@ -270,6 +273,7 @@ impl Connection {
                 value,
                 cas: flag(&response, b'c').ok_or(Cause::Answer("a version is missing"))?,
                 left: flag(&response, b't').ok_or(Cause::Answer("a time to live is missing"))?,
+                flags: flag(&response, b'f').ok_or(Cause::Answer("client flags are missing"))?,
             })),
             _ => Err(Cause::Answer("not to a read")),
         }

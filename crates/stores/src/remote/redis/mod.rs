@@ -134,6 +134,7 @@ fn found(kind: &Value) -> Result<StateKind, Cause> {
         1 => StateKind::Nothing,
         2 => StateKind::Restored,
         3 => StateKind::SetBack,
+        4 => StateKind::Shorter,
         _ => return Err(Cause::Answer("the kind of the state is unknown")),
     })
 }

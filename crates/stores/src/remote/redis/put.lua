@@ -28,7 +28,7 @@
 -- Reply    1, or the server's time if it is in none of the windows
 
 local has_windows = ARGV[1] == 'uncount' or ARGV[1] == 'advance'
-local record, refusal = read(KEYS[1], has_windows)
+local record, refusal, _, before = read(KEYS[1], has_windows)
 if refusal then
     return refusal
 end
@@ -76,7 +76,7 @@ elseif ARGV[1] == 'raise' then
         record = now - ARGV[4]
     end
     local state = math.max(record or 0, now - ARGV[2])
-    write(KEYS[1], state, state + ARGV[3])
+    write(KEYS[1], state, state + ARGV[3], before)
 elseif not record or record == 0 then
     local state = now - ARGV[2]
     write(KEYS[1], state, state + ARGV[3])

@@ -21,7 +21,7 @@
 
 local cost, span, tick = ARGV[1] + 0, ARGV[2] + 0, (ARGV[4] or 1) + 0
 local debt, wait = (ARGV[5] or 0) + 0, (ARGV[6] or 0) + 0
-local empty_at, refusal, kind = read(KEYS[1], ARGV[9])
+local empty_at, refusal, kind, before = read(KEYS[1], ARGV[9])
 if refusal then
     return refusal
 end
@@ -44,6 +44,9 @@ if cost > 0 then
     state = math.max(empty_at, drained - span) + cost
 end
 local granted = state <= drained + wait
+if not kind and not ARGV[9] then
+    kind = shorter(KEYS[1], empty_at, span)
+end
 if ARGV[7] == '1' then
     return { 2 * empty_at + (granted and 1 or 0), now, kind }
 end
@@ -58,6 +61,7 @@ if not granted then
     end
 end
 if state ~= empty_at or kind == SET_BACK then
-    write(KEYS[1], state, full_at or state + span + tick - 1)
+    write(KEYS[1], state, full_at or state + span + tick - 1, not full_at and before)
+    kind = kind ~= SHORTER and kind or nil
 end
 return { 2 * state + (granted and 1 or 0), now, kind }

@@ -16,16 +16,20 @@ if past and past > 0 and past <= now then
     end
     state = state + ARGV[1]
     if state > now then
-        return { 2 * past, now }
+        local left = call('PTTL', key)
+        -- 4 is SHORTER.
+        return { 2 * past, now, left >= 0 and now + left * 1000 < past + span and 4 or nil }
     end
-    -- A life ends with the digit 1, and a state becomes text, because Redis 7.2.0 to 7.2.4 writes a
-    -- number with eight zeros at its end as 1e+8.
-    local life = math.floor((state + span - now) / 10000) * 10 + 11
+    -- Numbers become text, because Redis 7.2.0 to 7.2.4 writes a number with eight zeros at its end
+    -- as 1e+8.
+    local life = math.ceil((state + span - now) / 1000) + 1
     local left = call('PTTL', key)
-    if left == -1 or left >= life then
+    if left == -1 then
         call('SET', key, string.format('%.0f', state), 'KEEPTTL')
     else
-        call('SET', key, string.format('%.0f', state), 'PX', life)
+        -- `write` in bucket.lua explains this.
+        life = math.max(life, left + math.ceil(state / 1000) - math.ceil(past / 1000))
+        call('SET', key, string.format('%.0f', state), 'PX', string.format('%.0f', life))
     end
     return { 2 * state + 1, now }
 end
