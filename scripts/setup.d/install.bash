@@ -12,7 +12,7 @@ servers=(redis-server memcached mariadb-server postgresql)
 monitoring=(prometheus nginx-light)
 clients=(php8.2-redis php8.2-memcached php8.2-mysql php8.2-pgsql php8.2-sqlite3)
 # The limiters that scripts/bench compares with ours. illuminate needs mbstring.
-limiters=(php-symfony-rate-limiter php-symfony-cache php-symfony-semaphore php-illuminate-cache php-illuminate-redis php8.2-mbstring)
+limiters=(php-symfony-rate-limiter php-symfony-cache php-illuminate-cache php-illuminate-redis php8.2-mbstring)
 
 # Ends the script without an error, because the calling script continues without the programs.
 unavailable() {

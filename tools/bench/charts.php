@@ -1,12 +1,10 @@
 <?php
 /**
- * Draws docs/images/*.svg from results.json, kills.json and permits.json, each for light and for
- * dark pages:
+ * Draws docs/images/*.svg from results.json and kills.json, each for light and for dark pages:
  *
  *   granted   tokens granted of 1,000 by eight processes
  *   decision  microseconds per decision, on a logarithmic scale
  *   kills     tokens granted while workers are killed
- *   permits   permits held while workers are killed
  *
  * The charts have no background of their own and use the fonts of the reader's system.
  */
@@ -264,59 +262,14 @@ function draw_kills(Drawing $drawing, array $rows): string
     return $drawing->svg($bottom + 70, 'Tokens granted over ten seconds while workers are killed: TokenBucket stays at the limit');
 }
 
-/** Draws the permits that live workers hold, over the time, for three limiters. */
-function draw_permits(Drawing $drawing, array $rows): string
-{
-    [$ours, $counter, $lock] = array_map(fn (string $name) => row($rows, 'permits', null, $name), [
-        'ConcurrencyLimit, shared memory',
-        'a counter in Redis',
-        'a lock in Redis with a time to live',
-    ]);
-    $seconds = 20;
-    $most = 12;
-    [$left, $right, $top, $bottom] = [52, 536, 78, 340];
-    $x = fn (float $s) => $left + $s * ($right - $left) / $seconds;
-    $y = fn (float $held) => $bottom - $held * ($bottom - $top) / $most;
-    $drawing->text(0, 18, 'Permits held while workers are killed', size: 16, bold: true);
-    $drawing->text(0, 40, "$ours[workers] workers share $ours[limit] permits. Twice a second, kill -9 hits a worker that holds one.", 'muted');
-    for ($held = 0; $held <= $most; $held += 4) {
-        $drawing->line($left, $y($held), $right, $y($held));
-        $drawing->text($left - 8, $y($held) + 4, (string) $held, 'muted', 'end', 12);
-    }
-    for ($s = 0; $s <= $seconds; $s += 5) {
-        $drawing->text($x($s), $bottom + 18, "$s s", 'muted', 'middle', 12);
-    }
-    $drawing->clip('plot', $left, $top, $right - $left, $bottom - $top + 2);
-    foreach ([[$counter, 'bad', 2], [$lock, 'stuck', 2], [$ours, 'ours', 4]] as [$row, $colour, $width]) {
-        // Averages over half a second, because jobs end all the time.
-        $points = array_map(
-            fn (array $at, array $held) => [$x(min(array_sum($at) / count($at), $seconds)), $y(array_sum($held) / count($held))],
-            array_chunk($row['seconds'], 10),
-            array_chunk($row['held'], 10),
-        );
-        $drawing->path($points, $colour, $width, '', 'plot');
-    }
-    $label = $right + 14;
-    $drawing->line($x(0), $y($ours['limit']), $x($seconds), $y($ours['limit']), 'text', 1.5, '6 4');
-    $drawing->text($label, $y($ours['limit']) - 14, "limit: $ours[limit]");
-    $drawing->text($label, $y($ours['limit']) + 6, 'ConcurrencyLimit', 'ours', bold: true);
-    $drawing->text($label, $y(4) - 10, 'lock, 2 s to live:', 'stuck', bold: true);
-    $drawing->text($label, $y(4) + 7, 'up to ' . max($lock['held']) . ' held at once', 'stuck');
-    $drawing->text($label, $y(0) - 21, 'counter:', 'bad', bold: true);
-    $drawing->text($label, $y(0) - 4, 'the dead keep their permits', 'bad');
-    return $drawing->svg($bottom + 30, 'Permits held over 20 seconds while workers are killed: ConcurrencyLimit stays at the limit');
-}
-
 $read = fn (string $file) => json_decode(file_get_contents(__DIR__ . "/$file"), true, 512, JSON_THROW_ON_ERROR)['rows'];
 $results = $read('results.json');
 $kills = $read('kills.json');
-$permits = $read('permits.json');
 foreach (THEMES as $theme => $colours) {
     $charts = [
         'granted' => draw_granted(new Drawing($colours), $results),
         'decision' => draw_decision(new Drawing($colours), $results),
         'kills' => draw_kills(new Drawing($colours), $kills),
-        'permits' => draw_permits(new Drawing($colours), $permits),
     ];
     foreach ($charts as $name => $svg) {
         file_put_contents(__DIR__ . "/../../docs/images/$name-$theme.svg", $svg);

@@ -73,16 +73,6 @@ function line(string $what, string $micros = '', string $a_second = '', string $
     echo '| ', implode(' | ', func_get_args() + array_fill(0, 8, '')), " |\n";
 }
 
-function lines_of_targets(Results $results): void
-{
-    line('**Targets, compared with the least that is possible**');
-    foreach ($results->those(fn (array $row) => isset($row['target'])) as $row) {
-        $beside = $row['beside'] . ', ' . micros($row['beside_ns'][0]);
-        $verdict = sprintf('%.2f: %s', $row['target'], $row['met'] ? 'met' : '**MISSED**');
-        line("$row[title]: $row[name]", micros($row['ns'][0]), rate(1e9 / $row['ns'][0]), '', '', $beside, times($row['ratio'][0]), $verdict);
-    }
-}
-
 function lines_of_limiters(Results $results): void
 {
     foreach (["One host's memory", 'Redis, Unix socket', 'memcached, TCP', 'MariaDB, Unix socket'] as $home) {
@@ -126,13 +116,10 @@ function lines_of_web(Results $results): void
     }
 }
 
-/** Prints every missed target and every comparison in which we are slower. */
+/** Prints every comparison in which we are slower. */
 function losses(Results $results): void
 {
     echo "\n**Where we are slower** in this run:\n\n";
-    foreach ($results->those(fn (array $row) => isset($row['target']) && !$row['met']) as $row) {
-        echo "- $row[title]: $row[name]: ", sprintf('%.3f × %s', $row['ratio'][0], $row['beside']), ", target $row[target]\n";
-    }
     foreach ($results->those(fn (array $row) => $row['program'] === 'peers' && isset($row['ratio']) && $row['ratio'][0] < 1) as $row) {
         printf("- %s: %s: %s × TokenBucket\n", $row['title'], $row['name'], times($row['ratio'][0]));
     }
@@ -218,9 +205,8 @@ function table_of_results(array $run): void
     $results = new Results($run['rows']);
     echo "## The table\n\n";
     circumstances($run, 'Medians. µs: of one call of one process. p50 / p99 / p99.9: of single calls. Granted: by 8 processes of 1,000 tokens, in three races.');
-    line('', 'µs', 'per second', 'round trips', 'p50 / p99 / p99.9 µs', 'compared with, µs', '×', 'target; granted of 1,000');
+    line('', 'µs', 'per second', 'round trips', 'p50 / p99 / p99.9 µs', 'compared with', '×', 'granted of 1,000');
     echo '|---|---|---|---|---|---|---|---|', "\n";
-    lines_of_targets($results);
     lines_of_limiters($results);
     lines_of_web($results);
     losses($results);
