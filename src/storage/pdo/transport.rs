@@ -13,7 +13,7 @@ use stores::remote::{
 };
 use stores::sql::reply::{self, MysqlReply, micros, micros_ago};
 use stores::sql::{Dialect, Query, stored};
-use zend::{Kept, Object, Thrown, throw};
+use zend::{Kept, Object, Thrown, Zval, throw};
 
 /// The most attempts at a step that loses each race.
 const TRIES: u32 = 100;
@@ -271,7 +271,9 @@ impl Database<'_> {
         // This clock is monotonic and is read before the statement. `on_server_clock` relies on
         // these two properties.
         let now = boot_clock();
-        let answer = self.ask(query, &Values { tag, ..values }, |_| self.answer(tag))?;
+        let answer = self.ask(query, &Values { tag, ..values }, |it| self.answer(tag, it))?;
+        let is_numbered = answer.is_none();
+        let answer = answer.unwrap_or(reply::CREATED);
         let granted = answer.granted || (query == Query::Take && answer.age >= values.cost);
         if values.tick != 1 || windows.is_some() {
             // With drain ticks or windows, a wait ends at an instant of the server's clock. The
@@ -286,6 +288,10 @@ impl Database<'_> {
                 if granted && windows.at(earliest) != windows.at(outcome.now) {
                     let end = windows.at(earliest).end();
                     outcome.empty_at = outcome.empty_at.min(end);
+                }
+                // The row of a bucket that took nothing is new, too, if the clock was outside.
+                if is_numbered && !(windows.contain(earliest) && windows.contain(outcome.now)) {
+                    outcome.verdict = Verdict::Denied(Denial::Insufficient);
                 }
             }
             return Ok(reply);
@@ -306,19 +312,36 @@ impl Database<'_> {
         Ok(answered(granted, (now, state)))
     }
 
-    /// Reads the reply to the last statement on `MySQL`. If the table has a trigger for each row,
-    /// the server does not send the reply with the statement, but SQL's `LAST_INSERT_ID()` has it.
-    fn answer(&self, tag: i64) -> Result<MysqlReply, Cause> {
+    /// Reads the reply to `statement`, the last one on `MySQL`. If the table has a trigger for each
+    /// row, the server does not send the reply with the statement, but SQL's `LAST_INSERT_ID()` has
+    /// it. Returns `None` if the reply is lost because the new row of a bucket without a record got
+    /// a number by `AUTO_INCREMENT`.
+    fn answer(&self, tag: i64, statement: &Zval) -> Result<Option<MysqlReply>, Cause> {
         let id = self.call(&self.db, "lastinsertid", &mut [])?;
         let id = number(&id);
         if let Some(answer) = id.and_then(|id| reply::answer(id, tag)) {
             session::note_reply(id);
-            return Ok(answer);
+            return Ok(Some(answer));
         }
-        let statement = self.prepare("SELECT LAST_INSERT_ID() LIMIT 1")?;
+        let select = self.prepare("SELECT LAST_INSERT_ID() LIMIT 1")?;
+        self.call(&select, "execute", &mut [])?;
+        let [id] = self.numbers(&select)?.unwrap_or_default();
+        if let Some(answer) = reply::answer(id, tag) {
+            return Ok(Some(answer));
+        }
+        if self.changed_rows(statement)? == 1 && self.numbers_rows()? {
+            return Ok(None);
+        }
+        Err(Cause::Caller("the last insert id is not of this statement"))
+    }
+
+    /// Reports whether the table has a column with `AUTO_INCREMENT`.
+    fn numbers_rows(&self) -> Result<bool, Cause> {
+        let statement = self.prepare(&reply::numbering(&self.made.table))?;
         self.call(&statement, "execute", &mut [])?;
-        let [id] = self.numbers(&statement)?.unwrap_or_default();
-        reply::answer(id, tag).ok_or(Cause::Caller("the last insert id is not of this statement"))
+        let numbers = self.row(&statement)?.is_some();
+        self.call(&statement, "closecursor", &mut [])?;
+        Ok(numbers)
     }
 
     fn take_pgsql(&self, query: Query, values: &Values<'_>, step: &Step) -> Result<Reply, Cause> {

@@ -50,6 +50,14 @@ pub fn restore(table: &Table, id: u64) -> String {
     )
 }
 
+/// Returns the statement of `MySQL` that lists the columns with `AUTO_INCREMENT`. It also finds
+/// those of a temporary table.
+#[must_use]
+pub fn numbering(table: &Table) -> String {
+    let table = table.quoted();
+    format!("SHOW COLUMNS FROM {table} WHERE Extra LIKE '%auto_increment%'")
+}
+
 /// A decoded reply of `MySQL`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MysqlReply {
@@ -61,6 +69,13 @@ pub struct MysqlReply {
     /// this flag.
     pub granted: bool,
 }
+
+/// The reply for a bucket that had no record.
+pub const CREATED: MysqlReply = MysqlReply {
+    age: 0,
+    absent: true,
+    granted: true,
+};
 
 /// Decodes a reply. Returns `None` if `number` is not the reply to the call with the mark `tag`.
 #[must_use]
