@@ -86,6 +86,20 @@ foreach (sql_servers() as $driver => $server) {
     check($db->inTransaction(), "$driver: is open");
     $db->rollBack();
     check($db->query('SELECT count(*) FROM orders')->fetchColumn() == 0, "$driver: is undone");
+    if ($driver === 'mysql') {
+        // A denial describes the current row, and not the row in the snapshot of the transaction.
+        $other = $server->connect();
+        $its = fn () => new TokenBucket\Quota(new TokenBucketStoragePDO($other, 'limits'), 'snapshot', 10, TokenBucket\Period::Year);
+        $mine = new TokenBucket\Quota($storage, 'snapshot', 10, TokenBucket\Period::Year);
+        $its()->consume();
+        $db->exec('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ');
+        $db->beginTransaction();
+        $db->query('SELECT 1 FROM limits')->fetchAll();
+        $its()->consume(9);
+        $denied = $mine->attempt();
+        check(!$denied->allowed && $denied->remaining === 0.0 && $denied->retryAfter > 0, "a denial in a snapshot: $denied->remaining");
+        $db->commit();
+    }
     if ($driver === 'pgsql') {
         // A call in a failed transaction throws. The transaction stays failed.
         $db->beginTransaction();

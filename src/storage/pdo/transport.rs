@@ -254,7 +254,11 @@ impl Database<'_> {
 
     /// Returns the store's clock and the bucket's state on that clock, in microseconds.
     fn look(&self, name: &[u8]) -> Result<(i64, i64), Cause> {
-        let numbers = self.ask(Query::Look, &Values::of(name), |it| self.numbers(it))?;
+        self.look_by(Query::Look, name)
+    }
+
+    fn look_by(&self, query: Query, name: &[u8]) -> Result<(i64, i64), Cause> {
+        let numbers = self.ask(query, &Values::of(name), |it| self.numbers(it))?;
         let [now, state] = numbers.ok_or(Cause::Caller("no row"))?;
         Ok((now, known(state, now)?))
     }
@@ -275,26 +279,11 @@ impl Database<'_> {
         let is_numbered = answer.is_none();
         let answer = answer.unwrap_or(reply::CREATED);
         let granted = answer.granted || (query == Query::Take && answer.age >= values.cost);
-        if values.tick != 1 || windows.is_some() {
-            // With drain ticks or windows, a wait ends at an instant of the server's clock. The
-            // last insert id has no room for that clock, so the clock is read now.
-            let found = self.look(values.name)?;
-            let mut reply = answered(granted, found);
-            if let Some(windows) = windows {
-                // The window may have ended since the statement. Then the state may be of a later
-                // window, but an undo must not change that window.
-                let outcome = &mut reply.outcome;
-                let earliest = outcome.now.saturating_sub(ticks(boot_clock() - now));
-                if granted && windows.at(earliest) != windows.at(outcome.now) {
-                    let end = windows.at(earliest).end();
-                    outcome.empty_at = outcome.empty_at.min(end);
-                }
-                // The row of a bucket that took nothing is new, too, if the clock was outside.
-                if is_numbered && !(windows.contain(earliest) && windows.contain(outcome.now)) {
-                    outcome.verdict = Verdict::Denied(Denial::Insufficient);
-                }
-            }
-            return Ok(reply);
+        if let Some(windows) = windows {
+            return self.counted(&values, granted, is_numbered, windows, now);
+        }
+        if values.tick != 1 {
+            return Ok(answered(granted, self.look_after(values.name)?));
         }
         let slack = values.slack();
         // A state of 0 means that the bucket was empty in 1970, which is longer ago than any span.
@@ -310,6 +299,44 @@ impl Database<'_> {
         let took = boot_clock() - now;
         self.object.note_take(state, took, granted && state > now);
         Ok(answered(granted, (now, state)))
+    }
+
+    /// Returns the reply of a quota. Its statement was sent at `began`, on the clock of
+    /// [`boot_clock`].
+    fn counted(
+        &self,
+        values: &Values<'_>,
+        granted: bool,
+        is_numbered: bool,
+        windows: Windows,
+        began: i64,
+    ) -> Result<Reply, Cause> {
+        let mut reply = answered(granted, self.look_after(values.name)?);
+        let outcome = &mut reply.outcome;
+        let earliest = outcome.now.saturating_sub(ticks(boot_clock() - began));
+        // The window may have ended since the statement. Then the state may be of a later window,
+        // but an undo must not change that window.
+        if granted && windows.at(earliest) != windows.at(outcome.now) {
+            outcome.empty_at = outcome.empty_at.min(windows.at(earliest).end());
+        }
+        // If the clock was outside of the windows, the row is new, too, but nothing was taken.
+        if is_numbered && !(windows.contain(earliest) && windows.contain(outcome.now)) {
+            outcome.verdict = Verdict::Denied(Denial::Insufficient);
+        }
+        Ok(reply)
+    }
+
+    /// Looks at a bucket after its step. With drain ticks or windows, a wait ends at an instant of
+    /// the server's clock, for which the last insert id has no room. In a transaction, the step has
+    /// locked the row, also if it was denied.
+    fn look_after(&self, name: &[u8]) -> Result<(i64, i64), Cause> {
+        let is_locked = self.in_transaction.get();
+        let query = if is_locked {
+            Query::LookLocked
+        } else {
+            Query::Look
+        };
+        self.look_by(query, name)
     }
 
     /// Reads the reply to `statement`, the last one on `MySQL`. If the table has a trigger for each

@@ -95,6 +95,9 @@ pub enum Query {
     Uncount,
     /// Moves the state forward to the start of a later window.
     Advance,
+    /// Does the same as [`Query::Look`] for a row that the caller's transaction has locked. Returns
+    /// its current state, also if the snapshot of the transaction is older.
+    LookLocked,
     /// Returns 0 if the collation of the column `identifier` distinguishes all names that are
     /// stored unchanged. Otherwise returns another number.
     Folds,
@@ -126,6 +129,7 @@ impl Query {
         Self::Count,
         Self::Uncount,
         Self::Advance,
+        Self::LookLocked,
         Self::Folds,
         Self::Find,
         Self::Create,
@@ -139,7 +143,12 @@ impl Query {
     pub const fn writes(self) -> bool {
         !matches!(
             self,
-            Self::Look | Self::Folds | Self::Find | Self::Stale | Self::StaleAfter
+            Self::Look
+                | Self::LookLocked
+                | Self::Folds
+                | Self::Find
+                | Self::Stale
+                | Self::StaleAfter
         )
     }
 
@@ -164,8 +173,9 @@ impl Query {
             (Self::Take | Self::Step | Self::Count, Dialect::PgSql) => pgsql::TAKE,
             (Self::Take | Self::Step | Self::Count, Dialect::Sqlite) => sqlite::TAKE,
             (Self::Look, Dialect::MySql) => mysql::LOOK,
-            (Self::Look, Dialect::PgSql) => pgsql::LOOK,
-            (Self::Look, Dialect::Sqlite) => sqlite::LOOK,
+            (Self::LookLocked, Dialect::MySql) => mysql::LOOK_LOCKED,
+            (Self::Look | Self::LookLocked, Dialect::PgSql) => pgsql::LOOK,
+            (Self::Look | Self::LookLocked, Dialect::Sqlite) => sqlite::LOOK,
             (Self::Refund, _) => REFUND,
             (Self::GiveBack, _) => GIVE_BACK,
             (Self::Uncount, _) => UNCOUNT,

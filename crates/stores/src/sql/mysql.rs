@@ -58,6 +58,9 @@ pub const RAISE: &str = "INSERT INTO :table (identifier, microtime) VALUES (:nam
 pub const LOOK: &str =
     "SELECT :now, COALESCE((SELECT :state FROM :table WHERE identifier = :name), 0) LIMIT 1";
 
+pub const LOOK_LOCKED: &str = "SELECT :now, COALESCE((SELECT :state FROM :table WHERE identifier = :name \
+     LOCK IN SHARE MODE), 0) LIMIT 1";
+
 pub const FIND: &str = "SELECT COUNT(*) FROM information_schema.TABLES \
      WHERE TABLE_SCHEMA = COALESCE(:schema, DATABASE()) AND TABLE_NAME = :relation LIMIT 1";
 
