@@ -45,7 +45,12 @@ impl Database<'_> {
     fn ask_folds(&self) -> Result<bool, Cause> {
         let values = Values::default();
         let answer = self.repeat(Query::Folds, &values, &|it| self.numbers(it))?;
-        let folds = answer.is_some_and(|[folds]| folds != 0);
+        let [folds] = answer.unwrap_or_default();
+        if folds >= 2 {
+            let why = "the column \"identifier\" has no unique index of its own";
+            return Err(Cause::Statement(why.to_owned()));
+        }
+        let folds = folds != 0;
         if self.made.is_known {
             let identity = self.made.identity.clone();
             FOLDS.with_borrow_mut(|tables| tables.insert(identity, folds));

@@ -99,7 +99,8 @@ pub enum Query {
     /// its current state, also if the snapshot of the transaction is older.
     LookLocked,
     /// Returns 0 if the collation of the column `identifier` distinguishes all names that are
-    /// stored unchanged. Otherwise returns another number.
+    /// stored unchanged. Otherwise returns another number. Returns 2 or 3 if no unique index makes
+    /// a name belong to one row.
     Folds,
     /// Returns 1 if the table exists, otherwise 0.
     Find,

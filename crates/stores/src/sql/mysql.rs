@@ -68,7 +68,15 @@ pub const FIND: &str = "SELECT COUNT(*) FROM information_schema.TABLES \
 /// upper-case letters. Collations of languages may have equal letters, or letters that are equal to
 /// several others. Some character sets lack ASCII characters. The aggregate returns one row without
 /// reading any.
-pub const FOLDS: &str = "SELECT COLLATION(MAX(identifier)) NOT RLIKE \
+///
+/// Adds 2 if the table has no unique index of the column alone. Then each call would insert a row.
+/// Views and temporary tables are not checked.
+pub const FOLDS: &str = "SELECT 2 * (SELECT COUNT(*) FROM information_schema.TABLES \
+     WHERE TABLE_SCHEMA = COALESCE(:schema, DATABASE()) AND TABLE_NAME = :relation AND TABLE_TYPE = 'BASE TABLE' \
+     AND NOT EXISTS (SELECT 1 FROM information_schema.STATISTICS \
+     WHERE TABLE_SCHEMA = COALESCE(:schema, DATABASE()) AND TABLE_NAME = :relation AND NON_UNIQUE = 0 \
+     GROUP BY INDEX_NAME HAVING COUNT(*) = 1 AND MAX(COLUMN_NAME) = 'identifier')) \
+     + (COLLATION(MAX(identifier)) NOT RLIKE \
      '^binary$|^(utf8(mb[34])*|utf16(le)*|utf32|ucs2|latin1|ascii)_((nopad_)*bin|general_((mysql500|nopad)_)*c[is]\
-     |unicode_(520_)*(nopad_)*ci|0900_(bin|a[is]_c[is])|uca1400_(nopad_)*a[is]_c[is]|(swedish|german[12])_(nopad_)*ci)$' \
+     |unicode_(520_)*(nopad_)*ci|0900_(bin|a[is]_c[is])|uca1400_(nopad_)*a[is]_c[is]|(swedish|german[12])_(nopad_)*ci)$') \
      FROM :table WHERE 1 = 0 LIMIT 1";
