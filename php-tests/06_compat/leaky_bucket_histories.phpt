@@ -47,6 +47,11 @@ foreach ([[30, 6], [1, 1], [7, 100], [86400, 3]] as [$period, $limit]) {
             $now += [mt_rand(0, $period), mt_rand(0, 3) * $period, $period - $now % $period, 0][mt_rand(0, 3)];
         }
         if (mt_rand(0, 5) === 0) {
+            // The next leak makes a lost control again.
+            if (mt_rand(0, 3) === 0) {
+                $now += $period;
+                $redis->del('set01:control');
+            }
             $redis->eval($cleanup, ['set01', 'set01:control', $period, $now, 0], 2);
             $model->drain($now);
         }

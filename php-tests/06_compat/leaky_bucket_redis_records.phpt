@@ -53,10 +53,21 @@ check($redis->zCard('locked') === 10_000, 'cut: ' . $redis->zCard('locked'));
 check($dry->locked(2) === ['client 10999-x' => 11_001, 'client 10998-x' => 11_000], 'the worst are kept');
 check($redis->zScore('locked', 'client 999-x') === false && $redis->zScore('locked', 'client 1000-x') === 1002.0, 'the least go');
 check(count($dry->locked(PHP_INT_MAX)) === 10_000, 'all');
+
+echo "-- a foreign key \"locked\", and a score without an end --\n";
+$redis->flushAll();
+$redis->set('locked', 'foreign');
+$bucket = new LeakyBucket($storage($server), 86400, 2);
+check($burst($bucket, 'x', 'y') === 2 && !$bucket->request('x', 'y'), 'a denial that cannot be counted');
+check(str_ends_with(thrown(fn () => $bucket->locked()), 'record of this limiter') && $redis->get('locked') === 'foreign', 'locked()');
+$redis->flushAll();
+$redis->zAdd('set03', INF, '1.2.3.4-search');
+check(!(new LeakyBucket($storage($server)))->request('1.2.3.4', 'search') && $redis->zScore('set03', '1.2.3.4-search') === INF, 'no end');
 echo "done\n";
 ?>
 --EXPECT--
 -- LeakyBucket on Redis keeps hits and denials in sorted sets --
 -- A dry run of LeakyBucket counts denials and denies nothing --
 -- LeakyBucket keeps the ten thousand clients with the most denials --
+-- a foreign key "locked", and a score without an end --
 done

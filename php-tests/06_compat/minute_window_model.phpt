@@ -1,10 +1,10 @@
 --TEST--
-MinuteWindow matches its model on random histories, in memory and on servers
+MinuteWindow matches its model on random histories, in memory and on servers, and so does ClientThrottle in memory
 --EXTENSIONS--
 memcache
 --FILE--
 <?php
-require __DIR__ . '/memcached_models.inc.php';
+require __DIR__ . '/limiters.inc.php';
 
 use TokenBucket\Compat\MinuteWindow;
 
@@ -12,22 +12,27 @@ $seed = random_int(0, PHP_INT_MAX);
 mt_srand($seed);
 $history = is_slow() ? 200 : 20_000;
 
-$model = new ChargedModel;
-$storage = new TokenBucketStorageMemory;
+// Both limiters charge denied calls, too.
 $quotas = [[1, 1], [3, 5], [1000, 5], [7, 60]];
-$decisions = [];
-for ($i = 0; $i < $history; $i++) {
-    [$requests, $minutes] = $quotas[mt_rand(0, 3)];
-    $seconds = mt_rand(0, 1) === 0 ? 0 : mt_rand(0, 120 * $minutes) / mt_rand(1, 2 * min($requests, 50));
-    $microseconds = (int) ($seconds * 1e6);
-    $storage->advance($microseconds / 1e6);
-    $model->now += $microseconds * 1000;
-    $ip = (string) mt_rand(0, 2);
-    $allowed = $model->allows("$ip $minutes", $requests, 60 * $minutes);
-    $decisions[(int) $allowed] = ($decisions[(int) $allowed] ?? 0) + 1;
-    check(allows(new MinuteWindow($storage, $ip), $requests, $minutes) === $allowed, "step $i, seed $seed");
+foreach (['MinuteWindow', 'ClientThrottle'] as $kind) {
+    $model = new ChargedModel;
+    $storage = new TokenBucketStorageMemory;
+    $decisions = [0, 0];
+    for ($i = 0; $i < $history; $i++) {
+        [$requests, $minutes] = $quotas[mt_rand(0, 3)];
+        $seconds = mt_rand(0, 1) === 0 ? 0 : mt_rand(0, 120 * $minutes) / mt_rand(1, 2 * min($requests, 50));
+        $microseconds = (int) ($seconds * 1e6);
+        $storage->advance($microseconds / 1e6);
+        $model->now += $microseconds * 1000;
+        $ip = (string) mt_rand(0, 2);
+        $allowed = $model->allows("$ip $minutes", $requests, 60 * $minutes);
+        $decisions[(int) $allowed]++;
+        // Each number of minutes has buckets of its own.
+        $id = $kind === 'MinuteWindow' ? $ip : "$ip $minutes";
+        check(limiter($kind, $storage, 60 * $minutes, $requests, $id)[1]() === $allowed, "$kind: step $i, seed $seed");
+    }
+    check(min($decisions) > $history / 20, 'both decisions happen: ' . json_encode($decisions));
 }
-check(min($decisions) > $history / 20, 'both decisions happen: ' . json_encode($decisions));
 
 // Writes the counters of the last minutes to the server. Each call adds up the counters in its
 // window.

@@ -83,6 +83,21 @@ foreach ([
     });
 }
 
+foreach ([
+    'RateLimiter' => fn (string $id) => $id,
+    'LeakyBucket' => fn (string $id) => flexihash(sets(), "$id-a"),
+    'LeakyBucket, control' => fn (string $id) => flexihash(sets(), "$id-a") . ':control',
+] as $what => $key) {
+    $each_policy($what, function (OnFailure $policy) use ($what, $key, $storages, $requests, $redis): string {
+        $id = uniqid();
+        $redis->command('FLUSHALL');
+        $redis->command('SET', $key($id), 'foreign');
+        $said = $requests(strtok($what, ','), $storages['redis'], $policy, $id);
+        check($redis->command('KEYS', '*') === [$key($id)] && $redis->command('GET', $key($id)) === 'foreign', 'the record stays');
+        return $said;
+    });
+}
+
 echo "-- down --\n";
 $memcached->kill();
 $redis->kill();
@@ -109,6 +124,9 @@ ClientThrottle, text: Local ++--, Allow ++++, Deny ----, Throw the key does not 
 ClientThrottle, object: Local ++--, Allow ++++, Deny ----, Throw the key does not hold a record of this limiter
 ClientThrottle, other array: Local ++--, Allow ++++, Deny ----, Throw the key does not hold a record of this limiter
 ClientThrottle, compressed: Local ++--, Allow ++++, Deny ----, Throw the key does not hold a record of this limiter
+RateLimiter: Local ++--, Allow ++++, Deny ----, Throw the key does not hold a record of this limiter
+LeakyBucket: Local ++--, Allow ++++, Deny ----, Throw the key does not hold a record of this limiter
+LeakyBucket, control: Local ++--, Allow ++++, Deny ----, Throw the key does not hold a record of this limiter
 -- down --
 Warning: TokenBucket\Compat\MinuteWindow::limitRequestsInMinutes(): memcached … cannot connect: Connection refused (os error 111); using shared memory of this host until it recovers
 MinuteWindow, memcached: Local ++--, Allow ++++, Deny ----, Throw down
