@@ -54,7 +54,12 @@ final class Peer
     {
         $reply = new Reply($headers);
         $denied = $status === 429 || $status === 403 && $reply->isDenial();
-        $wait = $denied || $status === 503 ? $reply->retryAfter() : null;
+        [$remaining, $reset] = $denied || $this->readRemaining ? $reply->remaining() : [null, null];
+        $wait = match (true) {
+            $denied => $reply->retryAfter() ?? ($remaining === 0 ? $reset : null),
+            $status === 503 => $reply->retryAfter(),
+            default => null,
+        };
         if ($wait !== null) {
             $bucket->block(min($wait, $this->maxBlock));
         } elseif ($denied) {
@@ -64,7 +69,6 @@ final class Peer
         if (!$this->readRemaining) {
             return;
         }
-        [$remaining, $reset] = $reply->remaining();
         if ($remaining !== null) {
             $bucket->drain($remaining);
         }

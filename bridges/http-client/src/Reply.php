@@ -10,11 +10,11 @@ namespace TokenBucket\Bridge\HttpClient;
  */
 final class Reply
 {
-    /** The formats of dates in RFC 9110. Senders use the first one. */
-    private const DATES = ['D, d M Y H:i:s \G\M\T', 'l, d-M-y H:i:s \G\M\T', 'D M j H:i:s Y'];
+    /** The formats of dates in RFC 9110, of which senders use the first one, and of ISO 8601. */
+    private const DATES = ['D, d M Y H:i:s \G\M\T', 'l, d-M-y H:i:s \G\M\T', 'D M j H:i:s Y', 'Y-m-d\TH:i:sp', 'Y-m-d\TH:ip'];
     /**
-     * The least Unix timestamps in X-RateLimit-Reset, by their units in a second: instants after
-     * the year 2001. Smaller numbers are seconds from now.
+     * The least Unix timestamps, by their units in a second: instants after the year 2001. Smaller
+     * numbers are seconds from now.
      */
     private const TIMESTAMPS = [1_000_000_000 => 1e18, 1_000_000 => 1e15, 1_000 => 1e12, 1 => 1e9];
 
@@ -39,14 +39,10 @@ final class Reply
         return $this->single('x-ratelimit-resource') ?: null;
     }
 
-    /** Returns the seconds of Retry-After. If it is a date, subtracts the date of the reply. */
+    /** Returns the seconds until the time of Retry-After. */
     public function retryAfter(): ?float
     {
-        $waits = [];
-        foreach ($this->headers['retry-after'] ?? [] as $value) {
-            $instant = self::timestamp(trim($value));
-            array_push($waits, ...$instant === null ? self::numbers($value) : [max(0.0, (float) ($instant - $this->date()))]);
-        }
+        $waits = $this->waits('retry-after');
         return $waits === [] ? null : max($waits);
     }
 
@@ -64,25 +60,42 @@ final class Reply
             usort($policies, static fn (array $a, array $b) => [$a[0], -$a[1]] <=> [$b[0], -$b[1]]);
             return $policies[0];
         }
-        foreach (['x-ratelimit-', 'ratelimit-'] as $prefix) {
-            $remaining = self::numbers(implode(',', $this->headers[$prefix . 'remaining'] ?? []));
-            if ($remaining !== [] && min($remaining) < 1e15) {
-                $resets = self::numbers(implode(',', $this->headers[$prefix . 'reset'] ?? []));
-                return [(int) min($remaining), $resets === [] ? null : max(array_map($this->seconds(...), $resets))];
+        foreach (['x-ratelimit-', 'ratelimit-', 'x-rate-limit-'] as $prefix) {
+            $remaining = array_map(self::number(...), self::elements(implode(',', $this->headers[$prefix . 'remaining'] ?? [])));
+            if ($remaining !== [] && !in_array(null, $remaining, true) && min($remaining) < 1e15) {
+                $resets = $this->waits($prefix . 'reset');
+                return [(int) min($remaining), $resets === [] ? null : max($resets)];
             }
         }
         return [null, null];
     }
 
-    /** Returns the seconds until a number of X-RateLimit-Reset. */
-    private function seconds(float $reset): float
+    /**
+     * Returns the seconds until the times of a field. A time is a date, a Unix timestamp, or a
+     * number of seconds. Ignores malformed lines.
+     *
+     * @return list<float>
+     */
+    private function waits(string $name): array
     {
+        $waits = [];
+        foreach ($this->headers[$name] ?? [] as $line) {
+            $times = array_map($this->wait(...), self::elements($line));
+            in_array(null, $times, true) || array_push($waits, ...$times);
+        }
+        return $waits;
+    }
+
+    private function wait(string $time): ?float
+    {
+        $number = self::number($time);
         foreach (self::TIMESTAMPS as $units => $least) {
-            if ($reset > $least) {
-                return max(0.0, $reset / $units - $this->date());
+            if ($number > $least) {
+                return max(0.0, $number / $units - $this->date());
             }
         }
-        return $reset;
+        $instant = $number === null ? self::timestamp($time) : null;
+        return $instant === null ? $number : max(0.0, (float) ($instant - $this->date()));
     }
 
     /**
@@ -93,8 +106,9 @@ final class Reply
      */
     private function policies(): array
     {
-        // A quoted string may contain the other delimiters.
-        $field = preg_replace('/"(?:[^"\\\\]++|\\\\.)*+"/', 'string', implode(',', $this->headers['ratelimit'] ?? [])) ?? '';
+        // A quoted string may contain the other delimiters. If it does not end, nothing after it is
+        // searched again.
+        $field = preg_replace('/"(?:[^"\\\\]++|\\\\.)*+(*COMMIT)"/', 'string', implode(',', $this->headers['ratelimit'] ?? [])) ?? '';
         if (preg_match('/(^|,)\s*remaining=/', $field)) {
             $field = 'draft-7;' . strtr($field, [',' => ';', 'remaining=' => 'r=', 'reset=' => 't=']);
         }
@@ -115,11 +129,11 @@ final class Reply
         return $policies;
     }
 
-    /** Returns the value of a field that occurs once, or an empty string. */
+    /** Returns the value of a field that has one value, or an empty string. */
     private function single(string $name): string
     {
-        $values = $this->headers[$name] ?? [];
-        return count($values) === 1 ? trim(reset($values)) : '';
+        $values = array_unique(array_map(trim(...), $this->headers[$name] ?? []));
+        return count($values) === 1 ? reset($values) : '';
     }
 
     /** Returns the reply's own date, because the clocks of both hosts may differ. */
@@ -128,13 +142,18 @@ final class Reply
         return self::timestamp($this->single('date')) ?? time();
     }
 
-    /** @return list<float> the numbers of a list, or an empty list if it is malformed */
-    private static function numbers(string $list): array
+    /** @return list<string> the elements of a list. As RFC 9110 permits, empty ones are ignored */
+    private static function elements(string $list): array
     {
-        // RFC 9110 lets recipients ignore empty elements.
-        $elements = array_filter(array_map(trim(...), explode(',', $list)), static fn (string $element) => $element !== '');
-        $invalid = preg_grep('/^\d+(\.\d*)?$/D', $elements, PREG_GREP_INVERT);
-        return $invalid === [] ? array_map(floatval(...), array_values($elements)) : [];
+        // The name of a day in a date ends with a comma, too.
+        $elements = preg_split('/(?<!Mon|Tue|Wed|Thu|Fri|Sat|Sun|day),/', $list);
+        return array_values(array_filter(array_map(trim(...), $elements), static fn (string $element) => $element !== ''));
+    }
+
+    /** Returns a number, which may have parameters, as in 76;w=21600. */
+    private static function number(string $text): ?float
+    {
+        return preg_match('/^(\d+(?:\.\d*)?)\s*(?:;.*)?$/D', $text, $found) ? (float) $found[1] : null;
     }
 
     private static function integer(string $value): ?int

@@ -27,6 +27,9 @@ final class PeerTest extends TestCase
         yield '503 without a time' => [0.0, 503, []];
         yield '403 of a limit' => [30.0, 403, ['Retry-After' => ['30']]];
         yield '403 of a limit, without a time' => [2.0, 403, ['X-RateLimit-Remaining' => ['0']]];
+        yield '403 of a limit, with the time of a reset' => [30.0, 403, ['X-RateLimit-Remaining' => ['0'], 'X-RateLimit-Reset' => ['30']]];
+        yield '429 with the time of a reset' => [30.0, 429, ['RateLimit' => ['"a";r=0;t=30']]];
+        yield '429 with the time at which more than nothing remains' => [2.0, 429, ['RateLimit' => ['"a";r=1;t=30']]];
         yield '403 for another reason' => [0.0, 403, ['X-RateLimit-Remaining' => ['7']]];
         yield 'without a time' => [2.0, 429, []];
         yield 'with a malformed time' => [2.0, 429, ['Retry-After' => ['soon']]];
