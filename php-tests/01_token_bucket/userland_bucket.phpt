@@ -50,28 +50,6 @@ for ($round = 0; $round < 300; $round++) {
     }
 }
 
-foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $class) {
-    echo "-- $class: a new bucket of n grants n tokens --\n";
-    $storage = new $class;
-    $granted = 0;
-    for ($i = 0; $i < 500; $i++) {
-        // Here time passes between calls. The rates are so low that no token is refilled during the
-        // test.
-        $rate = [0.001, 0.003, 0.0007][$i % 3];
-        $bucket = new UserlandTokenBucket($storage, "$class fresh $i", 10, $rate);
-        for ($k = 0; $k < 12; $k++) {
-            $granted += (int) $bucket->consume();
-        }
-    }
-    print_values($granted);
-
-    echo "-- both classes on one bucket --\n";
-    $native = new TokenBucket($storage, "both $class", 10, 0.001);
-    $userland = new UserlandTokenBucket($storage, "both $class", 10, 0.001);
-    print_values($userland->consume(2), $native->consume(3), $userland->consume(4), $native->peek()->remaining);
-    print_values($userland->consume(2), $native->consume(2), $userland->consume(1), $native->consume(1));
-}
-
 echo "-- the native class on a userland storage with the published algorithm --\n";
 $a = new ArrayStorage;
 $b = new ArrayStorage;
@@ -89,15 +67,5 @@ print_values($a->prepared, $b->prepared);
 ?>
 --EXPECT--
 -- memory: equal decisions in random histories --
--- TokenBucketStorageMemory: a new bucket of n grants n tokens --
-5000
--- both classes on one bucket --
-true true true 1.0
-false false true false
--- TokenBucketStorageSharedMemory: a new bucket of n grants n tokens --
-5000
--- both classes on one bucket --
-true true true 1.0
-false false true false
 -- the native class on a userland storage with the published algorithm --
 0 0
