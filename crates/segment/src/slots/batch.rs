@@ -43,6 +43,8 @@ struct SlotChange<'a, 'k, S> {
     /// The record for which the step was decided. A bucket without a record is full.
     found: Option<(usize, Word)>,
     outcome: Outcome,
+    /// The record after the change.
+    after: Word,
 }
 
 impl<'a, 'k, S: Slots> SlotChange<'a, 'k, S> {
@@ -55,29 +57,23 @@ impl<'a, 'k, S: Slots> SlotChange<'a, 'k, S> {
             step,
             found: None,
             outcome: Outcome::denied(Denial::Contended, Timestamp::ZERO, Timestamp::ZERO),
+            after: Word::EMPTY,
         }
-    }
-
-    /// Returns the record on which the step is decided at `now`.
-    fn seen(&self, now: Timestamp) -> Word {
-        let lifetime = Lifetime::of(&self.step);
-        self.found
-            .map_or(Word::EMPTY, |(_, word)| word.seen_by(lifetime, now))
     }
 
     /// Decides the step for the record that was found. Returns true if it is granted.
     fn decide(&mut self, now: Timestamp) -> bool {
-        self.outcome = self.step.decide(self.seen(now).empty_at(), now);
-        self.outcome.granted()
-    }
-
-    /// Returns the record after the change.
-    fn after(&self) -> Word {
-        let (seen, empty_at) = (self.seen(self.outcome.now), self.outcome.empty_at);
-        match self.found {
+        let lifetime = Lifetime::of(&self.step);
+        let seen = self
+            .found
+            .map_or(Word::EMPTY, |(_, word)| word.seen_by(lifetime, now));
+        self.outcome = self.step.decide(seen.empty_at(), now);
+        let empty_at = self.outcome.empty_at;
+        self.after = match self.found {
             Some((_, word)) if empty_at == seen.empty_at() => word,
-            _ => seen.moved(empty_at, Lifetime::of(&self.step)),
-        }
+            _ => seen.moved(empty_at, lifetime),
+        };
+        self.outcome.granted()
     }
 
     /// Returns the number of equal calls that the bucket can grant after this one.
@@ -92,11 +88,11 @@ impl<'a, 'k, S: Slots> SlotChange<'a, 'k, S> {
             .is_some_and(|found| !is_unchanged(&self.slots, found))
     }
 
-    /// Takes the tokens. `after` is the record after the change. If another process has changed the
-    /// record, decides the step again. Returns true if the tokens were taken.
-    fn take(&mut self, after: Word) -> bool {
+    /// Takes the tokens. If another process has changed the record, decides the step again. Returns
+    /// true if the tokens were taken.
+    fn take(&mut self) -> bool {
         if let Some(found) = self.found {
-            if replace(&self.slots, found, after) {
+            if replace(&self.slots, found, self.after) {
                 return true;
             }
             count(&self.slots, Event::Conflict);
@@ -119,15 +115,12 @@ impl<'a, 'k, S: Slots> SlotChange<'a, 'k, S> {
     }
 }
 
-/// A decided change: its place in the list of changes, and the record after it.
-type Decided = (usize, Word);
-
 /// Takes the step of each bucket or none. If a bucket denies, returns its place.
 fn take_all<S: Slots>(changes: &mut [SlotChange<'_, '_, S>]) -> Result<(), usize> {
     let order = decide_unchanged(changes)?;
-    for (turn, &(place, after)) in order.iter().enumerate() {
-        if !changes[place].take(after) {
-            for &(place, _) in order[..turn].iter().rev() {
+    for (turn, &place) in order.iter().enumerate() {
+        if !changes[place].take() {
+            for &place in order[..turn].iter().rev() {
                 changes[place].undo();
             }
             return Err(place);
@@ -138,23 +131,17 @@ fn take_all<S: Slots>(changes: &mut [SlotChange<'_, '_, S>]) -> Result<(), usize
 
 /// Decides all buckets. Decides them again if another process has changed a slot meanwhile.
 /// Afterwards, the slots are in the processor's own cache. Returns the order in which to swap.
-fn decide_unchanged<S: Slots>(
-    changes: &mut [SlotChange<'_, '_, S>],
-) -> Result<Few<Decided>, usize> {
+fn decide_unchanged<S: Slots>(changes: &mut [SlotChange<'_, '_, S>]) -> Result<Few<usize>, usize> {
     decide(changes)?;
-    let mut order = order(changes);
     for tries in 0..CHECKS {
-        let mut places = order.iter().map(|&(place, _)| place);
-        let Some(outdated) = places.find(|&place| changes[place].is_outdated()) else {
+        let Some(outdated) = changes.iter().find(|change| change.is_outdated()) else {
             break;
         };
-        let slots = &changes[outdated].slots;
-        count(slots, Event::Conflict);
-        slots.pause(tries);
+        count(&outdated.slots, Event::Conflict);
+        outdated.slots.pause(tries);
         decide(changes)?;
-        order = self::order(changes);
     }
-    Ok(order)
+    Ok(order(changes))
 }
 
 /// Loads all slots, reads the clock and decides all buckets. If a bucket denies, returns its place.
@@ -173,10 +160,11 @@ fn decide<S: Slots>(changes: &mut [SlotChange<'_, '_, S>]) -> Result<(), usize> 
 
 /// Returns the order in which to swap. The bucket that can grant the fewest further calls comes
 /// first.
-fn order<S: Slots>(changes: &[SlotChange<'_, '_, S>]) -> Few<Decided> {
-    let mut order: Few<Decided> = changes.iter().map(SlotChange::after).enumerate().collect();
-    order.sort_by_key(|&(place, _)| changes[place].further());
-    order
+fn order<S: Slots>(changes: &[SlotChange<'_, '_, S>]) -> Few<usize> {
+    let places = changes.iter().map(SlotChange::further).enumerate();
+    let mut order: Few<(usize, u64)> = places.collect();
+    order.sort_by_key(|&(_, further)| further);
+    order.into_iter().map(|(place, _)| place).collect()
 }
 
 impl<V: Variant> SharedMemory<V> {
