@@ -111,7 +111,7 @@ final class JobLimits
     private function takePlace(object $limit, Decision $decision): int
     {
         $places = $this->buckets->places($limit);
-        if ($places !== null && in_array($decision->reason, ['insufficient_tokens', 'below_floor'], true)) {
+        if ($places !== null && in_array($decision->reason, ['insufficient_tokens', 'below_floor', 'exceeds_capacity'], true)) {
             $reservation = $places->reserve();
             if ($reservation->decision->allowed) {
                 // The bucket of places is full when the first place is taken, but the other bucket
@@ -125,11 +125,18 @@ final class JobLimits
     /** Returns the tokens of a limit that the job leaves to jobs with places. */
     private function floor(object $limit): float
     {
-        $places = $limit->maxAttempts > 1 ? $this->buckets->places($limit) : null;
+        $places = $this->buckets->places($limit);
         if ($places === null || $places->peek()->allowed) {
             return 0.0;
         }
-        return min($limit->maxAttempts - 1, $this->grace() * $limit->maxAttempts / $limit->decaySeconds);
+        $grace = $this->grace();
+        $floor = $grace * $limit->maxAttempts / $limit->decaySeconds;
+        if ($limit->maxAttempts > 1) {
+            return min($limit->maxAttempts - 1, $floor);
+        }
+        // A bucket of one token never has more, so any floor refuses the job. A job that cannot
+        // state its attempts may have a place.
+        return $grace === self::SECONDS_OF_UNKNOWN ? 0.0 : $floor;
     }
 
     /** Returns the seconds for which the job leaves the tokens to jobs with places. */

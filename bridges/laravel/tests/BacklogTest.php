@@ -32,14 +32,21 @@ final class BacklogTest extends BridgeTestCase
         }
     }
 
+    public function testABacklogOfALimitOfOneJobIsNotOvertaken(): void
+    {
+        [$ran, $attempts] = $this->work(5, fn () => 60.0, true, 1);
+        $this->assertSame([range(0, count($ran) - 1), 2], [array_keys($ran), max($attempts)]);
+        $this->assertGreaterThanOrEqual(56, count($ran));
+    }
+
     /**
-     * Works for an hour on jobs with ten tokens a minute.
+     * Works for an hour on jobs with so many tokens a minute.
      *
      * @return array{array<int, float>, array<int, int>} when jobs ran, in order, and their attempts
      */
-    private function work(int $backlog, callable $interval, bool $statesAttempts): array
+    private function work(int $backlog, callable $interval, bool $statesAttempts, int $tokens = 10): array
     {
-        $this->limiter()->for('mails', fn () => Limit::perMinute(10));
+        $this->limiter()->for('mails', fn () => Limit::perMinute($tokens));
         $queue = new SplPriorityQueue();
         $ran = $attempts = [];
         for ($id = $time = $order = 0, $at = 0.0; $at <= 3600; $id++) {
