@@ -5,7 +5,6 @@
 
 // The circles that are left.
 const KNOWN = [
-    'tokenbucket/storage/pdo/database', 'tokenbucket/storage/pdo/session',
     'stores/remote/cached', 'stores/remote/call', 'stores/remote/failure', 'stores/remote/give_back',
     'stores/remote/pipeline', 'stores/remote/race', 'stores/remote/server_clock', 'stores/remote/transport',
 ];

@@ -1,15 +1,13 @@
 //! `TokenBucket\Lockout`: blocks after some failures, for longer and longer.
 //!
 //! In shared memory the state is a slot, and in a `TokenBucketStorageMemory` a record. Both are
-//! like those of a bucket, but in a namespace that no bucket has. Redis and memcached keep a record
-//! that is not a bucket's. If they fail, the failure policy decides: `Local` uses a lockout in this
+//! like those of a bucket, but in a namespace that no bucket has. Other stores keep a record that
+//! is not a bucket's. If they fail, the failure policy decides: `Local` uses a lockout in this
 //! host's shared memory.
 
 use crate::decision::{self, Attempt, DecisionState};
-use crate::storage::{self, RemoteStorage, Storage, StorageClass};
+use crate::storage::{self, Decide, Place, Storage, Swap};
 use crate::{attached, classes, exceptions};
-use compat::lockout;
-use compat::records::Records;
 use gcra::lockout::{self as rules, Lockout as Rules};
 use gcra::quota::MAX_SPAN;
 use gcra::step::{Denial, Outcome, Verdict};
@@ -17,10 +15,8 @@ use gcra::{Key, Ticks, Timestamp, boot_clock, seconds};
 use segment::slots::counters::By;
 use std::cell::OnceCell;
 use stores::remote::key::Kind;
-use stores::remote::memcached::Memcached;
-use stores::remote::redis::Redis;
-use stores::remote::{OnFailure, Visit};
-use zend::{Call, Class, Object, State, Thrown, Zval, throw, value};
+use stores::remote::{Answer, OnFailure};
+use zend::{Call, Class, Held, Object, State, Thrown, Zval, throw, value};
 
 // The slots of the properties, in the order of their declaration.
 const STORAGE: usize = 0;
@@ -54,23 +50,6 @@ impl State for LockoutState {
     }
 }
 
-/// A record of a lockout: its place, and the ticks for which it is kept.
-struct Record {
-    namespace: &'static [u8],
-    kind: Kind,
-    life: Ticks,
-}
-
-/// The record of the cancelled attempts.
-const CANCELS: Record = Record {
-    namespace: b"cancels",
-    kind: Kind::Cancels,
-    life: rules::CANCEL_SPAN,
-};
-
-/// A function that returns the outcome for a state and the current instant.
-type Decide<'d> = &'d dyn Fn(Timestamp, Timestamp) -> Outcome;
-
 /// Implements `__construct()`.
 pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     call.object_of(1, &classes::TOKEN_BUCKET_STORAGE)?;
@@ -97,6 +76,7 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
         block,
         factor,
         max_block,
+        unit: rules::UNIT,
     };
     if this.rules.set(rules).is_err() {
         let class = LockoutState::class().name();
@@ -130,15 +110,16 @@ fn length(call: &mut Call<'_>, number: u32, default: Ticks) -> Result<Ticks, Thr
 pub fn attempt(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let guess = Guess::of(call.this(), "attempt")?;
     let rules = guess.rules;
-    let (outcome, by) = guess.decide(&|state, now| rules.attempt(state, now))?;
+    let answer = guess.decide(&|state, now| rules.attempt(state, now), false)?;
+    let (outcome, by) = (answer.value, guess.storage.decided_by(&answer));
     if let (Some(by), Some(store)) = (by, attached::store()) {
-        store.count_for(guess.key(), by, outcome.granted());
+        store.count_for(guess.key(Kind::Lockout), by, outcome.granted());
     }
     let attempt = Attempt {
-        lockout: guess.key().hash.to_ne_bytes(),
+        lockout: guess.key(Kind::Lockout).hash.to_ne_bytes(),
         counted: outcome.granted().then_some((by, outcome.empty_at)),
     };
-    *result = guess.object(&outcome, by, Some(attempt));
+    *result = guess.object(&answer, Some(attempt));
     Ok(())
 }
 
@@ -148,7 +129,7 @@ pub fn cancel(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let decision = call.object_of(1, &classes::DECISION)?;
     let guess = Guess::of(call.this(), "cancel")?;
     let decision = value::object(decision).and_then(Object::<DecisionState>::of);
-    let hash = guess.key().hash.to_ne_bytes();
+    let hash = guess.key(Kind::Lockout).hash.to_ne_bytes();
     let attempt = decision.and_then(|decision| decision::take_attempt(decision, hash));
     let attempt = attempt.ok_or_else(|| {
         throw::argument_value(1, "must be the decision of attempt() of this lockout")
@@ -157,11 +138,11 @@ pub fn cancel(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let Some((by, written)) = attempt.counted else {
         return Ok(());
     };
-    let rules = guess.rules;
+    let (rules, is_here) = (guess.rules, by == Some(By::Policy));
+    let limit = |state, now| rules::take_cancel(rules.unit, state, now);
     let take_back = |state, now| rules.cancel(written, state, now);
-    let is_here = by == Some(By::Policy);
-    if guess.change(is_here, &CANCELS, &rules::take_cancel)? {
-        let is_changed = guess.change(is_here, &guess.failures(), &take_back)?;
+    if guess.change(is_here, Kind::Cancels, &limit)? {
+        let is_changed = guess.change(is_here, Kind::Lockout, &take_back)?;
         value::set_bool(result, is_changed);
     }
     Ok(())
@@ -171,8 +152,8 @@ pub fn cancel(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
 pub fn peek(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let guess = Guess::of(call.this(), "peek")?;
     let rules = guess.rules;
-    let (outcome, by) = guess.decide(&|state, now| rules.peek(state, now))?;
-    *result = guess.object(&outcome, by, None);
+    let answer = guess.decide(&|state, now| rules.peek(state, now), true)?;
+    *result = guess.object(&answer, None);
     Ok(())
 }
 
@@ -180,9 +161,9 @@ pub fn peek(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
 /// this host.
 pub fn succeed(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let guess = Guess::of(call.this(), "succeed")?;
-    guess.decide(&Rules::succeed)?;
-    if guess.storage()?.is_remote() {
-        guess.update_here(&guess.failures(), &Rules::succeed);
+    guess.decide(&Rules::succeed, false)?;
+    if matches!(guess.storage.place(), Place::Servers | Place::Database) {
+        guess.swap_here(Kind::Lockout, &Rules::succeed);
     }
     Ok(())
 }
@@ -191,138 +172,97 @@ pub fn succeed(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
 /// warning may run PHP code.
 struct Guess {
     rules: Rules,
-    held: Zval,
+    storage: Held<dyn Storage>,
     identifier: Zval,
-    method: &'static str,
 }
 
 impl Guess {
-    fn of(this: &Object<LockoutState>, method: &'static str) -> Result<Self, Thrown> {
+    /// Throws `LogicException` for a userland storage.
+    fn of(this: &Object<LockoutState>, method: &str) -> Result<Self, Thrown> {
         let rules = this.rules.get().copied();
+        let rules = rules.ok_or_else(|| {
+            throw::error("The TokenBucket\\Lockout object has not been constructed")
+        })?;
+        let storage = storage::held(this.copy_property(STORAGE)).map_err(|_| {
+            let needs = "needs one of the extension's own storages";
+            throw::logic(&format!("TokenBucket\\Lockout::{method}() {needs}"))
+        })?;
         Ok(Self {
-            rules: rules.ok_or_else(|| {
-                throw::error("The TokenBucket\\Lockout object has not been constructed")
-            })?,
-            held: this.copy_property(STORAGE),
+            rules: Rules {
+                unit: storage.lockout_unit(),
+                ..rules
+            },
+            storage,
             identifier: this.copy_property(IDENTIFIER),
-            method,
         })
     }
 
-    /// Returns the storage.
-    ///
-    /// # Errors
-    /// Throws `LogicException` for a storage that keeps no lockouts.
-    fn storage(&self) -> Result<&dyn Storage, Thrown> {
-        let native = value::object(&self.held).and_then(storage::of);
-        native.ok_or_else(|| self.unsupported())
+    /// Returns the key of a record's slot. No bucket has this key.
+    fn key(&self, kind: Kind) -> Key<'_> {
+        self.storage.key_of(kind, value::bytes(&self.identifier))
     }
 
-    fn unsupported(&self) -> Thrown {
-        throw::logic(&format!(
-            "TokenBucket\\Lockout::{}() needs a storage in shared memory, in memory, on Redis or on \
-             memcached",
-            self.method
-        ))
-    }
-
-    /// Returns the record of the failures.
-    const fn failures(&self) -> Record {
-        Record {
-            namespace: b"",
-            kind: Kind::Lockout,
-            life: self.rules.max_block,
+    const fn life(&self, kind: Kind) -> Ticks {
+        match kind {
+            Kind::Cancels => rules::CANCEL_SPAN,
+            _ => self.rules.max_block,
         }
     }
 
-    /// Returns the key of the slot of the failures.
-    fn key(&self) -> Key<'_> {
-        self.key_of(&self.failures())
-    }
-
-    /// Returns the key of a record's slot. No bucket has this key.
-    fn key_of(&self, record: &Record) -> Key<'_> {
-        let native = value::object(&self.held).and_then(storage::of);
-        let hasher = native.map_or(gcra::KeyHasher::new([0; 2]), Storage::hasher);
-        let hasher = hasher.namespace(&[b"lockout", record.namespace, b""]);
-        hasher.key(value::bytes(&self.identifier))
-    }
-
-    /// Decides on the failures. Also returns the part of the extension that has decided, if its
-    /// decisions are counted.
-    fn decide(&self, decide: Decide<'_>) -> Result<(Outcome, Option<By>), Thrown> {
-        let record = self.failures();
-        self.update(&record, decide, |policy| {
-            let now = boot_clock();
-            let (verdict, empty_at) = match policy {
-                OnFailure::Local => return self.update_here(&record, decide),
-                OnFailure::Allow => (Verdict::Granted, Timestamp::ZERO),
-                OnFailure::Deny | OnFailure::Throw => {
-                    (Verdict::Denied(Denial::Unavailable), Timestamp::ZERO)
+    /// Decides on the failures.
+    fn decide(&self, decide: Decide<'_>, is_dry: bool) -> Result<Answer<Outcome>, Thrown> {
+        let swap = self.swap(Kind::Lockout, decide);
+        self.storage.swap(&Swap {
+            is_dry,
+            fallback: &|policy| {
+                let now = boot_clock();
+                let (verdict, empty_at) = match policy {
+                    OnFailure::Local => return self.swap_here(Kind::Lockout, decide),
+                    OnFailure::Allow => (Verdict::Granted, Timestamp::ZERO),
+                    OnFailure::Deny | OnFailure::Throw => {
+                        (Verdict::Denied(Denial::Unavailable), Timestamp::ZERO)
+                    }
+                };
+                Outcome {
+                    verdict,
+                    now,
+                    empty_at,
                 }
-            };
-            Outcome {
-                verdict,
-                now,
-                empty_at,
-            }
+            },
+            ..swap
         })
     }
 
     /// Changes a record of this host's lockout, or of the storage's, and reports whether `decide`
     /// has granted that. If the storage fails, nothing changes.
-    fn change(&self, is_here: bool, record: &Record, decide: Decide<'_>) -> Result<bool, Thrown> {
+    fn change(&self, is_here: bool, kind: Kind, decide: Decide<'_>) -> Result<bool, Thrown> {
         if is_here {
-            return Ok(self.update_here(record, decide).granted());
+            return Ok(self.swap_here(kind, decide).granted());
         }
-        let failed = |_| Outcome::denied(Denial::Unavailable, Timestamp::ZERO, boot_clock());
-        Ok(self.update(record, decide, failed)?.0.granted())
+        let answer = self.storage.swap(&self.swap(kind, decide))?;
+        Ok(answer.value.granted())
     }
 
-    /// Returns the outcome of `decide`, after its state is written to the record. If the server
-    /// fails, returns the outcome of `fallback`.
-    fn update(
-        &self,
-        record: &Record,
-        decide: Decide<'_>,
-        fallback: impl FnOnce(OnFailure) -> Outcome,
-    ) -> Result<(Outcome, Option<By>), Thrown> {
-        let storage = self.storage()?;
-        if let Some(redis) = storage::remote::<Redis>(storage) {
-            return self.ask(redis, record, decide, fallback);
+    /// Returns the swap that writes what `decide` returns. If the store fails, it changes nothing
+    /// and is denied.
+    fn swap<'a>(&'a self, kind: Kind, decide: Decide<'a>) -> Swap<'a> {
+        Swap {
+            kind,
+            identifier: value::bytes(&self.identifier),
+            life: self.life(kind),
+            decide,
+            is_dry: false,
+            fallback: &|_| Outcome::denied(Denial::Unavailable, Timestamp::ZERO, boot_clock()),
         }
-        if let Some(memcached) = storage::remote::<Memcached>(storage) {
-            return self.ask(memcached, record, decide, fallback);
-        }
-        let outcome = storage.update(self.key_of(record), record.life, decide);
-        let by = storage.is_direct().then_some(By::SharedMemory);
-        Ok((outcome.ok_or_else(|| self.unsupported())?, by))
     }
 
-    fn ask<T: StorageClass + Records>(
-        &self,
-        storage: &Object<RemoteStorage<T>>,
-        record: &Record,
-        decide: Decide<'_>,
-        fallback: impl FnOnce(OnFailure) -> Outcome,
-    ) -> Result<(Outcome, Option<By>), Thrown> {
-        let identifier = value::bytes(&self.identifier);
-        let take = |visit: &Visit<'_, T>| {
-            let name = visit.store.name_of(record.kind, identifier);
-            let outcome = lockout::take(visit, &name, decide, record.life)?;
-            Ok((outcome, Some(By::Store)))
-        };
-        let name = |transport: &T| transport.name_of(record.kind, identifier);
-        storage.ask(name, take, |policy| (fallback(policy), Some(By::Policy)))
+    /// Changes a record in this host's shared memory.
+    fn swap_here(&self, kind: Kind, decide: Decide<'_>) -> Outcome {
+        storage::swap_here(self.key(kind), self.life(kind), decide)
     }
 
-    /// Does the same as [`Guess::update`] in this host's shared memory.
-    fn update_here(&self, record: &Record, decide: Decide<'_>) -> Outcome {
-        storage::update_here(self.key_of(record), record.life, decide)
-    }
-
-    fn object(&self, outcome: &Outcome, by: Option<By>, attempt: Option<Attempt>) -> Zval {
-        let (decision, next) = self.rules.decision(outcome, by == Some(By::Policy));
+    fn object(&self, answer: &Answer<Outcome>, attempt: Option<Attempt>) -> Zval {
+        let (decision, next) = self.rules.decision(&answer.value, answer.fallback);
         decision::of_lockout(self.rules.attempts, &decision, next, attempt)
     }
 }

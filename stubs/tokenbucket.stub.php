@@ -603,7 +603,8 @@ namespace {
          * Deletes the rows of full buckets, a hundred at a time. A full bucket needs no row.
          *
          * @param float $full_microtime seconds in which the largest bucket of the table is
-         *     refilled. The rows of quotas stay until a window of a year is over
+         *     refilled, or the longest block of its lockouts. The rows of quotas stay until a
+         *     window of a year is over
          * @return int the number of deleted rows
          */
         public function purge(float $full_microtime): int {}
@@ -837,10 +838,10 @@ namespace TokenBucket {
      * network. For a network alone use a bucket, and refund its token after a success, because many
      * clients may share the network.
      *
-     * Lockouts work in shared memory, in TokenBucketStorageMemory, on Redis and on memcached. While
-     * the server fails, OnFailure::Local uses a lockout in this host's shared memory, Allow allows
-     * each attempt, and Deny denies it. A lockout uses no denial cache. In shared memory, an
-     * identifier with a failure occupies a slot for $maxBlock.
+     * While the server fails, OnFailure::Local uses a lockout in this host's shared memory, Allow
+     * allows each attempt, and Deny denies it. A lockout uses no denial cache. In shared memory, an
+     * identifier with a failure occupies a slot for $maxBlock. In a database, a rollback of the
+     * caller's transaction takes an attempt back.
      *
      * @implementation lockout::LockoutState
      * @strict-properties

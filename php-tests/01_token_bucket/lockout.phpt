@@ -119,6 +119,6 @@ TypeError: TokenBucket\Lockout::__construct(): Argument #1 ($storage) must be of
 Error: Cannot modify readonly property TokenBucket\Lockout::$storage
 Exception: Serialization of 'TokenBucket\Lockout' is not allowed
 allowed granted remaining=511.0 capacity=512.0 retryAfter=0.0 resetAfter=86400.0
-LogicException: TokenBucket\Lockout::attempt() needs a storage in shared memory, in memory, on Redis or on memcached
-LogicException: TokenBucket\Lockout::peek() needs a storage in shared memory, in memory, on Redis or on memcached
-LogicException: TokenBucket\Lockout::succeed() needs a storage in shared memory, in memory, on Redis or on memcached
+LogicException: TokenBucket\Lockout::attempt() needs one of the extension's own storages
+LogicException: TokenBucket\Lockout::peek() needs one of the extension's own storages
+LogicException: TokenBucket\Lockout::succeed() needs one of the extension's own storages

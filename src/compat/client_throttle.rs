@@ -147,7 +147,7 @@ fn take(native: &dyn Storage, key: &[u8], limit: f64, window: f64) -> Result<Opt
             Ok(Wait::after(&step, &Redis::take(visit, &ask)?.outcome))
         });
     }
-    let outcome = native.take(native.key(&identifier), &step, None)?;
+    let outcome = native.take(native.key(&identifier), &step, None)?.value;
     Ok(Some(Wait::after(&step, &outcome)))
 }
 

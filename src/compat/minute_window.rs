@@ -135,7 +135,8 @@ impl Asked<'_> {
         let identifier = self.bucket();
         let key = self.native.key(&identifier);
         let step = self.step();
-        Ok(Wait::after(&step, &self.native.take(key, &step, None)?))
+        let outcome = self.native.take(key, &step, None)?.value;
+        Ok(Wait::after(&step, &outcome))
     }
 
     fn by_counters<T: StorageClass + Counters>(

@@ -110,7 +110,7 @@ fn decide(this: &Object<Limiter>) -> Result<Wait, Thrown> {
         return Ok(Wait::NEVER);
     };
     let Some(redis) = storage::remote::<Redis>(native) else {
-        let outcome = native.take(native.key(identifier), &step, None)?;
+        let outcome = native.take(native.key(identifier), &step, None)?.value;
         return Ok(Wait::after(&step, &outcome));
     };
     // The prefix separates the fallback's bucket from another bucket in shared memory that has this

@@ -7,7 +7,7 @@
 use super::asked::Variables;
 use super::{password, rules, syslog};
 use crate::{exceptions, ini};
-use gcra::lockout::Lockout;
+use gcra::lockout::{Lockout, UNIT};
 use gcra::{Denial, TICKS_PER_SECOND, Verdict};
 use guard::{Client, Networks};
 use segment::host::Host;
@@ -24,6 +24,7 @@ const GUESSES: Lockout = Lockout {
     block: 900 * TICKS_PER_SECOND,
     factor: 2.0,
     max_block: 86_400 * TICKS_PER_SECOND,
+    unit: UNIT,
 };
 
 thread_local! {

@@ -5,209 +5,35 @@ use super::proposals::Proposals;
 use crate::attached;
 use gcra::batch::{Batched, Grouped, Taken, sum};
 use gcra::clock::{unix_time, wall_clock};
-use gcra::{Grain, Key, KeyHasher, Outcome, Put, Step, Ticket, Ticks, Timestamp, boot_clock};
-use std::any::Any;
+use gcra::{
+    Grain, Key, KeyHasher, Outcome, Put, Step, Ticket, Ticks, Timestamp, boot_clock, lockout,
+};
+use segment::slots::counters::By;
+use std::any::{Any, TypeId};
 use std::fmt::Debug;
-use stores::remote::Answer;
+use stores::remote::key::Kind;
 use stores::remote::time_left::TimeLeft;
+use stores::remote::{Answer, OnFailure};
 use zend::Thrown;
 
-/// Returns the storage if it is of the type `S`.
-pub fn downcast<S: 'static>(storage: &dyn Storage) -> Option<&S> {
-    (storage as &dyn Any).downcast_ref()
+/// The place of the records of a storage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The memory of this process, so that a forked child has its own copies. Nothing counts their
+    /// decisions.
+    Object,
+    /// This host's shared memory. A step needs only the bucket's key and runs no PHP code, so that
+    /// [`super::grants`] can run it.
+    Segment,
+    /// Servers that are asked within a timeout, several at once in [`Storage::take_each`] and
+    /// [`Storage::put_each`].
+    Servers,
+    /// A database that the application has connected to.
+    Database,
 }
 
-/// The operations that a bucket needs from its storage. Methods that return [`Thrown`] may run PHP
-/// code.
-pub trait Storage: Any + Debug {
-    /// Returns the hasher of identifiers. The namespace, or the server and the prefix, are part of
-    /// each hash.
-    fn hasher(&self) -> KeyHasher;
-
-    /// Returns the first states that running bootstrap closures have proposed.
-    fn proposals(&self) -> &Proposals;
-
-    /// Runs one step on one bucket. A bucket without a record starts from the state `first`, or
-    /// full without `first`.
-    ///
-    /// # Errors
-    /// Throws the exception of a store that failed, or of PHP's warning handler.
-    fn take_or_fall_back(
-        &self,
-        key: Key<'_>,
-        step: &Step,
-        first: Option<Timestamp>,
-    ) -> Result<Answer<Outcome>, Thrown>;
-
-    /// Changes a bucket without taking tokens.
-    ///
-    /// # Errors
-    /// Fails as [`Storage::take`] does.
-    fn put(&self, key: Key<'_>, put: &Put) -> Result<Answer<()>, Thrown>;
-
-    /// Does the same as [`Storage::put`]. Returns false if nothing was changed, because the store's
-    /// clock is outside of the windows of the change.
-    ///
-    /// # Errors
-    /// Fails as [`Storage::take`] does.
-    fn put_in_window(&self, key: Key<'_>, put: &Put) -> Result<Answer<bool>, Thrown> {
-        self.put(key, put).map(|done| done.map(|()| true))
-    }
-
-    /// Moves the bucket's state forward to the instant `age` ticks ago, as [`Put::Raise`] does.
-    /// Returns the state afterwards, as the outcome of a dry step for the whole bucket of `span`
-    /// ticks.
-    ///
-    /// # Errors
-    /// Fails as [`Storage::take`] does.
-    fn raise(&self, key: Key<'_>, age: i64, span: Ticks) -> Result<Answer<Outcome>, Thrown> {
-        self.put(key, &Put::Raise { age, span })?;
-        self.take_or_fall_back(key, &Step::new(span, span).dry(), None)
-    }
-
-    /// Passes the state of a record in memory and the instant to `decide`, and writes the state of
-    /// the outcome that `decide` returns. A missing record has the state [`Timestamp::ZERO`]. The
-    /// record is kept for `lifetime` ticks after the instant in the state. Returns the outcome, or
-    /// `None` if the storage cannot do this.
-    fn update(
-        &self,
-        _key: Key<'_>,
-        _lifetime: Ticks,
-        _decide: &dyn Fn(Timestamp, Timestamp) -> Outcome,
-    ) -> Option<Outcome> {
-        None
-    }
-
-    /// Reports whether the bucket has a record.
-    ///
-    /// # Errors
-    /// Fails as [`Storage::take`] does.
-    fn contains(&self, key: Key<'_>) -> Result<bool, Thrown>;
-
-    /// Runs one step on one bucket.
-    ///
-    /// # Errors
-    /// Fails as [`Storage::take_or_fall_back`] does.
-    fn take(&self, key: Key<'_>, step: &Step, first: Option<Timestamp>) -> Result<Outcome, Thrown> {
-        let decided = self.take_or_fall_back(key, step, first);
-        decided.map(|decided| decided.value)
-    }
-
-    /// Undoes a step in the bucket that lost the tokens. That is the store's bucket, or the
-    /// fallback if `fallback` is true. If the policy granted without a bucket, `put` has no
-    /// effect.
-    ///
-    /// # Errors
-    /// Fails as [`Storage::take`] does.
-    fn give_back(&self, key: Key<'_>, put: &Put, fallback: bool) -> Result<(), Thrown> {
-        if !fallback {
-            return self.put(key, put).map(drop);
-        }
-        if let Some(store) = attached::store() {
-            store.put(key, put);
-        }
-        Ok(())
-    }
-
-    /// Undoes a step of the running call, because another step of the call was denied or failed.
-    ///
-    /// # Errors
-    /// Fails as [`Storage::take`] does.
-    fn undo(&self, key: Key<'_>, put: &Put, fallback: bool) -> Result<(), Thrown> {
-        self.give_back(key, put, fallback)
-    }
-
-    /// Undoes steps of the running call as [`Storage::undo`] does. `self` and the storages of all
-    /// buckets are of one class, and the stores granted all steps.
-    ///
-    /// # Errors
-    /// Fails as [`Storage::take`] does. The other steps are still undone.
-    fn undo_each(&self, buckets: &[(&dyn Storage, Key<'_>)], puts: &[Put]) -> Result<(), Thrown> {
-        let takes = buckets.iter().zip(puts);
-        let undone = takes.map(|((storage, key), put)| storage.undo(*key, put, false));
-        undone.fold(Ok(()), Result::and)
-    }
-
-    /// Implements `prepare()` of the interface. Most storages have nothing to prepare.
-    ///
-    /// # Errors
-    /// Fails as [`Storage::take`] does.
-    fn prepare(&self) -> Result<(), Thrown> {
-        Ok(())
-    }
-
-    /// Returns the key of a bucket: its identifier and the identifier's hash in this storage.
-    fn key<'a>(&self, identifier: &'a [u8]) -> Key<'a> {
-        self.hasher().key(identifier)
-    }
-
-    /// Returns true if one operation takes tokens from both buckets, `mine` in this storage and
-    /// `its` in the other storage.
-    fn joins(&self, _mine: Key<'_>, _other: &dyn Storage, _its: Key<'_>) -> bool {
-        false
-    }
-
-    /// Takes the tokens of all tickets or of none. `storages[ticket.index]` is the storage of a
-    /// ticket. `self` joins these storages, or all tickets are on one bucket. A remote storage
-    /// ([`Storage::is_remote`]) waits within the time `left`.
-    ///
-    /// # Errors
-    /// Fails as [`Storage::take_or_fall_back`] does.
-    fn take_all(
-        &self,
-        tickets: Grouped<'_, '_>,
-        storages: &[&dyn Storage],
-        _left: TimeLeft,
-    ) -> Result<Answer<Batched>, Thrown> {
-        take_sum(tickets, storages)
-    }
-
-    /// Runs the step of each ticket on its own, and passes each result to `decided` with the index
-    /// of the ticket. `self` and the storages of all tickets are of one class. Remote storages
-    /// ([`Storage::is_remote`]) wait within the time `left` for all steps together, if it is given.
-    ///
-    /// # Errors
-    /// Fails as [`Storage::take_or_fall_back`] does. Steps without a result were then not decided,
-    /// or their results are unknown.
-    fn take_each(
-        &self,
-        tickets: &[(&dyn Storage, Ticket<'_>)],
-        _left: Option<TimeLeft>,
-        decided: &mut dyn FnMut(usize, Answer<Outcome>),
-    ) -> Result<(), Thrown> {
-        for (storage, ticket) in tickets {
-            let result = storage.take_or_fall_back(ticket.key, &ticket.step, None)?;
-            decided(ticket.index, result);
-        }
-        Ok(())
-    }
-
-    /// Returns the take that would be denied, or `None`. Takes nothing. The arguments are those of
-    /// [`Storage::take_all`].
-    ///
-    /// # Errors
-    /// Fails as [`Storage::take_or_fall_back`] does.
-    fn refused(
-        &self,
-        tickets: Grouped<'_, '_>,
-        storages: &[&dyn Storage],
-    ) -> Result<Answer<Option<Taken>>, Thrown> {
-        for mine in tickets.buckets() {
-            let (storage, step) = (storages[mine[0].index], sum(mine).dry());
-            let decided = storage.take_or_fall_back(mine[0].key, &step, None)?;
-            if !decided.value.granted() {
-                return Ok(decided.map(|outcome| Some(Taken::of(mine, outcome))));
-            }
-        }
-        Ok(Answer::sure(None))
-    }
-
-    /// Returns the place in which the storage keeps permits of concurrency limits, or `None` if it
-    /// cannot keep them.
-    fn permits(&self) -> Option<Permits> {
-        None
-    }
-
+/// The clock of a storage.
+pub trait Clock {
     /// Returns the current instant in ticks, on the clock that first states refer to.
     fn now(&self) -> Timestamp {
         boot_clock()
@@ -230,22 +56,147 @@ pub trait Storage: Any + Debug {
         Grain::Nanosecond
     }
 
+    /// Returns the unit of the instants in the states of lockouts, in ticks.
+    fn lockout_unit(&self) -> Ticks {
+        lockout::UNIT
+    }
+
     /// Advances the storage's own clock by `ticks`. Returns false if the storage has no clock of
     /// its own. The caller must then sleep.
     fn advance(&self, _ticks: Ticks) -> bool {
         false
     }
+}
 
-    /// Returns true if the buckets are in the memory of this process, so that a forked child has
-    /// its own copies of them.
-    fn is_private(&self) -> bool {
-        false
+/// A function that returns the outcome for a state and the current instant.
+pub type Decide<'d> = &'d dyn Fn(Timestamp, Timestamp) -> Outcome;
+
+/// A change of a record that is not a bucket's. A missing record has the state
+/// [`Timestamp::ZERO`].
+#[derive(Clone, Copy)]
+pub struct Swap<'a> {
+    pub kind: Kind,
+    pub identifier: &'a [u8],
+    /// The ticks for which the record is kept after the instant in its state.
+    pub life: Ticks,
+    /// Returns the outcome, whose state is written.
+    pub decide: Decide<'a>,
+    /// True if `decide` never returns another state.
+    pub is_dry: bool,
+    /// Returns the outcome if the store fails and its policy does not throw.
+    pub fallback: &'a dyn Fn(OnFailure) -> Outcome,
+}
+
+/// A change that undoes a take.
+#[derive(Clone, Copy)]
+pub struct Undo<'a> {
+    pub storage: &'a dyn Storage,
+    pub key: Key<'a>,
+    pub put: Put,
+    /// True if the failure policy granted the take.
+    pub fallback: bool,
+}
+
+/// The operations that a bucket needs from its storage. Methods that return [`Thrown`] may run PHP
+/// code, and throw the exception of a store that failed.
+pub trait Storage: Clock + Any + Debug {
+    /// Returns the hasher of identifiers. The namespace, or the server and the prefix, are part of
+    /// each hash.
+    fn hasher(&self) -> KeyHasher;
+
+    /// Returns the first states that running bootstrap closures have proposed.
+    fn proposals(&self) -> &Proposals;
+
+    fn place(&self) -> Place;
+
+    /// Runs one step on one bucket. A bucket without a record starts from the state `first`, or
+    /// full without `first`.
+    fn take(
+        &self,
+        key: Key<'_>,
+        step: &Step,
+        first: Option<Timestamp>,
+    ) -> Result<Answer<Outcome>, Thrown>;
+
+    /// Changes a bucket without taking tokens. Returns false if nothing was changed, because the
+    /// store's clock is outside of the windows of the change.
+    fn put(&self, key: Key<'_>, put: &Put) -> Result<Answer<bool>, Thrown>;
+
+    /// Reads a record and replaces it, again and again until no other call comes between.
+    fn swap(&self, swap: &Swap<'_>) -> Result<Answer<Outcome>, Thrown>;
+
+    /// Reports whether the bucket has a record.
+    fn contains(&self, key: Key<'_>) -> Result<bool, Thrown>;
+
+    /// Moves the bucket's state forward to the instant `age` ticks ago, as [`Put::Raise`] does.
+    /// Returns the state afterwards, as the outcome of a dry step for the whole bucket of `span`
+    /// ticks.
+    fn raise(&self, key: Key<'_>, age: i64, span: Ticks) -> Result<Answer<Outcome>, Thrown> {
+        self.put(key, &Put::Raise { age, span })?;
+        self.take(key, &Step::new(span, span).dry(), None)
     }
 
-    /// Returns true if a step needs only the bucket's key and runs no PHP code. Then `grants` can
-    /// run the step.
-    fn is_direct(&self) -> bool {
-        false
+    /// Undoes takes of the running call, because another step of the call was denied or failed. If
+    /// the storage's place is [`Place::Servers`], the storages of all takes are of its class. The
+    /// other takes are undone after a failure, too.
+    fn put_each(&self, takes: &[Undo<'_>]) -> Result<(), Thrown> {
+        takes.iter().map(Undo::give_back).fold(Ok(()), Result::and)
+    }
+
+    /// Takes the tokens of all tickets or of none. `storages[ticket.index]` is the storage of a
+    /// ticket. `self` joins these storages, or all tickets are on one bucket. Servers are asked
+    /// within the time `left`.
+    fn take_all(
+        &self,
+        tickets: Grouped<'_, '_>,
+        storages: &[&dyn Storage],
+        _left: TimeLeft,
+    ) -> Result<Answer<Batched>, Thrown> {
+        take_sum(tickets, storages)
+    }
+
+    /// Returns the take that would be denied, or `None`. Takes nothing. The arguments are those of
+    /// [`Storage::take_all`].
+    fn refused(
+        &self,
+        tickets: Grouped<'_, '_>,
+        storages: &[&dyn Storage],
+    ) -> Result<Answer<Option<Taken>>, Thrown> {
+        for mine in tickets.buckets() {
+            let (storage, step) = (storages[mine[0].index], sum(mine).dry());
+            let decided = storage.take(mine[0].key, &step, None)?;
+            if !decided.value.granted() {
+                return Ok(decided.map(|outcome| Some(Taken::of(mine, outcome))));
+            }
+        }
+        Ok(Answer::sure(None))
+    }
+
+    /// Runs the step of each ticket on its own, and passes each result to `decided` with the index
+    /// of the ticket. `self` and the storages of all tickets are of one class. Servers are asked
+    /// within the time `left` for all steps together, if it is given. After a failure, steps
+    /// without a result were not decided, or their results are unknown.
+    fn take_each(
+        &self,
+        tickets: &[(&dyn Storage, Ticket<'_>)],
+        _left: Option<TimeLeft>,
+        decided: &mut dyn FnMut(usize, Answer<Outcome>),
+    ) -> Result<(), Thrown> {
+        for (storage, ticket) in tickets {
+            decided(ticket.index, storage.take(ticket.key, &ticket.step, None)?);
+        }
+        Ok(())
+    }
+
+    /// Returns the place in which the storage keeps permits of concurrency limits, or `None` if it
+    /// cannot keep them.
+    fn permits(&self) -> Option<Permits> {
+        None
+    }
+
+    /// Implements `prepare()` of the interface. Most storages have nothing to prepare.
+    fn prepare(&self) -> Result<(), Thrown> {
+        Ok(())
     }
 
     /// Returns true if a bucket may hold the storage and keep the hash of its identifier. Returns
@@ -255,27 +206,97 @@ pub trait Storage: Any + Debug {
         true
     }
 
-    /// Returns true if the storage asks servers within its timeout, and several servers at once in
-    /// [`Storage::take_each`] and [`Storage::undo_each`].
-    fn is_remote(&self) -> bool {
-        false
-    }
-
     /// Returns true if equal keys identify the same bucket in both storages.
     fn is_same(&self, other: &dyn Storage) -> bool {
-        (other as &dyn Any).type_id() == self.type_id()
+        self.type_id() == other.class()
+    }
+
+    /// Returns true if one operation takes tokens from both buckets, `mine` in this storage and
+    /// `its` in the other storage.
+    fn joins(&self, _mine: Key<'_>, _other: &dyn Storage, _its: Key<'_>) -> bool {
+        false
+    }
+}
+
+impl dyn Storage {
+    /// Returns the storage if it is of the type `S`.
+    pub fn downcast<S: 'static>(&self) -> Option<&S> {
+        (self as &dyn Any).downcast_ref()
+    }
+
+    /// Returns the key of a bucket: its identifier and the identifier's hash in this storage.
+    pub fn key<'a>(&self, identifier: &'a [u8]) -> Key<'a> {
+        self.hasher().key(identifier)
+    }
+
+    /// Returns the key of the slot of a record that is not a bucket's.
+    pub fn key_of<'a>(&self, kind: Kind, identifier: &'a [u8]) -> Key<'a> {
+        key_of(self.hasher(), kind, identifier)
+    }
+
+    /// Reports whether one call can use both storages at once: servers of one kind.
+    pub fn is_asked_with(&self, other: &Self) -> bool {
+        self.place() == Place::Servers && self.class() == other.class()
+    }
+
+    /// Returns the class of the storage.
+    pub fn class(&self) -> TypeId {
+        (self as &dyn Any).type_id()
+    }
+
+    pub fn is_private(&self) -> bool {
+        self.place() == Place::Object
+    }
+
+    pub fn is_direct(&self) -> bool {
+        self.place() == Place::Segment
+    }
+
+    pub fn is_remote(&self) -> bool {
+        self.place() == Place::Servers
+    }
+
+    /// Returns the part of the extension that has decided an answer, if its decisions are counted.
+    pub fn decided_by<T>(&self, answer: &Answer<T>) -> Option<By> {
+        match self.place() {
+            Place::Object => None,
+            Place::Segment => Some(By::SharedMemory),
+            _ if answer.fallback => Some(By::Policy),
+            _ => Some(By::Store),
+        }
+    }
+}
+
+/// Returns the key of the slot of a record in a storage with this hasher. No bucket has this key.
+pub fn key_of(hasher: KeyHasher, kind: Kind, identifier: &[u8]) -> Key<'_> {
+    let name: &[u8] = match kind {
+        Kind::Cancels => b"cancels",
+        Kind::Lockout | Kind::Permits => b"",
+    };
+    hasher.namespace(&[b"lockout", name, b""]).key(identifier)
+}
+
+impl Undo<'_> {
+    /// Undoes the take in the bucket that lost the tokens. That is the store's bucket, or this
+    /// host's if the failure policy granted. If the policy granted without a bucket, the change has
+    /// no effect.
+    pub fn give_back(&self) -> Result<(), Thrown> {
+        if !self.fallback {
+            return self.storage.put(self.key, &self.put).map(drop);
+        }
+        if let Some(store) = attached::store() {
+            store.put(self.key, &self.put);
+        }
+        Ok(())
     }
 }
 
 /// Takes the tokens of all tickets, which are on one bucket, as one step.
-///
-/// # Errors
-/// Fails as [`Storage::take_or_fall_back`] does.
 pub fn take_sum(
     tickets: Grouped<'_, '_>,
     storages: &[&dyn Storage],
 ) -> Result<Answer<Batched>, Thrown> {
     let (storage, key) = (storages[tickets[0].index], tickets[0].key);
-    let decided = storage.take_or_fall_back(key, &sum(&tickets), None)?;
+    let decided = storage.take(key, &sum(&tickets), None)?;
     Ok(decided.map(|outcome| Taken::all_of(&tickets, outcome)))
 }

@@ -104,7 +104,7 @@ pub fn consume<S: StorageState>(call: &mut Call<'_>, result: &mut Zval) -> Resul
         agreed = value::is_truthy(&answer);
         Ok(())
     })?;
-    let granted = agreed && storage.take(key, &step, first)?.granted();
+    let granted = agreed && storage.take(key, &step, first)?.value.granted();
     value::set_bool(result, granted);
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! `TokenBucketStorageMemory`: buckets in one object, on a clock that only `advance()` and waiting
 //! calls move. Applications use it in tests.
 
-use super::contract::{Storage, downcast};
+use super::contract::{Clock, Place, Storage, Swap, key_of};
 use super::permits::{Cells, Permits};
 use super::proposals::Proposals;
 use crate::{classes, exceptions};
@@ -45,7 +45,11 @@ impl Storage for Object<MemoryStorage> {
         &self.proposals
     }
 
-    fn take_or_fall_back(
+    fn place(&self) -> Place {
+        Place::Object
+    }
+
+    fn take(
         &self,
         key: Key<'_>,
         step: &Step,
@@ -54,18 +58,15 @@ impl Storage for Object<MemoryStorage> {
         Ok(Answer::sure(self.store.take(key, step, first)))
     }
 
-    fn put(&self, key: Key<'_>, put: &Put) -> Result<Answer<()>, Thrown> {
+    fn put(&self, key: Key<'_>, put: &Put) -> Result<Answer<bool>, Thrown> {
         self.store.put(key, put);
-        Ok(Answer::sure(()))
+        Ok(Answer::sure(true))
     }
 
-    fn update(
-        &self,
-        key: Key<'_>,
-        lifetime: Ticks,
-        decide: &dyn Fn(Timestamp, Timestamp) -> Outcome,
-    ) -> Option<Outcome> {
-        Some(self.store.update(key, lifetime, decide))
+    fn swap(&self, swap: &Swap<'_>) -> Result<Answer<Outcome>, Thrown> {
+        let key = key_of(self.hasher(), swap.kind, swap.identifier);
+        let outcome = self.store.update(key, swap.life, swap.decide);
+        Ok(Answer::sure(outcome))
     }
 
     fn contains(&self, key: Key<'_>) -> Result<bool, Thrown> {
@@ -89,6 +90,14 @@ impl Storage for Object<MemoryStorage> {
         Some(Permits::Object(Rc::clone(&self.permits)))
     }
 
+    fn is_same(&self, other: &dyn Storage) -> bool {
+        other
+            .downcast::<Self>()
+            .is_some_and(|other| std::ptr::eq(self, other))
+    }
+}
+
+impl Clock for Object<MemoryStorage> {
     fn now(&self) -> Timestamp {
         self.store.now()
     }
@@ -121,14 +130,6 @@ impl Storage for Object<MemoryStorage> {
     fn advance(&self, ticks: Ticks) -> bool {
         self.store.advance(ticks);
         true
-    }
-
-    fn is_private(&self) -> bool {
-        true
-    }
-
-    fn is_same(&self, other: &dyn Storage) -> bool {
-        downcast::<Self>(other).is_some_and(|other| std::ptr::eq(self, other))
     }
 }
 

@@ -1,10 +1,12 @@
 //! The common part of the storages on Redis and memcached: state, calls and reports of failures.
 
 use super::arguments;
-use super::contract::{Storage, downcast};
+use super::contract::{Clock, Place, Storage, Swap, Undo};
 use super::permits::Permits;
 use super::proposals::Proposals;
 use crate::{attached, exceptions, ini};
+use compat::lockout;
+use compat::records::Records;
 use gcra::batch::{Batched, Grouped, Taken, sum};
 use gcra::clock::unix_time;
 use gcra::{Denial, Grain, Key, KeyHasher, Outcome, Put, Step, Ticket, Ticks, Timestamp, Verdict};
@@ -20,7 +22,7 @@ use zend::object::instantiate;
 use zend::{Class, Object, State, Thrown, Zval, value};
 
 /// A transport whose storage has its own PHP class.
-pub trait StorageClass: Transport + Debug + Sized + 'static {
+pub trait StorageClass: Transport + Records + Debug + Sized + 'static {
     /// The kind of store, for the counts of decisions.
     const KIND: StoreKind;
     /// Returns the class of the storage.
@@ -35,7 +37,7 @@ pub trait StorageClass: Transport + Debug + Sized + 'static {
 /// Returns the storage if its transport is `T`. Limiters that keep their own records on a store use
 /// this.
 pub fn remote<T: StorageClass>(storage: &dyn Storage) -> Option<&Object<RemoteStorage<T>>> {
-    downcast(storage)
+    storage.downcast()
 }
 
 /// The state of an object of such a class.
@@ -78,7 +80,11 @@ impl<T: StorageClass> Storage for Object<RemoteStorage<T>> {
         &self.proposals
     }
 
-    fn take_or_fall_back(
+    fn place(&self) -> Place {
+        Place::Servers
+    }
+
+    fn take(
         &self,
         key: Key<'_>,
         step: &Step,
@@ -87,17 +93,16 @@ impl<T: StorageClass> Storage for Object<RemoteStorage<T>> {
         self.with(|remote| remote.take(key, step, first))
     }
 
-    fn put(&self, key: Key<'_>, put: &Put) -> Result<Answer<()>, Thrown> {
-        self.with(|remote| remote.put(key, put))
-    }
-
-    fn put_in_window(&self, key: Key<'_>, put: &Put) -> Result<Answer<bool>, Thrown> {
+    fn put(&self, key: Key<'_>, put: &Put) -> Result<Answer<bool>, Thrown> {
         self.with(|remote| remote.put_in_window(key, put))
     }
 
-    fn unix_time(&self, key: Key<'_>) -> Timestamp {
-        let made = self.made.get();
-        made.map_or_else(unix_time, |made| made.remote.unix_time(key))
+    fn swap(&self, swap: &Swap<'_>) -> Result<Answer<Outcome>, Thrown> {
+        self.with(|remote| {
+            let name = remote.transport().name_of(swap.kind, swap.identifier);
+            let take = |visit: &Visit<'_, T>| lockout::take(visit, &name, swap.decide, swap.life);
+            remote.ask(&name, take, |policy, _| (swap.fallback)(policy))
+        })
     }
 
     fn raise(&self, key: Key<'_>, age: i64, span: Ticks) -> Result<Answer<Outcome>, Thrown> {
@@ -109,7 +114,9 @@ impl<T: StorageClass> Storage for Object<RemoteStorage<T>> {
     }
 
     fn joins(&self, mine: Key<'_>, other: &dyn Storage, its: Key<'_>) -> bool {
-        let made = downcast::<Self>(other).map(|other| (self.made.get(), other.made.get()));
+        let made = other
+            .downcast::<Self>()
+            .map(|other| (self.made.get(), other.made.get()));
         matches!(made, Some((Some(made), Some(other))) if made.remote.transport().joins(
             mine.identifier,
             other.remote.transport(),
@@ -163,14 +170,18 @@ impl<T: StorageClass> Storage for Object<RemoteStorage<T>> {
         result.map_err(exceptions::store_failed)
     }
 
-    fn undo_each(&self, buckets: &[(&dyn Storage, Key<'_>)], puts: &[Put]) -> Result<(), Thrown> {
-        let remotes = remotes::<T, _>(buckets.iter().copied())?;
+    fn put_each(&self, takes: &[Undo<'_>]) -> Result<(), Thrown> {
+        let (here, there): (Vec<_>, Vec<_>) = takes.iter().partition(|it| it.fallback);
+        let here = here.into_iter().map(Undo::give_back);
+        let here = here.fold(Ok(()), Result::and);
+        let remotes = remotes::<T, _>(there.iter().map(|it| (it.storage, it.key)))?;
+        let puts: Vec<_> = there.iter().map(|it| it.put).collect();
         let mut answers = Vec::new();
-        let result = Remote::give_back_each(&remotes, puts, |_, answer| answers.push(answer));
+        let result = Remote::give_back_each(&remotes, &puts, |_, answer| answers.push(answer));
         for answer in answers {
             exceptions::told(answer)?;
         }
-        result.map_err(exceptions::store_failed)
+        result.map_err(exceptions::store_failed).and(here)
     }
 
     fn permits(&self) -> Option<Permits> {
@@ -178,16 +189,19 @@ impl<T: StorageClass> Storage for Object<RemoteStorage<T>> {
         made.and_then(|made| T::permits(&made.remote))
     }
 
-    fn is_remote(&self) -> bool {
-        true
+    fn can_be_held(&self) -> bool {
+        self.made.get().is_some()
+    }
+}
+
+impl<T: StorageClass> Clock for Object<RemoteStorage<T>> {
+    fn unix_time(&self, key: Key<'_>) -> Timestamp {
+        let made = self.made.get();
+        made.map_or_else(unix_time, |made| made.remote.unix_time(key))
     }
 
     fn grain(&self) -> Grain {
         Grain::Microsecond
-    }
-
-    fn can_be_held(&self) -> bool {
-        self.made.get().is_some()
     }
 }
 

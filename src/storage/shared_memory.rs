@@ -1,7 +1,7 @@
 //! `TokenBucketStorageSharedMemory`: buckets that all workers of this host share.
 
 use super::arguments;
-use super::contract::{Storage, take_sum};
+use super::contract::{Clock, Decide, Place, Storage, Swap, key_of, take_sum};
 use super::permits::Permits;
 use super::proposals::Proposals;
 use crate::{attached, classes, ini};
@@ -42,7 +42,11 @@ impl Storage for Object<SharedMemoryStorage> {
         &self.proposals
     }
 
-    fn take_or_fall_back(
+    fn place(&self) -> Place {
+        Place::Segment
+    }
+
+    fn take(
         &self,
         key: Key<'_>,
         step: &Step,
@@ -55,26 +59,22 @@ impl Storage for Object<SharedMemoryStorage> {
         Ok(Answer::sure(outcome))
     }
 
-    fn put(&self, key: Key<'_>, put: &Put) -> Result<Answer<()>, Thrown> {
+    fn put(&self, key: Key<'_>, put: &Put) -> Result<Answer<bool>, Thrown> {
         if let Some(store) = attached::store() {
             store.put(key, put);
         }
-        Ok(Answer::sure(()))
+        Ok(Answer::sure(true))
+    }
+
+    fn swap(&self, swap: &Swap<'_>) -> Result<Answer<Outcome>, Thrown> {
+        let key = key_of(self.hasher(), swap.kind, swap.identifier);
+        Ok(Answer::sure(swap_here(key, swap.life, swap.decide)))
     }
 
     fn raise(&self, key: Key<'_>, age: i64, span: Ticks) -> Result<Answer<Outcome>, Thrown> {
         let state = |now| empty_at(now, age);
         let raised = attached::store().map(|store| store.raise(key, span, state));
         Ok(Answer::sure(raised.unwrap_or_else(unattached)))
-    }
-
-    fn update(
-        &self,
-        key: Key<'_>,
-        lifetime: Ticks,
-        decide: &dyn Fn(Timestamp, Timestamp) -> Outcome,
-    ) -> Option<Outcome> {
-        Some(update_here(key, lifetime, decide))
     }
 
     fn contains(&self, key: Key<'_>) -> Result<bool, Thrown> {
@@ -111,14 +111,12 @@ impl Storage for Object<SharedMemoryStorage> {
         Some(Permits::Segment)
     }
 
-    fn is_direct(&self) -> bool {
-        true
-    }
-
     fn can_be_held(&self) -> bool {
         self.hasher.get().is_some()
     }
 }
+
+impl Clock for Object<SharedMemoryStorage> {}
 
 /// The hasher of a namespace.
 struct Hashed {
@@ -174,14 +172,10 @@ pub fn take(key: Key<'_>, step: &Step, first: Option<Timestamp>) -> Outcome {
     }
 }
 
-/// Does the same as [`Storage::update`] in this host's shared memory.
-pub fn update_here(
-    key: Key<'_>,
-    lifetime: Ticks,
-    decide: &dyn Fn(Timestamp, Timestamp) -> Outcome,
-) -> Outcome {
-    let updated = attached::store().map(|store| store.update(key, lifetime, decide));
-    updated.unwrap_or_else(unattached)
+/// Replaces the state of a record in this host's shared memory; see [`Swap`].
+pub fn swap_here(key: Key<'_>, life: Ticks, decide: Decide<'_>) -> Outcome {
+    let swapped = attached::store().map(|store| store.update(key, life, decide));
+    swapped.unwrap_or_else(unattached)
 }
 
 /// Returns the denial of every call while the segment is missing, which is only before the module
@@ -190,7 +184,7 @@ fn unattached() -> Outcome {
     Outcome::denied(Denial::TableFull, Timestamp::ZERO, boot_clock())
 }
 
-/// Runs one step on a bucket of a storage with [`Storage::is_direct`], and returns true if it was
+/// Runs one step on a bucket in [`Place::Segment`], and returns true if it was
 /// granted. This is the fastest path, which is inlined and runs no PHP code.
 #[inline(always)]
 pub fn grants(key: Key<'_>, step: &Step) -> bool {

@@ -3,8 +3,8 @@
 use super::groups::{Group, checks, groups, joins};
 use super::list::{Element, derive_questions, elements};
 use super::question::Question;
-use super::undo::Undo;
-use crate::storage::Storage;
+use super::undo::undo_all;
+use crate::storage::{Storage, Undo};
 use crate::{decision, tokens};
 use ext_php_rs::types::ZendHashTable;
 use gcra::batch::{Batch, Batched, Few, Grouped, Taken, sum, take_all};
@@ -169,7 +169,7 @@ impl<'k> Calls<'_, 'k> {
             return Ok(None);
         };
         let Ticket { key, step, .. } = self.questions[index].ticket(index);
-        let seen = self.storages[index].take_or_fall_back(key, &step.dry(), None)?;
+        let seen = self.storages[index].take(key, &step.dry(), None)?;
         self.fallback[index] = seen.fallback;
         let Outcome { empty_at, now, .. } = seen.value;
         let outcome = Outcome::denied(Denial::ExceedsCapacity, empty_at, now);
@@ -350,14 +350,12 @@ impl Batch for Calls<'_, '_> {
     }
 
     fn give_back(&mut self, taken: &[Taken]) -> Result<(), Thrown> {
-        let mut undo = Undo::default();
-        for one in taken {
-            let (storage, key) = (
-                self.storages[one.index],
-                self.questions[one.index].plan.key(),
-            );
-            undo.add(storage, key, one.give_back(), self.fallback[one.index]);
-        }
-        undo.run()
+        let takes = taken.iter().map(|one| Undo {
+            storage: self.storages[one.index],
+            key: self.questions[one.index].plan.key(),
+            put: one.give_back(),
+            fallback: self.fallback[one.index],
+        });
+        undo_all(takes.collect())
     }
 }

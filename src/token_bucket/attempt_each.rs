@@ -3,12 +3,12 @@
 use super::attempt;
 use super::list::{derive_questions, elements};
 use super::question::{Home, Question};
-use super::undo::Undo;
+use super::undo::undo_all;
 use crate::decision;
-use crate::storage::Storage;
+use crate::storage::{Storage, Undo};
 use gcra::batch::{Few, Taken};
 use gcra::{Decision, Outcome};
-use std::any::{Any, TypeId};
+use std::any::TypeId;
 use std::mem;
 use stores::remote::Answer;
 use zend::{Call, Number, Thrown, Zval, value};
@@ -107,24 +107,19 @@ impl<'a> Calls<'a> {
 
     /// Gives the taken tokens back, because the caller gets an exception instead of the decisions.
     fn give_back(&self) {
-        let mut undo = Undo::default();
-        for Answer {
-            value: taken,
-            fallback,
-            ..
-        } in &self.taken
-        {
-            let question = &self.questions[taken.index];
-            if let Home::Native(storage) = &question.home {
-                undo.add(
-                    &**storage,
-                    question.plan.key(),
-                    taken.give_back(),
-                    *fallback,
-                );
-            }
-        }
-        undo.run().ok();
+        let takes = self.taken.iter().filter_map(|taken| {
+            let question = &self.questions[taken.value.index];
+            let Home::Native(storage) = &question.home else {
+                return None;
+            };
+            Some(Undo {
+                storage: &**storage,
+                key: question.plan.key(),
+                put: taken.value.give_back(),
+                fallback: taken.fallback,
+            })
+        });
+        undo_all(takes.collect()).ok();
     }
 }
 
@@ -142,7 +137,7 @@ fn native<'a>(question: &'a Question<'_>) -> Option<&'a dyn Storage> {
 fn groups(questions: &[Question<'_>]) -> Vec<Vec<usize>> {
     let mut groups: Vec<(Option<TypeId>, Vec<usize>)> = Vec::new();
     for (index, question) in questions.iter().enumerate() {
-        let class = native(question).map(|storage| (storage as &dyn Any).type_id());
+        let class = native(question).map(<dyn Storage>::class);
         let mut others = groups.iter_mut();
         match others.find(|(other, _)| class.is_some() && *other == class) {
             Some((_, group)) => group.push(index),

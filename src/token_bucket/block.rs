@@ -87,7 +87,7 @@ fn raise(
     }
     let (key, look) = (question.plan.key(), Step::new(left.span, left.span).dry());
     let seen = if left.exceeds_capacity() {
-        storage.take_or_fall_back(key, &look, None)?
+        storage.take(key, &look, None)?
     } else {
         // Both are at most 2^60.
         let age = left.cost.cast_signed() - ticks.cast_signed();

@@ -4,7 +4,6 @@
 use crate::storage::Storage;
 use gcra::Ticket;
 use gcra::batch::{Few, Grouped};
-use std::any::Any;
 
 /// Operations that take their tokens at the same time. An operation is a list of tickets whose
 /// tokens a storage takes at once, all or none. A group of several operations is on remote storages
@@ -25,7 +24,7 @@ pub fn groups<'a, 'k>(
         let (operation, rest) = tickets.split_at_mut(end);
         let operation = Grouped::new(operation);
         let is_of_class = |group: &&mut Group<'_, '_>| {
-            have_one_class(storages[group[0][0].index], storage)
+            storage.is_asked_with(storages[group[0][0].index])
                 && is_on_one_bucket(group[0])
                 && is_on_one_bucket(operation)
         };
@@ -52,7 +51,7 @@ pub fn checks<'a, 'k>(groups: &[Group<'a, 'k>], storages: &[&dyn Storage]) -> Fe
     let mut checks: Few<Group<'_, '_>> = Few::new();
     for (place, group) in groups.iter().enumerate().rev() {
         let storage = |group: &Group<'_, '_>| storages[group[0][0].index];
-        let joins = |mine: &&mut Group<'_, '_>| have_one_class(storage(mine), storage(group));
+        let joins = |mine: &&mut Group<'_, '_>| storage(mine).is_asked_with(storage(group));
         match checks.iter_mut().find(joins) {
             Some(mine) => mine.extend_from_slice(group),
             // The tokens of this operation are taken first. If it denies, there is nothing to give
@@ -79,9 +78,4 @@ fn gather(tickets: &mut [Ticket<'_>], joins: impl Fn(&Ticket<'_>) -> bool) -> us
 
 fn is_on_one_bucket(operation: Grouped<'_, '_>) -> bool {
     operation.buckets().nth(1).is_none()
-}
-
-/// Reports whether both storages are remote and of one class.
-fn have_one_class(a: &dyn Storage, b: &dyn Storage) -> bool {
-    a.is_remote() && (a as &dyn Any).type_id() == (b as &dyn Any).type_id()
 }

@@ -5,7 +5,7 @@
 //! properties with those that the plan was made from. Four comparisons are cheaper than a division,
 //! a hash and a conversion.
 
-use crate::storage::{self, Storage};
+use crate::storage::{self, Clock, Storage};
 use crate::tokens;
 use ext_php_rs::ffi::{IS_DOUBLE, IS_LONG, IS_STRING};
 use gcra::key::Row;
@@ -148,7 +148,7 @@ impl Memo {
         quota: impl FnOnce(Grain) -> Result<Quota, Thrown>,
     ) -> Result<Option<[Zval; 2]>, Thrown> {
         let storage = storage::of(storage_of(source[STORAGE])?);
-        let grain = storage.map_or(Grain::Nanosecond, Storage::grain);
+        let grain = storage.map_or(Grain::Nanosecond, Clock::grain);
         let quota = quota(grain)?;
         let key = storage.map(|it| it.key(value::bytes(identifier)));
         let (hash, row) = key.map_or((0, Row(0)), |key| (key.hash, key.row));
@@ -176,7 +176,7 @@ impl Memo {
         plan.quota = quota;
         plan.overrides = overrides;
         let can_be_direct = overrides == Overrides::NONE && quota.window().is_none();
-        plan.is_direct = storage.is_some_and(Storage::is_direct) && can_be_direct;
+        plan.is_direct = storage.is_some_and(<dyn Storage>::is_direct) && can_be_direct;
         Ok(old)
     }
 

@@ -143,7 +143,7 @@ impl<'a> Question<'a> {
     /// it [is late](Question::is_late).
     ///
     /// # Errors
-    /// Throws the same as [`Storage::take_or_fall_back`].
+    /// Throws the same as [`Storage::take`].
     pub fn run(
         &self,
         storage: &dyn Storage,
@@ -152,7 +152,7 @@ impl<'a> Question<'a> {
     ) -> Result<Answer<Outcome>, Thrown> {
         match step.refill {
             Refill::Windows(_) => self.run_in_window(storage, step, first),
-            _ => storage.take_or_fall_back(self.plan.key(), step, first),
+            _ => storage.take(self.plan.key(), step, first),
         }
     }
 
@@ -164,18 +164,18 @@ impl<'a> Question<'a> {
         first: Option<Timestamp>,
     ) -> Result<Answer<Outcome>, Thrown> {
         let key = self.plan.key();
-        let answer = storage.take_or_fall_back(key, step, first)?;
+        let answer = storage.take(key, step, first)?;
         if !self.is_late(&answer.value) {
             return Ok(answer);
         }
         let refill = Refill::Windows(self.repeated(storage)?);
-        storage.take_or_fall_back(key, &Step { refill, ..*step }, first)
+        storage.take(key, &Step { refill, ..*step }, first)
     }
 
     /// Returns the state of the bucket, as the outcome of a dry step for no tokens, and that step.
     ///
     /// # Errors
-    /// Throws the same as [`Storage::take_or_fall_back`].
+    /// Throws the same as [`Storage::take`].
     pub fn look(&self, storage: &dyn Storage) -> Result<(Answer<Outcome>, Step), Thrown> {
         let step = Step {
             cost: 0,
@@ -205,20 +205,16 @@ impl<'a> Question<'a> {
     /// Throws the same as [`Storage::put`].
     pub fn give_back(&self, storage: &dyn Storage, cost: Ticks) -> Result<Answer<()>, Thrown> {
         let key = self.plan.key();
-        let done = storage.put_in_window(key, &self.refund(cost))?;
+        let done = storage.put(key, &self.refund(cost))?;
         if done.value {
             return Ok(done.map(drop));
         }
-        let windows = self.repeated(storage)?;
-        let is_undo = false;
-        storage.put(
-            key,
-            &Put::Uncount {
-                cost,
-                windows,
-                is_undo,
-            },
-        )
+        let put = Put::Uncount {
+            cost,
+            windows: self.repeated(storage)?,
+            is_undo: false,
+        };
+        Ok(storage.put(key, &put)?.map(drop))
     }
 
     /// Refuses a call that quotas do not support, because they are not refilled within a window.
@@ -332,7 +328,7 @@ impl<'a> Question<'a> {
     /// proposes its first state. May run PHP code.
     ///
     /// # Errors
-    /// Throws the same as [`Storage::take_or_fall_back`]. Throws the exception of `_bootstrap()`,
+    /// Throws the same as [`Storage::take`]. Throws the exception of `_bootstrap()`,
     /// and then writes nothing.
     pub fn take(&self, storage: &dyn Storage) -> Result<Answer<Outcome>, Thrown> {
         let (key, step) = (self.plan.key(), &self.step);

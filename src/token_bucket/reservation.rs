@@ -8,7 +8,7 @@ use super::question::Question;
 use super::wait::{patience, until};
 use crate::classes;
 use crate::decision;
-use crate::storage::{self, Storage};
+use crate::storage::{self, Storage, Undo};
 use crate::tokens;
 use gcra::step::MAX_WAIT;
 use gcra::{Put, Timestamp, seconds};
@@ -146,8 +146,13 @@ fn undo(this: &Object<Reservation>) -> Result<(), Thrown> {
         return Ok(());
     }
     let identifier = this.copy_property(IDENTIFIER);
-    let key = storage.key(value::bytes(&identifier));
-    storage.give_back(key, &granted.give_back, granted.fallback)
+    let cancel = Undo {
+        storage: &*storage,
+        key: storage.key(value::bytes(&identifier)),
+        put: granted.give_back,
+        fallback: granted.fallback,
+    };
+    cancel.give_back()
 }
 
 fn storage_of(this: &Object<Reservation>) -> Result<Held<dyn Storage>, Thrown> {

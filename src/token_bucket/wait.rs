@@ -3,7 +3,7 @@
 use super::attempt;
 use super::bucket::Bucket;
 use super::question::{Home, Question};
-use crate::storage::Storage;
+use crate::storage::{Storage, Undo};
 use crate::tokens;
 use crate::{decision, exceptions};
 use gcra::step::MAX_WAIT;
@@ -63,13 +63,18 @@ fn take_within(question: &Question<'_>) -> Result<Decision, Thrown> {
         return Ok(question.decision(&taken.map(|outcome| Outcome { now, ..outcome })));
     }
     let (cost, span) = (question.step.cost, question.step.span);
-    let cancel = Put::cancel(cost, span, outcome.empty_at);
-    throw::aside(|| storage.give_back(question.plan.key(), &cancel, fallback))?;
+    let cancel = Undo {
+        storage,
+        key: question.plan.key(),
+        put: Put::cancel(cost, span, outcome.empty_at),
+        fallback,
+    };
+    throw::aside(|| cancel.give_back())?;
     rested?;
     // If other calls have taken tokens during the sleep, the cancel gives back less. So the state
     // is read again.
     let look = Step::new(0, span).dry();
-    let mut seen = storage.take_or_fall_back(question.plan.key(), &look, None)?;
+    let mut seen = storage.take(question.plan.key(), &look, None)?;
     seen.value = Outcome::denied(Denial::Interrupted, seen.value.empty_at, seen.value.now);
     seen.fallback |= fallback;
     Ok(question.decision(&seen))

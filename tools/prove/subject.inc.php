@@ -21,6 +21,8 @@ abstract class Subject
     protected const QUOTAS = [1 => 40, 2 => 400, 4 => 4_000, 10 => 40];
     /** The attempts, the first block, the factor and the longest block of lockouts. */
     protected const LOCKOUTS = [[3, 0.02, 2.0, 0.5], [1, 0.01, 1.0, 0.01], [5, 0.05, 10.0, 1.0]];
+    /** The unit of the instants in the records of lockouts, in nanoseconds. */
+    protected const LOCKOUT_UNIT = 2_048;
     /** True if workers use the denial cache. */
     protected const DENIAL_CACHE = false;
 
@@ -212,7 +214,7 @@ abstract class Subject
     {
         if (is_lockout($limit)) {
             [$attempts, $block, $factor, $longest] = $limit['lockout'];
-            return sprintf("lockout %d %d %d %d %d\n", $limit[0], $attempts, $block * 1e9, $factor * 1e3, $longest * 1e9);
+            return sprintf("lockout %d %d %d %d %d %d\n", $limit[0], $attempts, $block * 1e9, $factor * 1e3, $longest * 1e9, static::LOCKOUT_UNIT);
         }
         // The judge knows the clock of hrtime() only. NTP may have corrected the Unix clock during
         // the trial.

@@ -21,8 +21,8 @@ use crate::clock::{TICKS_PER_SECOND, Ticks, Timestamp};
 use crate::decision::{Decision, retry_after};
 use crate::step::{Denial, Outcome, Step, Verdict};
 
-/// The unit of the instants of states, in ticks.
-const UNIT: Ticks = 1 << 11;
+/// The finest unit of the instants of states, in ticks.
+pub const UNIT: Ticks = 1 << 11;
 /// The bit of a block that other attempts have begun than those that are counted: it goes on,
 /// although failures were taken back.
 const KEPT: u64 = 1 << 10;
@@ -44,6 +44,9 @@ pub struct Lockout {
     pub factor: f64,
     /// The longest block, in ticks. Less than 2^60.
     pub max_block: Ticks,
+    /// The unit of the instants of states, in ticks: [`UNIT`], or a multiple of it for a store that
+    /// keeps fewer bits.
+    pub unit: Ticks,
 }
 
 impl Lockout {
@@ -58,7 +61,7 @@ impl Lockout {
         let failures = (failures + 1).min(MOST);
         // Without a block, a second attempt at the same instant must not be denied.
         let until = match self.block(failures) {
-            0 => now.floor(UNIT),
+            0 => now.floor(self.unit),
             _ => self.latest(failures, now),
         };
         granted(Timestamp(until.0 | failures), now)
@@ -92,7 +95,7 @@ impl Lockout {
         granted(
             match (is_own || until <= now, failures) {
                 (true, 0) => Timestamp::ZERO,
-                (true, _) => Timestamp(until.min(now.floor(UNIT)).0 | failures),
+                (true, _) => Timestamp(until.min(now.floor(self.unit)).0 | failures),
                 (false, _) => Timestamp(until.0 | KEPT | failures),
             },
             now,
@@ -108,7 +111,7 @@ impl Lockout {
         let remaining = self.attempts.saturating_sub(failures).max(1).cast_signed();
         // Treats the lockout as a bucket that is empty at the end of the block, and full when the
         // failures are forgotten.
-        let step = Step::new(0, self.max_block);
+        let step = Step::new(0, self.memory());
         let empty_at = until;
         let decision = Decision {
             verdict: outcome.verdict,
@@ -141,20 +144,26 @@ impl Lockout {
         let failures = state.0 & MOST;
         let latest = match state.0 & KEPT {
             0 => self.latest(failures, now),
-            _ => (now + self.max_block).ceil(UNIT),
+            _ => (now + self.max_block).ceil(self.unit),
         };
         let until = state.floor(UNIT).min(latest);
-        if until.saturating_add(self.max_block) <= now {
+        if until.saturating_add(self.memory()) <= now {
             return (until, 0);
         }
         (until, failures)
+    }
+
+    /// Returns the ticks after the instant of a state until its failures are forgotten. The instant
+    /// of an attempt is rounded down.
+    const fn memory(&self) -> Ticks {
+        self.max_block + (self.unit - UNIT)
     }
 
     /// Returns the end of a block that begins at `now`, rounded up to the unit.
     fn latest(&self, failures: u64, now: Timestamp) -> Timestamp {
         match self.block(failures) {
             0 => now,
-            block => (now + block).ceil(UNIT),
+            block => (now + block).ceil(self.unit),
         }
     }
 
@@ -174,11 +183,17 @@ impl Lockout {
 }
 
 /// Decides whether one more attempt may be cancelled: [`CANCELS`] in a row, and as many in each
-/// [`CANCEL_SPAN`]. The state is a record of its own, which means nothing once its instant is past.
-pub fn take_cancel(state: Timestamp, now: Timestamp) -> Outcome {
-    let state = state.min(now + CANCEL_SPAN);
-    let next = state.max(now) + CANCEL_SPAN / CANCELS;
-    if next > now + CANCEL_SPAN {
+/// [`CANCEL_SPAN`]. Instants of states are multiples of `unit` ticks. The state is a record of its
+/// own, which means nothing once its instant is past.
+pub fn take_cancel(unit: Ticks, state: Timestamp, now: Timestamp) -> Outcome {
+    let (begin, pause) = (
+        now.ceil(unit),
+        (CANCEL_SPAN / CANCELS).next_multiple_of(unit),
+    );
+    let latest = begin + pause * CANCELS;
+    let state = state.min(latest);
+    let next = state.max(begin) + pause;
+    if next > latest {
         return Outcome::denied(Denial::Insufficient, state, now);
     }
     granted(next, now)

@@ -160,7 +160,7 @@ pub fn request(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
             },
             |policy| decided(&step, &redis.fallback(policy, &bucket(), &step)),
         )?,
-        None => decided(&step, &native.take(native.key(&member), &step, None)?),
+        None => decided(&step, &native.take(native.key(&member), &step, None)?.value),
     };
     this.hits.set(hits);
     this.wait.set(wait);

@@ -1,31 +1,20 @@
-//! Runs statements on a PDO object: prepares, binds, executes and reads them, and classifies
-//! failures.
+//! A PDO object: calls its methods, reads the rows of its statements, and classifies its failures.
 //!
 //! Every call may run PHP code, for example in a class that extends PDO or its statements, or in a
-//! warning handler. So only counted values are held during a call. A statement in use is taken out
-//! of its property slot. If the PHP code calls this storage again, that call prepares another
-//! statement.
+//! warning handler. So only counted values are held during a call.
 
-use super::session;
-use super::state::{DB, Made, PdoStorage, slot};
-use gcra::clock;
+use super::state::{Made, PdoStorage};
 use std::cell::{Cell, RefCell};
 use stores::remote::Cause;
 use stores::remote::failure::shortened;
+use stores::sql::Dialect;
 use stores::sql::failure::{Failure, sort};
-use stores::sql::{Bind, Dialect, Query, reply};
-use zend::invoke::{self, Method};
-use zend::{Kept, Obj, Object, Thrown, Zval, throw, value};
+use zend::{Kept, Obj, Object, Thrown, Zval, invoke, throw, value};
 
 // PDO's constants. Their values are part of PDO's public API and do not change.
 const ATTR_DRIVER_NAME: i64 = 16;
-const PARAM_INT: i64 = 1;
-const PARAM_STR: i64 = 2;
 const FETCH_NUM: i64 = 3;
 const PGSQL_ATTR_DISABLE_PREPARES: &[u8] = b"1000";
-
-/// The most repeats of a statement that the database rolled back because of concurrent statements.
-const TRIES: u32 = 100;
 
 /// The connection of a storage, for one call.
 #[derive(Debug)]
@@ -39,76 +28,9 @@ pub struct Database<'a> {
     /// True after [`Database::refresh`] has asked the server.
     pub is_refreshed: Cell<bool>,
     /// The last exception that PDO threw.
-    caught: RefCell<Option<Kept>>,
+    pub caught: RefCell<Option<Kept>>,
     /// The kind of the last failure of PDO.
     pub failure: Cell<Option<Failure>>,
-}
-
-/// An age in microseconds that is longer than any span. A bucket that was empty then is full.
-pub const LONG_AGO: i64 = 1 << 51;
-
-/// The values of the placeholders.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Values<'a> {
-    pub name: &'a [u8],
-    pub cost: i64,
-    pub in_debt: i64,
-    pub span: i64,
-    pub age: i64,
-    pub taken: i64,
-    pub tick: i64,
-    pub debt: i64,
-    pub wait: i64,
-    pub tag: i64,
-    /// The starts of four windows.
-    pub starts: [i64; 4],
-    /// If the server's clock is later than this instant, the statement uses the window of this
-    /// instant.
-    pub latest: i64,
-    pub keys: &'a [Zval],
-}
-
-impl<'a> Values<'a> {
-    /// Returns the values of a statement on the bucket of this name. All numbers are zero.
-    pub fn of(name: &'a [u8]) -> Self {
-        Self {
-            name,
-            ..Self::default()
-        }
-    }
-
-    /// Returns the age, in microseconds, of the state that a grant leaves in a full bucket. A grant
-    /// that costs nothing changes no state. The age is then [`LONG_AGO`].
-    pub fn slack(&self) -> i64 {
-        if self.cost == 0 {
-            LONG_AGO
-        } else {
-            self.span - self.cost
-        }
-    }
-
-    /// Returns the number for a placeholder, and 0 for a placeholder of a text. `clock` is this
-    /// host's wall clock in microseconds.
-    fn number(&self, bind: Bind, clock: i64) -> i64 {
-        match bind {
-            Bind::Cost => self.cost,
-            Bind::InDebt => self.in_debt,
-            Bind::Span => self.span,
-            Bind::Slack => self.slack(),
-            Bind::Age => self.age,
-            Bind::Taken => self.taken,
-            Bind::Tick => self.tick,
-            Bind::Debt => self.debt,
-            Bind::Wait => self.wait,
-            Bind::Clock => clock,
-            Bind::Tag => self.tag,
-            Bind::Start(place) => self.starts[place],
-            Bind::Latest => self.latest,
-            Bind::Absent => reply::absent(self.tag),
-            Bind::Least => reply::least(self.tag, self.cost),
-            Bind::Name | Bind::Key => 0,
-        }
-    }
 }
 
 /// Returns the dialect of a connection by its driver's name, or `None` for another driver.
@@ -120,7 +42,8 @@ pub fn dialect(db: Obj<'_>) -> Result<Option<Dialect>, Thrown> {
     Ok(Dialect::of_driver(value::bytes(&name)))
 }
 
-fn int(number: i64) -> Zval {
+/// Returns a PHP integer.
+pub fn int(number: i64) -> Zval {
     value::Number::Int(number).to_zval()
 }
 
@@ -140,30 +63,7 @@ pub fn number(zval: &Zval) -> Option<i64> {
     }
 }
 
-impl<'a> Database<'a> {
-    /// Opens the connection of a storage for one call.
-    ///
-    /// # Errors
-    /// Throws `Error` if the object has lost its connection, or the exception of a class that
-    /// extends PDO.
-    pub fn open(object: &'a Object<PdoStorage>, made: &'a Made) -> Result<Self, Thrown> {
-        let db = object.copy_property(DB);
-        let pdo = value::object(&db).ok_or_else(|| {
-            throw::error("The TokenBucketStoragePDO object has lost its connection")
-        })?;
-        let in_transaction = session::in_transaction(pdo, made)?;
-        session::begin(&db);
-        Ok(Self {
-            object,
-            made,
-            db: db.into(),
-            in_transaction: in_transaction.into(),
-            is_refreshed: Cell::new(false),
-            caught: RefCell::default(),
-            failure: Cell::new(None),
-        })
-    }
-
+impl Database<'_> {
     /// Returns the last exception of PDO and forgets it.
     pub fn caught(&self) -> Option<Kept> {
         self.caught.take()
@@ -181,101 +81,12 @@ impl<'a> Database<'a> {
         self.checked(object, invoke::method(object, method, arguments))
     }
 
-    fn checked(&self, on: Obj<'_>, answer: Result<Kept, Thrown>) -> Result<Kept, Cause> {
+    /// Does the same for the result of such a method.
+    pub fn checked(&self, on: Obj<'_>, answer: Result<Kept, Thrown>) -> Result<Kept, Cause> {
         match answer {
             Ok(answer) if !answer.is_false() => Ok(answer),
             _ => Err(self.failure(on)),
         }
-    }
-
-    /// Runs `query` and applies `read` to its statement. Repeats the statement if the database
-    /// rolled it back because of concurrent statements. Does not repeat it in a transaction of the
-    /// caller, because the transaction was rolled back, too. Prepares it again if the server has
-    /// forgotten it.
-    pub fn ask<R>(
-        &self,
-        query: Query,
-        values: &Values<'_>,
-        read: impl Fn(&Zval) -> Result<R, Cause>,
-    ) -> Result<R, Cause> {
-        let id = self.last_insert_id()?;
-        let refreshed = self.refresh();
-        let name = refreshed.and_then(|()| self.name_in_column(query, values));
-        let answer = name.and_then(|name| {
-            let values = Values {
-                name: &name,
-                ..*values
-            };
-            self.repeat(query, &values, &read)
-        });
-        let kept = self.restore(id, answer.is_ok() && query.writes());
-        let answer = answer.and_then(|answer| kept.map(|()| answer));
-        answer.map_err(|cause| self.settle(cause))
-    }
-
-    /// Does the same as [`Database::ask`] for a statement on a bucket whose name in the column is
-    /// known. Does not restore the last insert id.
-    pub fn repeat<R>(
-        &self,
-        query: Query,
-        values: &Values<'_>,
-        read: &impl Fn(&Zval) -> Result<R, Cause>,
-    ) -> Result<R, Cause> {
-        let mut tries = 0;
-        loop {
-            self.failure.set(None);
-            let answer = self.run(query, values, read);
-            let answer = answer.and_then(|answer| self.close().map(|()| answer));
-            let again = match self.failure.get() {
-                Some(Failure::Undone) => !self.in_transaction.get(),
-                Some(Failure::Unprepared) => true,
-                _ => false,
-            };
-            if answer.is_ok() || !again || tries == TRIES {
-                return answer;
-            }
-            tries += 1;
-        }
-    }
-
-    fn run<R>(
-        &self,
-        query: Query,
-        values: &Values<'_>,
-        read: impl Fn(&Zval) -> Result<R, Cause>,
-    ) -> Result<R, Cause> {
-        let text = self.made.statement(query);
-        let kept = slot(query).map(|slot| (slot, self.object.copy_property(slot)));
-        let statement = match kept {
-            Some((slot, kept)) if value::object(&kept).is_some() => {
-                self.object.set_property(slot, Zval::null());
-                kept.into()
-            }
-            _ => self.prepare(&text.text)?,
-        };
-        let object = value::object(&statement).ok_or(Cause::Caller("no statement"))?;
-        let bind_value = Method::of(object, "bindvalue").map_err(|_| Cause::Thrown)?;
-        // The clock is read once, because several placeholders may use it.
-        let clock = i64::try_from(clock::wall_clock().as_micros()).unwrap_or(i64::MAX);
-        let mut keys = values.keys.iter().cycle();
-        for (place, &bind) in (1..).zip(&text.binds) {
-            let (bound, kind) = match bind {
-                Bind::Name => (value::of_bytes(values.name), PARAM_STR),
-                Bind::Key => {
-                    let key = keys.next().map(Zval::shallow_clone);
-                    (key.unwrap_or_default(), PARAM_STR)
-                }
-                bind => (int(values.number(bind, clock)), PARAM_INT),
-            };
-            let bound = bind_value.call(&mut [int(place), bound, int(kind)]);
-            self.checked(object, bound)?;
-        }
-        self.call(&statement, "execute", &mut [])?;
-        let answer = read(&statement)?;
-        if let Some(slot) = slot(query) {
-            self.object.set_property(slot, statement.into_zval());
-        }
-        Ok(answer)
     }
 
     /// Prepares a statement. On `PostgreSQL`, the server must not keep it, for two reasons. Behind

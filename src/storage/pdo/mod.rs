@@ -10,10 +10,12 @@ mod database;
 mod names;
 mod session;
 mod state;
+mod statement;
+mod swap;
 mod transport;
 mod upkeep;
 
-use super::contract::{Storage, downcast};
+use super::contract::{Clock, Place, Storage, Swap, Undo};
 use super::proposals::Proposals;
 use crate::classes::{TOKEN_BUCKET_STORAGE_PDO, TOKEN_BUCKET_STORAGE_PDO_MY_SQL};
 use gcra::clock::unix_time;
@@ -21,6 +23,7 @@ use gcra::{Grain, Key, KeyHasher, Outcome, Put, Step, Ticks, Timestamp};
 use state::{DB, Made};
 use stores::remote::Answer;
 use stores::remote::server_clock;
+use stores::sql::{lockout, stored_kind};
 use transport::with;
 use zend::{Obj, Object, Thrown, invoke, value};
 
@@ -38,7 +41,11 @@ impl Storage for Object<PdoStorage> {
         &self.proposals
     }
 
-    fn take_or_fall_back(
+    fn place(&self) -> Place {
+        Place::Database
+    }
+
+    fn take(
         &self,
         key: Key<'_>,
         step: &Step,
@@ -47,17 +54,16 @@ impl Storage for Object<PdoStorage> {
         with(self, |remote| remote.take(key, step, first))
     }
 
-    fn put(&self, key: Key<'_>, put: &Put) -> Result<Answer<()>, Thrown> {
-        with(self, |remote| remote.put(key, put))
-    }
-
-    fn put_in_window(&self, key: Key<'_>, put: &Put) -> Result<Answer<bool>, Thrown> {
+    fn put(&self, key: Key<'_>, put: &Put) -> Result<Answer<bool>, Thrown> {
         with(self, |remote| remote.put_in_window(key, put))
     }
 
-    fn unix_time(&self, _key: Key<'_>) -> Timestamp {
-        let made = self.made.get();
-        made.map_or_else(unix_time, |made| server_clock::now(&made.server))
+    fn swap(&self, swap: &Swap<'_>) -> Result<Answer<Outcome>, Thrown> {
+        let name = stored_kind(swap.kind, swap.identifier);
+        with(self, |remote| {
+            let fallback = |policy, _: &_| (swap.fallback)(policy);
+            remote.ask(&name, |visit| visit.store.swap(&name, swap), fallback)
+        })
     }
 
     fn raise(&self, key: Key<'_>, age: i64, span: Ticks) -> Result<Answer<Outcome>, Thrown> {
@@ -65,12 +71,10 @@ impl Storage for Object<PdoStorage> {
     }
 
     /// Does nothing if the takes were in a transaction that is lost, because they are undone.
-    fn undo(&self, key: Key<'_>, put: &Put, fallback: bool) -> Result<(), Thrown> {
-        let db = self.copy_property(DB);
-        if !fallback && session::is_lost(&db) {
-            return Ok(());
-        }
-        self.give_back(key, put, fallback)
+    fn put_each(&self, takes: &[Undo<'_>]) -> Result<(), Thrown> {
+        let is_lost = session::is_lost(&self.copy_property(DB));
+        let takes = takes.iter().filter(|it| it.fallback || !is_lost);
+        takes.map(Undo::give_back).fold(Ok(()), Result::and)
     }
 
     fn contains(&self, key: Key<'_>) -> Result<bool, Thrown> {
@@ -85,10 +89,6 @@ impl Storage for Object<PdoStorage> {
         created.map(|it| it.value)
     }
 
-    fn grain(&self) -> Grain {
-        Grain::Microsecond
-    }
-
     fn can_be_held(&self) -> bool {
         false
     }
@@ -96,10 +96,25 @@ impl Storage for Object<PdoStorage> {
     /// Compares the PDO objects if the identity does not stand for one table.
     fn is_same(&self, other: &dyn Storage) -> bool {
         let known = |storage: &Self| storage.made.get().is_some_and(Made::is_one_table);
-        downcast::<Self>(other).is_some_and(|other| {
+        other.downcast::<Self>().is_some_and(|other| {
             let (db, others) = (self.copy_property(DB), other.copy_property(DB));
             (known(self) && known(other)) || value::object(&db) == value::object(&others)
         })
+    }
+}
+
+impl Clock for Object<PdoStorage> {
+    fn unix_time(&self, _key: Key<'_>) -> Timestamp {
+        let made = self.made.get();
+        made.map_or_else(unix_time, |made| server_clock::now(&made.server))
+    }
+
+    fn grain(&self) -> Grain {
+        Grain::Microsecond
+    }
+
+    fn lockout_unit(&self) -> Ticks {
+        lockout::UNIT
     }
 }
 

@@ -1,6 +1,7 @@
 //! The names of buckets in a table whose collation may treat different names as equal.
 
-use super::database::{Database, Values};
+use super::database::Database;
+use super::statement::Values;
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::HashMap;

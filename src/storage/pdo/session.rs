@@ -5,14 +5,14 @@
 //! throws [`Cause::Transaction`]. The id of the last row that the caller inserted stays the same.
 
 use super::database::{Database, number};
-use super::state::Made;
+use super::state::{DB, Made, PdoStorage};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use stores::remote::Cause;
 use stores::sql::Dialect;
 use stores::sql::failure::Failure;
 use stores::sql::reply;
-use zend::{Identity, Obj, Thrown, Zval, invoke, throw, value};
+use zend::{Identity, Obj, Object, Thrown, Zval, invoke, throw, value};
 
 const ATTR_AUTOCOMMIT: i64 = 0;
 const ATTR_CONNECTION_STATUS: i64 = 7;
@@ -28,13 +28,6 @@ thread_local! {
     /// this worker has asked had autocommit. If the DSN does not identify the database, each
     /// storage object keeps this value for itself.
     static AUTOCOMMIT: RefCell<HashMap<Vec<u8>, bool>> = RefCell::default();
-}
-
-/// Notes that a call on the connection begins.
-pub fn begin(db: &Zval) {
-    if is_lost(db) {
-        LOST.set(Identity::NONE);
-    }
 }
 
 /// Reports whether the last call on the connection cost the caller its transaction. Takes in this
@@ -68,7 +61,30 @@ pub fn note_reply(reply: Option<i64>) {
     REPLIES.set((replies, (place + 1) % replies.len()));
 }
 
-impl Database<'_> {
+impl<'a> Database<'a> {
+    /// Opens the connection of a storage for one call.
+    /// Throws `Error` if the object has lost its connection, or the exception of a class that
+    /// extends PDO.
+    pub fn open(object: &'a Object<PdoStorage>, made: &'a Made) -> Result<Self, Thrown> {
+        let db = object.copy_property(DB);
+        let pdo = value::object(&db).ok_or_else(|| {
+            throw::error("The TokenBucketStoragePDO object has lost its connection")
+        })?;
+        let in_transaction = in_transaction(pdo, made)?;
+        if is_lost(&db) {
+            LOST.set(Identity::NONE);
+        }
+        Ok(Self {
+            object,
+            made,
+            db: db.into(),
+            in_transaction: in_transaction.into(),
+            is_refreshed: Cell::new(false),
+            caught: RefCell::default(),
+            failure: Cell::new(None),
+        })
+    }
+
     /// Asks a `MySQL` server whether the caller has a transaction open, if PDO reports none and the
     /// connection may be without autocommit. PDO knows the state after the last statement that
     /// succeeded. If a procedure of the caller failed since then, its changes are still open.

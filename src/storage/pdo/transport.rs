@@ -1,8 +1,9 @@
 //! Runs steps and other changes as statements, and reads the numbers that they return.
 
-use super::database::{Database, LONG_AGO, Values, number};
+use super::database::{Database, number};
 use super::session;
 use super::state::PdoStorage;
+use super::statement::{LONG_AGO, Values};
 use crate::storage::arguments;
 use crate::{attached, exceptions};
 use gcra::clock;
@@ -113,6 +114,31 @@ impl Transport for Database<'_> {
         put: &Put,
         _seen: Option<i64>,
     ) -> Result<(), Cause> {
+        let store = visit.store;
+        let (query, values) = store.change(name, put)?;
+        let Put::Uncount {
+            windows,
+            is_undo: false,
+            ..
+        } = *put
+        else {
+            return store.ask(query, &values, |_| Ok(()));
+        };
+        let changed = store.ask(query, &values, |rows| store.changed_rows(rows))?;
+        if changed == 0 {
+            // The statement does not tell whether the server's clock is in none of the windows.
+            let now = reply::instant(store.look(name)?.0);
+            if !windows.contain(now) {
+                return Err(Cause::Clock(now));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Database<'_> {
+    /// Returns the statement of a change, and its values. A give-back may need a look first.
+    fn change<'n>(&self, name: &'n [u8], put: &Put) -> Result<(Query, Values<'n>), Cause> {
         let mut values = Values::of(name);
         let query = match *put {
             Put::Refund {
@@ -127,7 +153,7 @@ impl Transport for Database<'_> {
                 if taken == Put::VOUCHED {
                     Query::Refund
                 } else {
-                    values.taken = visit.store.on_server_clock(name, micros(taken.0))?;
+                    values.taken = self.on_server_clock(name, micros(taken.0))?;
                     Query::GiveBack
                 }
             }
@@ -155,29 +181,9 @@ impl Transport for Database<'_> {
                 Query::Raise
             }
         };
-        let Put::Uncount {
-            windows,
-            is_undo: false,
-            ..
-        } = *put
-        else {
-            return visit.store.ask(query, &values, |_| Ok(()));
-        };
-        let changed = visit
-            .store
-            .ask(query, &values, |rows| visit.store.changed_rows(rows))?;
-        if changed == 0 {
-            // The statement does not tell whether the server's clock is in none of the windows.
-            let now = reply::instant(visit.store.look(name)?.0);
-            if !windows.contain(now) {
-                return Err(Cause::Clock(now));
-            }
-        }
-        Ok(())
+        Ok((query, values))
     }
-}
 
-impl Database<'_> {
     /// Converts the state after a plain step to the clock that `GiveBack` reads, in microseconds.
     ///
     /// `MySQL` returns an age. [`Database::ask_mysql`] subtracts the age from this host's clock,
@@ -199,24 +205,29 @@ impl Database<'_> {
         Ok(if is_near { state } else { taken })
     }
 
+    /// Decides a step that changes nothing.
+    fn peek(&self, ask: &Ask) -> Result<Reply, Cause> {
+        let (step, (now, state)) = (&ask.step, self.look(&ask.name)?);
+        let (now, empty_at) = (reply::instant(now), reply::instant(state));
+        let outside = Outcome::denied(Denial::Insufficient, empty_at, now);
+        Ok(Reply {
+            outcome: if step.is_outside(&outside) {
+                outside
+            } else {
+                step.at(now).decide(empty_at, now)
+            },
+            found: if state == 0 {
+                StateKind::Nothing
+            } else {
+                StateKind::Record
+            },
+        })
+    }
+
     fn decide(&self, ask: &Ask) -> Result<Reply, Cause> {
         let step = &ask.step;
         if step.dry || (step.cost == 0 && ask.first.is_none()) {
-            let (now, state) = self.look(&ask.name)?;
-            let (instant, empty_at) = (reply::instant(now), reply::instant(state));
-            let outside = Outcome::denied(Denial::Insufficient, empty_at, instant);
-            return Ok(Reply {
-                outcome: if step.is_outside(&outside) {
-                    outside
-                } else {
-                    step.at(instant).decide(empty_at, instant)
-                },
-                found: if state == 0 {
-                    StateKind::Nothing
-                } else {
-                    StateKind::Record
-                },
-            });
+            return self.peek(ask);
         }
         let tick = micros(step.refill.tick().max(Grain::Microsecond.ticks()));
         let is_plain = step.is_plain() && step.max_wait == 0 && ask.first.is_none();
@@ -269,9 +280,7 @@ impl Database<'_> {
         values: Values<'_>,
         windows: Option<Windows>,
     ) -> Result<Reply, Cause> {
-        let call = self.object.calls.get();
-        self.object.calls.set(call.wrapping_add(1));
-        let tag = reply::tag(call);
+        let tag = self.next_tag();
         // This clock is monotonic and is read before the statement. `on_server_clock` relies on
         // these two properties.
         let now = boot_clock();
@@ -339,11 +348,18 @@ impl Database<'_> {
         self.look_by(query, name)
     }
 
+    /// Returns the mark of the next call on `MySQL`.
+    pub fn next_tag(&self) -> i64 {
+        let call = self.object.calls.get();
+        self.object.calls.set(call.wrapping_add(1));
+        reply::tag(call)
+    }
+
     /// Reads the reply to `statement`, the last one on `MySQL`. If the table has a trigger for each
     /// row, the server does not send the reply with the statement, but SQL's `LAST_INSERT_ID()` has
     /// it. Returns `None` if the reply is lost because the new row of a bucket without a record got
     /// a number by `AUTO_INCREMENT`.
-    fn answer(&self, tag: i64, statement: &Zval) -> Result<Option<MysqlReply>, Cause> {
+    pub fn answer(&self, tag: i64, statement: &Zval) -> Result<Option<MysqlReply>, Cause> {
         let id = self.call(&self.db, "lastinsertid", &mut [])?;
         let id = number(&id);
         if let Some(answer) = id.and_then(|id| reply::answer(id, tag)) {

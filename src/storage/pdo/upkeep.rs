@@ -1,7 +1,8 @@
 //! Maintenance of the table: creates the table and deletes the rows of full buckets.
 
-use super::database::{Database, Values, cell, number};
+use super::database::{Database, cell, number};
 use super::state::PdoStorage;
+use super::statement::Values;
 use super::transport::with;
 use crate::exceptions;
 use gcra::seconds::SpanError;

@@ -35,6 +35,8 @@ pub struct Lockout {
     pub factor: u64,
     /// The longest block.
     pub longest: Nanos,
+    /// The unit of the instants that the store keeps.
+    pub unit: Nanos,
 }
 
 impl Lockout {
@@ -138,8 +140,7 @@ impl<'c> History<'c> {
 
 /// Checks the calls on a lockout, in any order. Does not apply to several lockouts under one name.
 pub fn judge(calls: &[Call], lockout: &Lockout, rules: &Rules) -> Vec<Broken> {
-    // The stored times are in units of 2,048 ns.
-    let margin = rules.skew + 2 * rules.tick + 2048;
+    let margin = rules.skew + 2 * rules.tick + lockout.unit;
     let history = History::new(calls);
     let mut broken = vec![Broken::default(); 3];
     excesses(&history, lockout, margin, &mut broken[0]);

@@ -10,7 +10,7 @@
 //! - `quota`: a quota's number, its limit in tokens, the greatest error of the instants that
 //!   follow, and the instants at which windows start.
 //! - `lockout`: a lockout's number, its attempts, its first block in nanoseconds, the factor in
-//!   thousandths, and its longest block in nanoseconds.
+//!   thousandths, its longest block and the unit of stored instants in nanoseconds.
 //!
 //! Files `*.log` hold log records ([`crate::record`]). A caller's file is named after its process
 //! id, as `1234.1.log`. Deaths of callers and losses of stores are in files of the same format.
@@ -106,12 +106,13 @@ impl Log {
                     let windows = Windows::new(limit, error, starts);
                     log.quotas.insert(id(quota)?, (windows, vec![]));
                 }
-                (Some("lockout"), &[lockout, attempts, block, factor, longest]) => {
+                (Some("lockout"), &[lockout, attempts, block, factor, longest, unit]) => {
                     let rules = Lockout {
                         attempts,
                         block,
                         factor,
                         longest,
+                        unit,
                     };
                     log.lockouts.insert(id(lockout)?, (rules, vec![]));
                 }

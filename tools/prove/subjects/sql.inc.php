@@ -3,8 +3,7 @@
 class SqlSubject extends Subject
 {
     protected const DENIAL_CACHE = true;
-    // Databases keep no lockouts.
-    protected const LOCKOUTS = [];
+    protected const LOCKOUT_UNIT = 1 << 20;
 
     private readonly MariaDbServer|PostgreSqlServer|SqliteFile $server;
     private readonly string $folder;

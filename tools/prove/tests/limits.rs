@@ -50,6 +50,7 @@ const LOCKOUT: Lockout = Lockout {
     block: 20 * MILLISECOND,
     factor: 2_000,
     longest: 300 * MILLISECOND,
+    unit: 2_048,
 };
 
 /// Returns a history of a lockout, which remembers its failures and the end of the block.

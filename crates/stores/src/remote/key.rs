@@ -47,7 +47,7 @@ impl Kind {
     const ALL: [Self; 3] = [Self::Permits, Self::Lockout, Self::Cancels];
 
     /// Returns the end of the keys of these records.
-    const fn suffix(self) -> &'static [u8] {
+    pub(crate) const fn suffix(self) -> &'static [u8] {
         match self {
             Self::Permits => b"~permits",
             Self::Lockout => b"~lockout",

@@ -10,6 +10,7 @@
 //! identifier that looks like a hashed name is hashed, too.
 
 use crate::digest::digits;
+use crate::remote::key::Kind;
 use std::borrow::Cow;
 
 const MARKER: &[u8] = b"tokenbucket-sha256:";
@@ -37,6 +38,12 @@ pub fn folded(name: &[u8]) -> Cow<'_, [u8]> {
         return Cow::Borrowed(name);
     }
     Cow::Owned(hashed(name))
+}
+
+/// Returns the name of the record of this kind that belongs to the bucket `identifier`. No bucket
+/// has this name, and [`folded`] keeps it.
+pub fn stored_kind(kind: Kind, identifier: &[u8]) -> Vec<u8> {
+    [&hashed(identifier), kind.suffix()].concat()
 }
 
 fn hashed(identifier: &[u8]) -> Vec<u8> {
@@ -94,8 +101,12 @@ mod tests {
         ] {
             names.push(stored(other).into_owned());
         }
-        let all = names.len();
         assert!(names.iter().skip(2).all(|name| name.len() == 83));
+        let lockout = stored_kind(Kind::Lockout, b"ann");
+        assert_eq!(&*folded(&lockout), &*lockout);
+        names.extend([stored(&lockout).into_owned(), lockout]);
+        names.push(stored_kind(Kind::Cancels, b"ann"));
+        let all = names.len();
         names.sort();
         names.dedup();
         assert_eq!(names.len(), all);

@@ -9,6 +9,9 @@
 //! ceiling would drift and lose tokens. If a row holds 0, its bucket is full and counts as a bucket
 //! without a record.
 //!
+//! The row of a lockout holds a greater number, which no bucket has; see [`lockout`]. Two
+//! statements change it: one reads it, and one swaps it.
+//!
 //! The double of a quota is negative. The sign is no part of the second. It tells a purge to keep
 //! the row until the end of a window, and not only until the tokens would be refilled.
 //!
@@ -19,6 +22,7 @@
 
 pub mod failure;
 mod identifier;
+pub mod lockout;
 mod mysql;
 mod pgsql;
 pub mod reply;
@@ -26,7 +30,7 @@ mod sqlite;
 mod table;
 mod template;
 
-pub use identifier::{folded, stored};
+pub use identifier::{folded, stored, stored_kind};
 pub use table::{Table, TableError};
 pub use template::{Bind, Statement};
 
@@ -98,6 +102,15 @@ pub enum Query {
     /// Does the same as [`Query::Look`] for a row that the caller's transaction has locked. Returns
     /// its current state, also if the snapshot of the transaction is older.
     LookLocked,
+    /// Returns the clock and a record that is not a bucket's, and changes nothing.
+    Record,
+    /// Creates a record, unless there is one, and locks its row until the transaction ends.
+    Hold,
+    /// Does the same as [`Query::Record`] for a row that [`Query::Hold`] has locked, also if the
+    /// transaction began before another one wrote the row.
+    Held,
+    /// Replaces a record that is not a bucket's.
+    Swap,
     /// Returns 0 if the collation of the column `identifier` distinguishes all names that are
     /// stored unchanged. Otherwise returns another number. Returns 2 or 3 if no unique index makes
     /// a name belong to one row.
@@ -131,6 +144,10 @@ impl Query {
         Self::Uncount,
         Self::Advance,
         Self::LookLocked,
+        Self::Record,
+        Self::Hold,
+        Self::Held,
+        Self::Swap,
         Self::Folds,
         Self::Find,
         Self::Create,
@@ -146,6 +163,8 @@ impl Query {
             self,
             Self::Look
                 | Self::LookLocked
+                | Self::Record
+                | Self::Held
                 | Self::Folds
                 | Self::Find
                 | Self::Stale
@@ -158,16 +177,9 @@ impl Query {
         matches!(self, Self::Count | Self::Uncount | Self::Advance)
     }
 
-    /// Returns the statement of the query for `table`.
-    #[must_use]
-    pub fn statement(self, table: &Table) -> Statement {
-        let dialect = table.dialect;
-        let own = match dialect {
-            Dialect::MySql => mysql::word,
-            Dialect::PgSql => pgsql::word,
-            Dialect::Sqlite => sqlite::word,
-        };
-        let text = match (self, dialect) {
+    /// Returns the template of the query.
+    const fn template(self, dialect: Dialect) -> &'static str {
+        match (self, dialect) {
             (Self::Take, Dialect::MySql) => mysql::TAKE,
             (Self::Step, Dialect::MySql) => mysql::STEP,
             (Self::Count, Dialect::MySql) => mysql::COUNT,
@@ -185,6 +197,13 @@ impl Query {
             (Self::Start, _) => START,
             (Self::Raise | Self::Advance, Dialect::MySql) => mysql::RAISE,
             (Self::Raise | Self::Advance, _) => RAISE,
+            (Self::Record | Self::Held, Dialect::Sqlite) => sqlite::RECORD,
+            (Self::Held, Dialect::MySql) => mysql::HELD,
+            (Self::Record | Self::Held, _) => RECORD,
+            (Self::Hold, Dialect::MySql) => mysql::HOLD,
+            (Self::Hold, _) => HOLD,
+            (Self::Swap, Dialect::MySql) => mysql::SWAP,
+            (Self::Swap, _) => SWAP,
             (Self::Folds, Dialect::MySql) => mysql::FOLDS,
             (Self::Folds, Dialect::PgSql) => pgsql::FOLDS,
             (Self::Folds, Dialect::Sqlite) => sqlite::FOLDS,
@@ -197,9 +216,19 @@ impl Query {
             (Self::Stale, _) => STALE,
             (Self::StaleAfter, _) => STALE_AFTER,
             (Self::Delete, _) => DELETE,
+        }
+    }
+
+    /// Returns the statement of the query for `table`.
+    pub fn statement(self, table: &Table) -> Statement {
+        let dialect = table.dialect;
+        let own = match dialect {
+            Dialect::MySql => mysql::word,
+            Dialect::PgSql => pgsql::word,
+            Dialect::Sqlite => sqlite::word,
         };
         let full = self == Self::Step;
-        template::fill(text, dialect, &|word| {
+        template::fill(self.template(dialect), dialect, &|word| {
             Some(match word {
                 "table" => table.quoted(),
                 "schema" => table.schema_literal(),
@@ -230,8 +259,11 @@ fn common(word: &str, full: bool) -> Option<&'static str> {
         ("million" | "divisor", _) => "1e6",
         ("year", _) => YEAR,
         ("stale", _) => {
-            ":bare < :now - CASE WHEN microtime < 0 THEN :greater(:span, :year:both) ELSE :span END"
+            "(:bare < :now - CASE WHEN microtime < 0 THEN :greater(:span, :year:both) ELSE :span END \
+             OR (+microtime > 35184372088832 AND +microtime < 9007199254740992 AND :ended))"
         }
+        // The instant of a lockout in microseconds, and less than a millisecond more.
+        ("ended", _) => "microtime * 0.512 < :now - :span",
         ("moment", _) => ":lesser(:now, :latest:both)",
         ("inside", _) => "(:moment >= :wa AND :moment < :wd)",
         ("start", _) => {
@@ -291,6 +323,19 @@ const START: &str = "INSERT INTO :table AS s (identifier, microtime) VALUES (:na
 const RAISE: &str = "INSERT INTO :table AS s (identifier, microtime) VALUES (:name, (:now - :age) / :divisor) \
      ON CONFLICT (identifier) DO UPDATE SET microtime = :greater(:state, :now - :age:both) / :divisor \
      WHERE :state < 9000000000000000";
+
+/// Returns a row even if there is no record, because the caller needs the clock, too.
+const RECORD: &str =
+    "SELECT :now, COALESCE((SELECT :record FROM :table WHERE identifier = :name), 0) LIMIT 1";
+
+const HOLD: &str = "INSERT INTO :table AS s (identifier, microtime) VALUES (:name, 0) \
+     ON CONFLICT (identifier) DO UPDATE SET microtime = s.microtime";
+
+/// Returns a row if the record was replaced.
+const SWAP: &str = "INSERT INTO :table AS s (identifier, microtime) VALUES (:name, CAST(:new AS double precision)) \
+     ON CONFLICT (identifier) DO UPDATE SET microtime = CAST(:new AS double precision) \
+     WHERE s.microtime = CAST(:seen AS double precision) \
+     RETURNING 1";
 
 const CREATE: &str = "CREATE TABLE IF NOT EXISTS :table \
      (identifier varchar(255) NOT NULL PRIMARY KEY, microtime double precision NOT NULL)";

@@ -16,6 +16,7 @@ pub fn word(word: &str, _full: bool) -> Option<&'static str> {
         "state" | "bare" => {
             "CAST(LEAST(ABS(ROUND(COALESCE(microtime, 9e9) * 1e6)), 9e15) AS SIGNED)"
         }
+        "record" => "CAST(LEAST(ROUND(COALESCE(microtime, -1)), 9e15) AS SIGNED)",
         "drained" => "(:now - MOD(:now, :tick))",
         _ => return None,
     })
@@ -60,6 +61,18 @@ pub const LOOK: &str =
 
 pub const LOOK_LOCKED: &str = "SELECT :now, COALESCE((SELECT :state FROM :table WHERE identifier = :name \
      LOCK IN SHARE MODE), 0) LIMIT 1";
+
+pub const HOLD: &str = "INSERT INTO :table (identifier, microtime) VALUES (:name, 0) \
+     ON DUPLICATE KEY UPDATE microtime = microtime";
+
+pub const HELD: &str =
+    "SELECT :now, :record FROM :table WHERE identifier = :name LIMIT 1 FOR UPDATE";
+
+/// The reply has the same form as the reply to [`STEP`].
+pub const SWAP: &str = "INSERT INTO :table (identifier, microtime) VALUES (:name, \
+     IF(LAST_INSERT_ID(:absent), :new, 0)) \
+     ON DUPLICATE KEY UPDATE microtime = \
+     IF(LAST_INSERT_ID(:tag + IF(microtime = :seen, 1, 0)) & 1, :new, microtime)";
 
 pub const FIND: &str = "SELECT COUNT(*) FROM information_schema.TABLES \
      WHERE TABLE_SCHEMA = COALESCE(:schema, DATABASE()) AND TABLE_NAME = :relation LIMIT 1";

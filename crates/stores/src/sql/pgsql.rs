@@ -19,6 +19,10 @@ pub fn word(word: &str, full: bool) -> Option<&'static str> {
         ("bare", _) => {
             "CAST(LEAST(pg_catalog.abs(pg_catalog.round(COALESCE(microtime, 9e9) * :million)), 9e15) AS bigint)"
         }
+        ("ended", _) => {
+            "microtime * CAST(0.512 AS double precision) < CAST(:now - :span AS double precision)"
+        }
+        ("record", _) => "CAST(LEAST(pg_catalog.round(COALESCE(microtime, -1)), 9e15) AS bigint)",
         ("granted", false) => "(SELECT pg_catalog.count(*) FROM put)",
         // A charged denial leaves the bucket in debt. Without debts, only grants write a row.
         ("granted", true) => {

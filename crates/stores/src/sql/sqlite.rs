@@ -18,6 +18,9 @@ pub fn word(word: &str, full: bool) -> Option<&'static str> {
              THEN CAST(CASE WHEN microtime < 0 THEN -microtime ELSE microtime END * 1e6 + 0.5 AS INTEGER) \
              ELSE 9000000000000000 END"
         }
+        ("record", _) => {
+            "CASE WHEN +microtime >= 0 AND +microtime < 9.1e15 THEN CAST(microtime AS INTEGER) ELSE -1 END"
+        }
         ("lesser", _) => {
             "(SELECT CASE WHEN column1 < column2 THEN column1 ELSE column2 END FROM (VALUES "
         }
@@ -39,6 +42,10 @@ pub const TAKE: &str = "INSERT INTO :table AS s (identifier, microtime) VALUES (
 
 /// Returns a row even if the bucket has no row, because the caller needs the clock, too.
 pub const LOOK: &str = "SELECT :now, k FROM (SELECT :state AS k, 0 AS place FROM :table WHERE identifier = :name \
+     UNION ALL SELECT 0, 1) ORDER BY place LIMIT 1";
+
+/// Does the same as [`LOOK`] for a record that is not a bucket's.
+pub const RECORD: &str = "SELECT :now, k FROM (SELECT :record AS k, 0 AS place FROM :table WHERE identifier = :name \
      UNION ALL SELECT 0, 1) ORDER BY place LIMIT 1";
 
 /// Looks for a unique index of the column whose collation was defined by the application.

@@ -41,6 +41,10 @@ pub enum Bind {
     Start(usize),
     /// The latest instant at which a window is chosen.
     Latest,
+    /// The record that a swap replaces, or 0.
+    Seen,
+    /// The record that a swap writes.
+    Next,
     /// The last name that was returned, or the next name to delete.
     Key,
 }
@@ -67,6 +71,8 @@ impl Bind {
             "wc" => Self::Start(2),
             "wd" => Self::Start(3),
             "latest" => Self::Latest,
+            "seen" => Self::Seen,
+            "new" => Self::Next,
             "key" => Self::Key,
             _ => return None,
         })
