@@ -1,11 +1,12 @@
 //! Batches: several steps on remote stores in one operation, which takes the tokens of all or none.
 
+use super::denial_cache::CacheEntry;
 use super::server_clock;
 use super::time_left::TimeLeft;
 use super::transport::AllTaken;
 use super::{Answer, Ask, Cause, Failure, OnFailure, Remote, Reply, Transport, Visit};
 use gcra::batch::{Batched, Few, Grouped, Taken, Ticket, sum};
-use gcra::clock::boot_clock;
+use gcra::clock::{Timestamp, boot_clock};
 use gcra::step::{Denial, Outcome, Step};
 use segment::host::Host;
 use segment::slots::counters::By;
@@ -49,41 +50,55 @@ impl<T: Transport> Remote<'_, T> {
             self.set_seen(ask, entry.as_ref(), now);
         }
         let ask = |visit: &Visit<'_, T>| {
-            let AllTaken {
-                mut replies,
-                is_scattered,
-            } = T::take_all(visit, &asks)?;
-            if is_scattered {
-                return give_back(visit, &asks, buckets, &replies).map(Err);
-            }
-            let granted = replies.iter().all(|reply| reply.outcome.granted());
-            let server = T::server(&visit.route);
-            for ((_, ticket), Reply { outcome, .. }) in buckets.iter().zip(&replies) {
-                if server_clock::is_outside(server, &ticket.step, outcome)? {
-                    return Ok(Err(taken(ticket, *outcome)));
-                }
-            }
-            for (index, reply) in replies.iter_mut().enumerate() {
-                let (store, Ticket { key, step, .. }) = buckets[index];
-                if !granted {
-                    // The batch took nothing. Decide each step on its own from the state that the
-                    // store returned.
-                    reply.outcome = step
-                        .dry()
-                        .at(reply.outcome.now)
-                        .decide(reply.outcome.empty_at, reply.outcome.now);
-                }
-                store.learn(key, &step, reply, entries[index].as_ref(), now);
-                store.note_clock(reply);
-            }
-            let batched = read(&asks, buckets, granted, &replies);
-            count(self.host, buckets, &batched);
-            Ok(batched)
+            let all = T::take_all(visit, &asks)?;
+            self.batched(visit, all, &asks, &entries, buckets, now)
         };
         let fallback = |policy, _: &_| fallback(policy, buckets);
         let deadline = now + left.of(self.settings.timeout);
         let answer = self.ask_until(deadline, &asks[0].name, ask, fallback);
         answer.map(Some)
+    }
+
+    /// Converts the replies to a batch that was sent at `now`, and learns from them.
+    fn batched(
+        &self,
+        visit: &Visit<'_, T>,
+        all: AllTaken,
+        asks: &[Ask],
+        entries: &[Option<CacheEntry>],
+        buckets: &[(&Self, Ticket<'_>)],
+        now: Timestamp,
+    ) -> Result<Batched, Cause> {
+        let AllTaken {
+            mut replies,
+            is_scattered,
+        } = all;
+        if is_scattered {
+            return give_back(visit, asks, buckets, &replies).map(Err);
+        }
+        let granted = replies.iter().all(|reply| reply.outcome.granted());
+        let server = T::server(&visit.route);
+        for ((_, ticket), Reply { outcome, .. }) in buckets.iter().zip(&replies) {
+            if server_clock::is_outside(server, &ticket.step, outcome)? {
+                return Ok(Err(taken(ticket, *outcome)));
+            }
+        }
+        for (index, reply) in replies.iter_mut().enumerate() {
+            let (store, Ticket { key, step, .. }) = buckets[index];
+            if !granted {
+                // The batch took nothing. Decide each step on its own from the state that the
+                // store returned.
+                reply.outcome = step
+                    .dry()
+                    .at(reply.outcome.now)
+                    .decide(reply.outcome.empty_at, reply.outcome.now);
+            }
+            store.learn(key, &step, reply, entries[index].as_ref(), now);
+            store.note_clock(reply);
+        }
+        let batched = read(asks, buckets, granted, &replies);
+        count(self.host, buckets, &batched);
+        Ok(batched)
     }
 }
 

@@ -20,6 +20,17 @@ use std::time::Duration;
 /// The pause before a waiting worker looks at the entry again, in ticks.
 const PAUSE: Ticks = TICKS_PER_SECOND / 20_000;
 
+/// A request for one step, which the store must decide.
+pub(super) struct Prepared {
+    pub(super) ask: Ask,
+    /// The bucket's entry in the denial cache.
+    pub(super) entry: Option<CacheEntry>,
+    /// The ticks that this call has waited for another worker.
+    pub(super) waited: Ticks,
+    /// True if this worker now holds the lease.
+    pub(super) is_asker: bool,
+}
+
 /// Reports whether the entry allows the step at most once. Then only one worker can succeed.
 fn is_scarce(entry: &CacheEntry, step: &Step, now: Timestamp) -> bool {
     let twice = Step {
@@ -172,8 +183,7 @@ impl<'h, T: Transport> Remote<'h, T> {
 
     /// Does the same as [`Remote::prepare_within`] for one bucket. If the entry allows one such
     /// step at most, waits until no other worker of this host asks the store about the bucket. If
-    /// the store may be asked, also returns the ticks that this call has waited, and true if this
-    /// worker now holds the lease.
+    /// the store may be asked, returns the request.
     ///
     /// The wait ends after an eighth of the timeout, because the other worker may have been killed,
     /// and this worker's own request needs time.
@@ -185,10 +195,15 @@ impl<'h, T: Transport> Remote<'h, T> {
         key: Key<'_>,
         step: &Step,
         now: Timestamp,
-    ) -> Result<(Ask, Option<CacheEntry>, Ticks, bool), Outcome> {
+    ) -> Result<Prepared, Outcome> {
         let (ask, mut entry) = self.prepare_within(key, step, now)?;
         if !entry.is_some_and(|entry| is_scarce(&entry, step, now)) {
-            return Ok((ask, entry, 0, false));
+            return Ok(Prepared {
+                ask,
+                entry,
+                waited: 0,
+                is_asker: false,
+            });
         }
         let timeout = self.settings.timeout;
         let patience = timeout / 8;
@@ -217,7 +232,12 @@ impl<'h, T: Transport> Remote<'h, T> {
             entry = self.entry(key, step, later)?;
         };
         let waited = boot_clock().saturating_since(start);
-        Ok((ask, entry, waited, is_asker))
+        Ok(Prepared {
+            ask,
+            entry,
+            waited,
+            is_asker,
+        })
     }
 
     /// Returns the bucket's entry for steps of this lifetime, if the denial cache is enabled.

@@ -2,13 +2,11 @@
 
 use super::call::Failed;
 use super::pipeline::by_server;
+use super::transport::BucketChange;
 use super::{Answer, Cause, Failure, Remote, Transport, Visit};
 use gcra::clock::{Timestamp, boot_clock};
 use gcra::key::Key;
 use gcra::store::Put;
-
-/// A change of one bucket: its name in the store, the change, and [`super::Ask::seen`].
-pub type BucketChange<'a> = (&'a [u8], &'a Put, Option<i64>);
 
 /// A change that is sent to its server.
 struct PendingChange<'a, 'h, T> {
@@ -81,9 +79,11 @@ fn run<'h, T: Transport>(
     deadline: Timestamp,
 ) -> Result<(), Failed<'h>> {
     let first = pipeline[0];
-    let changes = pipeline
-        .iter()
-        .map(|it| (it.name.as_slice(), it.put, it.seen));
+    let changes = pipeline.iter().map(|it| BucketChange {
+        name: &it.name,
+        put: it.put,
+        seen: it.seen,
+    });
     let changes: Vec<_> = changes.collect();
     let now = boot_clock();
     let store = first.store;
@@ -98,7 +98,7 @@ fn run<'h, T: Transport>(
     };
     store.call(route, peer.clone(), now, deadline, put)?;
     for index in moved {
-        let (name, put, seen) = changes[index];
+        let BucketChange { name, put, seen } = changes[index];
         let change = |visit: &Visit<'_, T>| T::put(visit, name, put, seen);
         store.visit(name, boot_clock(), deadline, change)?;
     }

@@ -25,6 +25,7 @@ pub mod race;
 pub mod record;
 pub mod redis;
 pub mod secret;
+mod server;
 pub mod server_clock;
 mod settings;
 mod stream;
@@ -34,6 +35,7 @@ pub mod time_left;
 mod tls;
 mod transport;
 
+use cached::Prepared;
 pub use failure::{Blame, Cause, Failure};
 use gcra::clock::{Ticks, Timestamp, boot_clock, unix_time};
 use gcra::key::{Key, KeyHasher};
@@ -43,8 +45,9 @@ use segment::cells::resolve;
 pub use segment::cells::{breaker, denial_cache, durations};
 use segment::host::Host;
 use segment::slots::counters::{By, Event};
+pub use server::Server;
 pub use settings::{OnFailure, Settings};
-pub use transport::{Ask, Flown, Reply, Server, StateKind, Transport, Visit};
+pub use transport::{Ask, Flown, Reply, StateKind, Transport, Visit};
 
 /// The result of a call, with the failure that the caller should be warned of.
 #[derive(Debug)]
@@ -143,7 +146,12 @@ impl<'h, T: Transport> Remote<'h, T> {
                 Ok(denied) | Err((denied, _)) => Ok(Answer::sure(denied)),
             };
         }
-        let (mut ask, entry, waited, is_asker) = match self.prepare_alone(key, step, now) {
+        let Prepared {
+            mut ask,
+            entry,
+            waited,
+            is_asker,
+        } = match self.prepare_alone(key, step, now) {
             Ok(prepared) => prepared,
             Err(denied) => return Ok(Answer::sure(denied)),
         };

@@ -1,64 +1,14 @@
 //! The interface of a remote store: the operations that every kind of server must support. Denial
 //! cache, breakers and failure policies are not part of the interface.
 
-use super::give_back::BucketChange;
 use super::key::Kind;
 use super::race::Task;
+use super::server::Server;
 use super::{Blame, Cause};
 use gcra::clock::Timestamp;
-use gcra::key::KeyHasher;
 use gcra::step::{Denial, Outcome, Step, Verdict};
 use gcra::store::Put;
-use std::hash::{DefaultHasher, Hash, Hasher};
-use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
-
-/// A server, as it appears in breakers and messages.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Server {
-    /// A number that identifies the server.
-    pub id: u64,
-    /// A number that identifies the server and the way to access it. It selects the breaker, so
-    /// that a wrong password does not open the breaker of the right one.
-    pub login: u64,
-    /// The name for display; it contains no password.
-    pub name: String,
-}
-
-impl Server {
-    /// Creates the server with the full identity `identity`. A process under another root
-    /// directory has another way to access it, because it finds other sockets and certificates, and
-    /// looks up names in another way.
-    #[must_use]
-    pub fn new(identity: &[u8], name: String) -> Self {
-        // Truncation is safe, because any half of a good hash is a good hash.
-        #[allow(clippy::cast_possible_truncation)]
-        let id = KeyHasher::new([0; 2]).key(identity).hash as u64;
-        let login = id;
-        Self { id, login, name }.with_access(&root())
-    }
-
-    /// Sets the way to access the server: everything that a connection needs, such as the password
-    /// and the TLS settings.
-    ///
-    /// `login` is in the shared memory. It depends on 16 bits of a hash of `access`, so that a
-    /// password cannot be guessed from it.
-    #[must_use]
-    pub fn with_access(mut self, access: &impl Hash) -> Self {
-        // This hasher has constant keys, so all processes of the host compute the same number.
-        let mut hasher = DefaultHasher::new();
-        access.hash(&mut hasher);
-        self.login ^= hasher.finish() >> 48;
-        self
-    }
-}
-
-/// Returns the device and the inode of the root directory of this process; `None` if it cannot be
-/// read.
-fn root() -> Option<(u64, u64)> {
-    let root = std::fs::metadata("/").ok()?;
-    Some((root.dev(), root.ino()))
-}
 
 /// A request to run a step.
 #[derive(Clone, Debug)]
@@ -72,6 +22,16 @@ pub struct Ask {
     pub first: Option<i64>,
     /// An upper bound of the ticks since the bucket was empty, from this host's denial cache. It
     /// restores a record that the store has lost.
+    pub seen: Option<i64>,
+}
+
+/// A change of a bucket.
+#[derive(Clone, Copy, Debug)]
+pub struct BucketChange<'a> {
+    /// The bucket's name in the store.
+    pub name: &'a [u8],
+    pub put: &'a Put,
+    /// As in [`Ask`].
     pub seen: Option<i64>,
 }
 
@@ -235,8 +195,8 @@ pub trait Transport: Sized {
         changes: &[BucketChange<'_>],
         refused: &mut dyn FnMut(usize, Cause),
     ) -> Result<(), Cause> {
-        for (index, (name, put, seen)) in changes.iter().enumerate() {
-            match Self::put(visit, name, put, *seen) {
+        for (index, it) in changes.iter().enumerate() {
+            match Self::put(visit, it.name, it.put, it.seen) {
                 Err(cause) if cause.blame() == Blame::Store => return Err(cause),
                 Err(cause) => refused(index, cause),
                 Ok(()) => {}

@@ -30,7 +30,8 @@ use super::endpoint::Endpoint;
 use super::key::{Kind, item_key, kind_key, shared_key};
 use super::race::Task;
 use super::stream::Stream;
-use super::{Ask, Cause, Flown, Reply, Server, Transport, Visit, give_back, record};
+use super::transport::BucketChange;
+use super::{Ask, Cause, Flown, Reply, Server, Transport, Visit, record};
 use flight::Flight;
 use gcra::clock::{TICKS_PER_MICROSECOND, TICKS_PER_SECOND, Timestamp, boot_clock, wall_clock};
 use gcra::refill::Refill;
@@ -248,18 +249,22 @@ impl Transport for Memcached {
         seen: Option<i64>,
     ) -> Result<(), Cause> {
         let mut result = Ok(());
-        Self::put_each(visit, &[(name, put, seen)], &mut |_, cause| {
-            result = Err(cause);
-        })?;
+        Self::put_each(
+            visit,
+            &[BucketChange { name, put, seen }],
+            &mut |_, cause| {
+                result = Err(cause);
+            },
+        )?;
         result
     }
 
     fn put_each(
         visit: &Visit<'_, Self>,
-        changes: &[give_back::BucketChange<'_>],
+        changes: &[BucketChange<'_>],
         refused: &mut dyn FnMut(usize, Cause),
     ) -> Result<(), Cause> {
-        let changes = changes.iter().map(|&(name, put, seen)| {
+        let changes = changes.iter().map(|&BucketChange { name, put, seen }| {
             let seen = seen.filter(|_| matches!(put, Put::Refund { .. } | Put::Raise { .. }));
             let decide = |record: ItemState, now: Timestamp, _: u32| change(put, record, now);
             ItemChange::new(name, None, false, seen, decide)

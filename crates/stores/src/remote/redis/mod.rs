@@ -19,10 +19,9 @@ mod survey;
 mod tests;
 mod topology;
 
-use super::give_back::BucketChange;
 use super::key::{Kind, kind_key, redis_key};
 use super::race::Task;
-use super::transport::AllTaken;
+use super::transport::{AllTaken, BucketChange};
 use super::{Ask, Cause, Flown, Reply, Server, StateKind, Transport, Visit, record};
 use dsn::Dsn;
 use flight::Flight;
@@ -347,11 +346,11 @@ impl Transport for Redis {
         let (topology, node) = (&visit.store.topology, &visit.route.node);
         let runs = changes
             .iter()
-            .map(|(name, put, seen)| (slice::from_ref(name), changing(put, *seen)));
+            .map(|it| (slice::from_ref(&it.name), changing(it.put, it.seen)));
         let runs: Vec<_> = runs.collect();
         let (is_member, deadline) = (topology.dsn.is_cluster(), visit.deadline);
         node.run_each(is_member, &PUT, &runs, 0, deadline, |index, value| {
-            let read = match topology.elsewhere(changes[index].0, node, &value) {
+            let read = match topology.elsewhere(changes[index].name, node, &value) {
                 Some(route) => Err(route.into()),
                 None => script::read(node, &PUT, value).map(drop),
             };
