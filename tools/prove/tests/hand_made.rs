@@ -110,35 +110,6 @@ fn a_full_bucket_grants_its_capacity_at_once_and_no_more() {
 }
 
 #[test]
-fn a_window_that_starts_late_is_judged_too() {
-    // The whole log grants 4 tokens of at most 2 + 9. Only the window of the last three grants
-    // exceeds its bound.
-    let calls = [
-        grant(1.0, 1.0, 1),
-        grant(9.0, 9.1, 1),
-        grant(9.2, 9.3, 1),
-        grant(9.4, 9.5, 1),
-    ];
-    let worst = bound::judge(&calls, &QUOTA, &Rules::EXACT);
-    assert_eq!(worst.violations, 1);
-    assert_eq!(worst.window.map(|window| window.excess), Some(TOKEN / 2));
-}
-
-#[test]
-fn a_grant_that_sticks_out_of_the_window_does_not_count() {
-    let calls = [grant(1.0, 1.0, 2), grant(1.0, 2.0, 1)];
-    assert_eq!(over(&calls), 0);
-    let narrower = [grant(1.0, 1.0, 2), grant(1.0, 1.9, 1)];
-    assert_eq!(over(&narrower), 1);
-}
-
-#[test]
-fn calls_of_unknown_outcome_do_not_count_against_the_bound() {
-    let calls = [grant(1.0, 1.0, 2), unknown(1.0, 1.0, 2)];
-    assert_eq!(over(&calls), 0);
-}
-
-#[test]
 fn refunds_resets_and_losses_widen_the_windows_that_they_overlap_only() {
     for (kind, cost) in [(Kind::Refund, 2), (Kind::Reset, 0), (Kind::Lost, 0)] {
         let gift = |start, end| call(kind, Outcome::Done, start, end, cost);
@@ -168,26 +139,6 @@ fn a_tick_a_grant_is_allowed_and_no_more() {
 fn a_denial_of_a_full_bucket_is_not_explained() {
     assert_eq!(unexplained(&[denial(1.0, 1.1, 1, 1.0)]), 1);
     assert_eq!(unexplained(&[denial(1.0, 1.1, 3, 1.0)]), 0);
-}
-
-#[test]
-fn a_denial_is_explained_by_what_may_have_preceded_it() {
-    let early = [grant(1.0, 1.1, 2), denial(2.0, 2.0, 1, 0.1)];
-    assert_eq!(unexplained(&early), 0);
-    let refilled = [grant(1.0, 1.1, 2), denial(2.1, 2.2, 1, 0.1)];
-    assert_eq!(unexplained(&refilled), 1);
-    let overlapping = [grant(2.15, 3.0, 2), denial(2.1, 2.2, 1, 0.1)];
-    assert_eq!(unexplained(&overlapping), 0);
-    let later = [grant(2.25, 3.0, 2), denial(2.1, 2.2, 1, 0.1)];
-    assert_eq!(unexplained(&later), 1);
-}
-
-#[test]
-fn a_killed_call_explains_a_denial_until_it_is_refilled() {
-    let calls = [unknown(1.0, 1.5, 2), denial(2.4, 2.4, 1, 0.1)];
-    assert_eq!(unexplained(&calls), 0);
-    let late = [unknown(1.0, 1.5, 2), denial(2.6, 2.6, 1, 0.1)];
-    assert_eq!(unexplained(&late), 1);
 }
 
 #[test]
@@ -227,41 +178,6 @@ fn a_reset_takes_away_what_explained_a_denial() {
     let reset = call(Kind::Reset, Outcome::Done, 1.1, 1.2, 0);
     let calls = [grant(1.0, 1.0, 2), reset, denial(1.3, 1.3, 1, 0.1)];
     assert_eq!(unexplained(&calls), 1);
-}
-
-#[test]
-fn a_denial_after_the_wait_is_a_contradiction() {
-    let first = denial(1.0, 1.0, 1, 0.5);
-    assert_eq!(contradicted(&[first, denial(1.4, 1.45, 1, 0.1)]), 0);
-    assert_eq!(contradicted(&[first, denial(1.5, 1.6, 1, 0.1)]), 1);
-    // The second token is refilled a second later.
-    assert_eq!(contradicted(&[first, denial(1.6, 1.6, 2, 0.1)]), 0);
-    assert_eq!(contradicted(&[first, denial(2.5, 2.5, 2, 0.1)]), 1);
-    // A denial without a time to wait promises nothing.
-    let never = Outcome::Denied { retry_after: None };
-    let never = call(Kind::Take, never, 1.0, 1.0, 1);
-    assert_eq!(contradicted(&[never, denial(9.0, 9.0, 1, 0.1)]), 0);
-}
-
-#[test]
-fn a_wait_was_not_enough_when_others_took() {
-    let denials = [denial(1.0, 1.0, 1, 0.5), denial(1.6, 1.6, 1, 0.1)];
-    for taken in [grant(1.2, 1.3, 1), unknown(1.2, 1.3, 1), grant(1.6, 1.7, 1)] {
-        assert_eq!(contradicted(&[denials[0], taken, denials[1]]), 0);
-    }
-    for not_between in [grant(0.8, 0.9, 1), grant(1.7, 1.8, 1)] {
-        assert_eq!(contradicted(&[denials[0], not_between, denials[1]]), 1);
-    }
-    // The taken token is refilled a second later.
-    let late = denial(2.5, 2.5, 1, 0.1);
-    assert_eq!(contradicted(&[denials[0], grant(1.2, 1.3, 1), late]), 1);
-}
-
-#[test]
-fn a_full_bucket_may_be_emptied_however_long_ago_the_wait_was_over() {
-    let long_after = denial(9.0, 9.0, 1, 0.1);
-    let calls = [denial(1.0, 1.0, 1, 0.5), grant(8.9, 8.9, 2), long_after];
-    assert_eq!(contradicted(&calls), 0);
 }
 
 #[test]
