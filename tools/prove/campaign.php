@@ -82,9 +82,9 @@ function controls(): array
 {
     $controls = [
         CheckThenIncrement::class, FetchDecideSave::class, BlindRetry::class, BlindRetryOnCluster::class,
-        ForgottenDebt::class, WholeCancel::class, ForgottenCharge::class, LateGiveBack::class, CheckedFloor::class,
-        FirstHitWindow::class, RenewedWindow::class, NextWindowGiveBack::class, CheckThenCount::class, RenewedBlock::class,
-        CountedPermits::class, LeasedPermits::class, UncheckedPermits::class, OnceReadPermits::class,
+        WholeCancel::class, LateGiveBack::class, CheckedFloor::class,
+        FirstHitWindow::class, NextWindowGiveBack::class, CheckThenCount::class, RenewedBlock::class,
+        CountedPermits::class, LeasedPermits::class, OnceReadPermits::class,
     ];
     return array_fill_keys($controls, '') + [
         NumberedPermits::class => can_unshare() ? '' : 'unshare is not permitted',

@@ -222,30 +222,6 @@ abstract class WrongCaller extends Extension implements Scripted
     }
 }
 
-/** Forgets the debt after a reservation, so that other callers get its tokens, too. */
-final class ForgottenDebt extends WrongCaller
-{
-    public function reserve(array $bucket, float $cost, float $wait): array
-    {
-        $answer = parent::reserve($bucket, $cost, $wait);
-        $debt = -($answer[2]?->decision->remaining ?? 0);
-        if ($debt > 0) {
-            $this->bucket($bucket)->refund($debt);
-        }
-        return $answer;
-    }
-
-    public static function run(History $history): void
-    {
-        $bucket = $history->bucket(4, 0.1);
-        $caller = $history->caller(new self);
-        $caller->take($bucket, 4);
-        $caller->reserve($bucket, 4, 1000);
-        $history->happened('debt forgotten', $caller->limiter->remaining($bucket) > -1);
-        $caller->reserve($bucket, 4, 1000);
-    }
-}
-
 /** Cancels a reservation by a refund of its whole cost, although later reservations build on it. */
 final class WholeCancel extends WrongCaller
 {
@@ -262,26 +238,6 @@ final class WholeCancel extends WrongCaller
         $caller->reserve($bucket, 4, 1000);
         $caller->cancel($bucket, 4, $reservation, $sequence);
         $history->happened('whole cost given back', $caller->limiter->remaining($bucket) > -1);
-        $caller->reserve($bucket, 4, 1000);
-    }
-}
-
-/** Ignores a charge if the bucket does not hold its tokens. */
-final class ForgottenCharge extends WrongCaller
-{
-    public function charge(array $bucket, float $cost): array
-    {
-        $this->take($bucket, $cost);
-        return [CallLog::DONE, 0];
-    }
-
-    public static function run(History $history): void
-    {
-        $bucket = $history->bucket(4, 0.1);
-        $caller = $history->caller(new self);
-        $caller->take($bucket, 4);
-        $caller->charge($bucket, 4);
-        $history->happened('charge ignored', $caller->limiter->remaining($bucket) > -1);
         $caller->reserve($bucket, 4, 1000);
     }
 }

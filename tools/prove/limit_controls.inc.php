@@ -6,37 +6,29 @@
 require_once __DIR__ . '/controls.inc.php';
 
 /**
- * The base of window limiters on Redis: a key that expires counts the tokens. Tokens of a denied
- * call are given back.
+ * A window on Redis that begins at its first call, and not at an instant of the calendar. A key
+ * that expires counts the tokens. Tokens of a denied call are given back.
  */
-abstract class CountedWindow extends Control
+final class FirstHitWindow extends Control
 {
     public const RULE = 'quotas 2';
 
     /** The length of a window in milliseconds. */
-    protected const LENGTH = 60_000;
+    private const LENGTH = 60_000;
 
     public function take(array $bucket, float $cost): array
     {
         [$id, $limit] = $bucket;
         $count = (int) substr($this->wire->ask("INCRBY w$id $cost"), 1);
         if ($count === (int) $cost) {
-            $this->begin("w$id", $bucket['anchor']);
+            $this->wire->ask("PEXPIRE w$id " . self::LENGTH);
         }
         if ($count <= $limit) {
             return [CallLog::DONE, 0];
         }
         $this->wire->ask("DECRBY w$id $cost");
         $rest = (int) substr($this->wire->ask("PTTL w$id"), 1);
-        $this->denied("w$id");
         return [CallLog::DENIED, $rest / 1000];
-    }
-
-    /** Begins a window at its first call. */
-    abstract protected function begin(string $key, int $anchor): void;
-
-    protected function denied(string $key): void
-    {
     }
 
     public static function run(History $history): void
@@ -44,36 +36,12 @@ abstract class CountedWindow extends Control
         // The next window begins in one or two seconds.
         $quota = $history->quota(2, $anchor = (int) ceil(microtime(true)) + 1);
         $wire = self::redis();
-        $caller = $history->caller(new static($wire()));
+        $caller = $history->caller(new self($wire()));
         while ($caller->take($quota)[0] === CallLog::DONE) {
         }
         $in_time = microtime(true) < $anchor - 0.1;
         History::sleep_until($anchor + 0.1);
         $history->happened('denied in a new window', $in_time && $caller->take($quota)[0] === CallLog::DENIED);
-    }
-}
-
-/** A window that begins at its first call, and not at an instant of the calendar. */
-final class FirstHitWindow extends CountedWindow
-{
-    protected function begin(string $key, int $anchor): void
-    {
-        $this->wire->ask("PEXPIRE $key " . self::LENGTH);
-    }
-}
-
-/** A window of the calendar, but each denial renews the time to live of the count. */
-final class RenewedWindow extends CountedWindow
-{
-    protected function begin(string $key, int $anchor): void
-    {
-        $age = (time() - $anchor) * 1000 % self::LENGTH;
-        $this->wire->ask("PEXPIREAT $key " . (time() * 1000 - $age + ($age < 0 ? 0 : self::LENGTH)));
-    }
-
-    protected function denied(string $key): void
-    {
-        $this->wire->ask("PEXPIRE $key " . self::LENGTH);
     }
 }
 

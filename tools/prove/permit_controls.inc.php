@@ -117,40 +117,6 @@ final class LeasedPermits extends PermitControl
     }
 }
 
-/** Permits that anyone may release. Callers release some of them twice. */
-final class UncheckedPermits extends PermitControl
-{
-    protected function take(int $key, int $limit): ?object
-    {
-        foreach ($this->cells($key, $limit) as $cell) {
-            if ($this->set($cell, 'held')) {
-                return (object) ['cell' => $cell];
-            }
-        }
-        return null;
-    }
-
-    public function release(object $permit): void
-    {
-        $this->wire->ask("DEL $permit->cell");
-    }
-
-    protected static function calls(History $history, RedisServer $server): void
-    {
-        $history->key(1, 1);
-        $callers = array_map(fn () => $history->permit_caller(new self($server)), range(0, 2));
-        [$old, $sequence] = $callers[0]->acquire(1);
-        $callers[0]->release(1, $old, $sequence);
-        [$held, $holds] = $callers[1]->acquire(1);
-        // The permit is released again. This cannot change the permit of another caller.
-        $callers[0]->limiter->release($old);
-        [$second, $taken] = $callers[2]->acquire(1);
-        $history->happened('permit of another released', $second !== null);
-        $callers[2]->release(1, $second, $taken);
-        $callers[1]->release(1, $held, $holds);
-    }
-}
-
 /**
  * Permits that belong to a process id. In another process namespace, that id belongs to another
  * process or to none.

@@ -1,13 +1,11 @@
 //! Checks that the judge accepts logs of exact quotas and lockouts, and rejects those of wrong
 //! ones.
 
-mod simulated;
-
+use crate::simulated::Dice;
 use prove::call::{Call, Kind, Nanos, Outcome, TOKEN, Tokens};
 use prove::lockouts::{self, Lockout};
 use prove::rules::Rules;
 use prove::windows::{self, Windows};
-use simulated::Dice;
 
 const HISTORIES: u64 = 200;
 const CALLS: usize = 600;
@@ -202,32 +200,17 @@ fn exact_lockouts_and_quotas_are_acquitted() {
 }
 
 #[test]
-fn a_lockout_that_checks_before_it_counts_is_caught() {
-    assert!(broken(Some(Fault::CheckedBefore), false)[0] > HISTORIES / 2);
-}
-
-#[test]
-fn a_denial_that_renews_the_block_is_caught() {
-    assert!(broken(Some(Fault::Renewed), false)[2] > HISTORIES / 2);
-}
-
-#[test]
-fn a_block_that_does_not_become_longer_is_caught() {
-    assert!(broken(Some(Fault::Constant), false)[0] > HISTORIES / 2);
-}
-
-#[test]
-fn a_window_that_starts_at_its_first_call_is_caught() {
-    let [_, unexplained, wrong] = broken(Some(Fault::FirstHit), true);
-    assert!(unexplained > HISTORIES / 2 && wrong > HISTORIES / 2);
-}
-
-#[test]
-fn a_give_back_in_the_next_window_is_caught() {
-    assert!(broken(Some(Fault::LateGiveBack), true)[0] > HISTORIES / 2);
-}
-
-#[test]
-fn a_window_that_grants_too_much_is_caught() {
-    assert!(broken(Some(Fault::TooMuch), true)[0] > HISTORIES / 2);
+fn wrong_lockouts_and_quotas_are_convicted() {
+    for (fault, quota, rules) in [
+        (Fault::CheckedBefore, false, &[0][..]),
+        (Fault::Renewed, false, &[2]),
+        (Fault::Constant, false, &[0]),
+        (Fault::FirstHit, true, &[1, 2]),
+        (Fault::LateGiveBack, true, &[0]),
+        (Fault::TooMuch, true, &[0]),
+    ] {
+        let broken = broken(Some(fault), quota);
+        let is_broken = |&rule: &usize| broken[rule] > HISTORIES / 2;
+        assert!(rules.iter().all(is_broken), "{fault:?}: {broken:?}");
+    }
 }

@@ -1,12 +1,10 @@
 //! Compares the sweeps with direct implementations of the rules, on small random logs.
 
-mod simulated;
-
+use crate::simulated::Dice;
 use prove::call::{Call, Kind, Nanos, Outcome, TOKEN, Tokens};
 use prove::gifts::{all_returned, gifts};
 use prove::rules::{Quota, Rules};
 use prove::{bound, denials, drains, waits};
-use simulated::Dice;
 
 const QUOTA: Quota = Quota {
     capacity: 4 * TOKEN,

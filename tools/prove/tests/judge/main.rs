@@ -1,0 +1,8 @@
+//! Tests the judge.
+
+mod hand_made;
+mod limits;
+mod logs;
+mod naive;
+mod permits;
+mod simulated;
