@@ -26,7 +26,7 @@ steps=(
     'opcache|full|200|every .phpt with opcache'
     'jit-whole|full|200|every .phpt with the tracing JIT'
     'valgrind-whole|full|2400|every .phpt under valgrind'
-    'core-at-length|full|1200|ten minutes of chaos, the exhaustive model, the rates of all periods'
+    'core-at-length|full|600|the exhaustive model, the rates of all periods'
     'batches|full|300|a minute of calls and batches that scripts/prove judges, and 20 waiting processes'
     'scrapes|full|320|five minutes of scrapes by Prometheus'
     'zts|full|900|thread-safe PHP'
@@ -403,8 +403,7 @@ step_valgrind-whole() {
 }
 
 step_core-at-length() {
-    TOKENBUCKET_MODEL=exhaustive TOKENBUCKET_PERIODS=all \
-        TOKENBUCKET_CHAOS_SECONDS=${TOKENBUCKET_CHAOS_SECONDS:-600} engine --release
+    TOKENBUCKET_MODEL=exhaustive TOKENBUCKET_PERIODS=all engine --release
 }
 
 step_batches() {

@@ -9,7 +9,6 @@
 #![allow(unsafe_code, clippy::unwrap_used, clippy::expect_used)]
 
 mod child;
-#[path = "../forked/mod.rs"]
 mod forked;
 mod garbage;
 mod locks;
