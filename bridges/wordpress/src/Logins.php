@@ -41,7 +41,8 @@ final class Logins
         add_filter('authenticate', $this->end, PHP_INT_MAX);
         add_action('shutdown', $this->exited(...), 0);
         add_action('wp_login', $this->loggedIn(...), PHP_INT_MIN, 2);
-        add_action('after_password_reset', $this->passwordReset(...));
+        // WooCommerce does not fire after_password_reset.
+        add_action('password_reset', $this->passwordReset(...));
         add_filter('application_password_is_api_request', $this->beginApplication(...), PHP_INT_MAX);
         add_action('application_password_did_authenticate', $this->applicationSucceeded(...));
         add_filter('rest_authentication_errors', fn ($result) => $this->applicationDenial ?? $result, PHP_INT_MAX);

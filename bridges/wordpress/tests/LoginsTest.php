@@ -153,6 +153,11 @@ final class LoginsTest extends SiteTestCase
         };
         $set('192.0.2.18');
         self::assertAnswers([302 => 1], 1, [Site::form('forgetful', 'right password', '192.0.2.18')]);
+        // A form of WooCommerce.
+        self::$site->send(self::requests(8, fn (int $i) => Site::form('forgetful', "wrong $i", '192.0.2.18')));
+        self::assertAnswers([429 => 1], 0, [Site::form('forgetful', 'right password', '192.0.2.18')]);
+        self::$site->send([['path' => '/run.php', 'body' => "do_action('password_reset', get_userdata($id), 'right password'); wp_set_password('right password', $id);", 'address' => '192.0.2.18']]);
+        self::assertAnswers([302 => 1], 1, [Site::form('forgetful', 'right password', '192.0.2.18')]);
         // The flood goes on.
         self::$site->send(self::requests(30, fn (int $i) => Site::form('forgetful', 'wrong', "198.51.$i.2")));
         self::assertAnswers([429 => 1], 0, [Site::form('forgetful', 'right password', '192.0.2.19')]);
