@@ -22,19 +22,29 @@ final class Folder
     }
 
     /**
-     * Returns the user's folder. If another user has taken its name, returns one with a random
-     * name. That folder is used from then on, also if the name is free again.
+     * Returns the user's folder. If something else has its name, returns one with a random name.
+     * That folder is used from then on, also if the name is free again.
      */
     public static function ofUser(string $first): string
     {
-        $isOwn = static fn (string $folder) => (@lstat($folder)['uid'] ?? self::user()) === self::user();
-        return Quiet::call(static function () use ($first, $isOwn): string {
-            $others = static fn () => array_values(array_filter(glob("$first-*") ?: [], $isOwn));
-            if ($others() === [] && !$isOwn($first)) {
+        return Quiet::call(static function () use ($first): string {
+            // Another user may also have moved a file of this user there.
+            $others = static fn () => array_values(array_filter(glob("$first-*") ?: [], self::isSafe(...)));
+            if ($others() === [] && @lstat($first) !== false && !self::isSafe($first)) {
                 @mkdir(sprintf('%s-%016x%s', $first, hrtime(true), bin2hex(random_bytes(8))), 0700);
             }
             return $others()[0] ?? $first;
         });
+    }
+
+    private static function isSafe(string $folder): bool
+    {
+        try {
+            self::check($folder, 'folder');
+            return true;
+        } catch (StorageException) {
+            return false;
+        }
     }
 
     /**

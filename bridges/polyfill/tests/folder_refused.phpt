@@ -16,8 +16,8 @@ $refused = function (string $title, callable $change) use ($parent, $folder): vo
     $change("$folder/" . Settings::file());
     $bucket = new TokenBucket(new TokenBucketStorageSharedMemory, 'x', 1, 1);
     echo "$title: ", preg_replace('/^.*? it (.*?)\. Set tokenbucket.polyfill_folder .*$/', '$1', thrown(fn () => $bucket->consume())), "\n";
-    // A new name, because this process keeps a store for each path.
-    exec('rm -rf ' . escapeshellarg($folder));
+    // Not removed yet: this process does not check a file again that has the same inode.
+    rename($folder, "$parent/used-" . bin2hex(random_bytes(4)));
     clearstatcache();
 };
 $is_root = Folder::user() === 0;
@@ -48,6 +48,14 @@ check(str_starts_with($other, "$parent/taken-"), $other);
 rmdir("$parent/taken");
 check(!$is_root || Folder::ofUser("$parent/taken") === $other, 'the folder stays when the name is free again');
 @rmdir($other);
+foreach (['file' => touch(...), 'wide' => fn (string $path) => mkdir($path, 0777) && chmod($path, 0777), 'link' => fn (string $path) => symlink($parent, $path)] as $kind => $make) {
+    $make("$parent/$kind");
+    $other = Folder::ofUser("$parent/$kind");
+    check(str_starts_with($other, "$parent/$kind-") && Folder::ofUser("$parent/$kind") === $other, "$kind: $other");
+    @rmdir($other);
+}
+rmdir("$parent/wide");
+array_map(unlink(...), ["$parent/file", "$parent/link"]);
 check(Folder::ofUser("$parent/free") === "$parent/free", 'control: a free name');
 
 echo "-- an error handler that throws --\n";
@@ -68,6 +76,7 @@ foreach (['/tmp/a', '/home/a', '/homes', '/home/local/a', '/mnt/my share/a', '/m
 }
 check(Folder::fileSystem('/tmp', '') === '', 'no mounts are known');
 array_map(unlink(...), ["$parent/victim", "$parent/second"]);
+exec('rm -rf ' . escapeshellarg("$parent/used-") . '*');
 ?>
 --EXPECTF--
 folder of mode 0755: has the mode 0755 instead of 0700
