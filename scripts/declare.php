@@ -256,12 +256,12 @@ function kind(ReflectionClass $class): array
 {
     if ($class->isEnum()) {
         $cases = array_map(fn($case) => literal($case->name), (new ReflectionEnum($class->name))->getCases());
-        return [items($cases, 8, 'kind: Kind::Enum(', '),')];
+        return [items($cases, 8, 'kind: ClassKind::Enum(', '),')];
     }
     $parent = $class->getParentClass();
     return match (true) {
-        $class->isInterface() => ['kind: Kind::Interface,'],
-        $parent !== false => ['kind: Kind::Extends(' . quoted($parent->name) . '),'],
+        $class->isInterface() => ['kind: ClassKind::Interface,'],
+        $parent !== false => ['kind: ClassKind::Extends(' . quoted($parent->name) . '),'],
         default => [],
     };
 }
@@ -339,7 +339,7 @@ function declared(array $classes, array $functions): string
         . "//! Generated from stubs/tokenbucket.stub.php by `php -n scripts/declare.php`. Do not edit.\n\n"
         . "use zend::Class;\nuse zend::Number::{Float, Int};\nuse zend::method;\n"
         . "use zend::class::Property::{ReadOnly, Untyped, UntypedInt};\n"
-        . "use zend::class::{Declaration, Kind};\n"
+        . "use zend::class::{ClassKind, Declaration};\n"
         . "use zend::declare::{\n    END, Entries, FINAL, Info, NO_DYNAMIC_PROPERTIES, NOT_SERIALIZABLE, PRIVATE, PROTECTED,\n"
         . "    PUBLIC, STATIC, Type, abstract_entry, entry, optional, required, returns, untyped,\n};\n"
         . "use crate::{\n    " . fill(array_map(fn($module) => "$module,", $modules), 4) . "\n};\n\n"

@@ -6,7 +6,7 @@ use zend::Class;
 use zend::Number::{Float, Int};
 use zend::method;
 use zend::class::Property::{ReadOnly, Untyped, UntypedInt};
-use zend::class::{Declaration, Kind};
+use zend::class::{ClassKind, Declaration};
 use zend::declare::{
     END, Entries, FINAL, Info, NO_DYNAMIC_PROPERTIES, NOT_SERIALIZABLE, PRIVATE, PROTECTED,
     PUBLIC, STATIC, Type, abstract_entry, entry, optional, required, returns, untyped,
@@ -66,7 +66,7 @@ pub static FUNCTIONS: Entries = Entries(&[
 /// The classes, each after the classes and interfaces that it extends or implements.
 pub static CLASSES: [(&Class, Declaration); 25] = [
     (&classes::TOKEN_BUCKET_STORAGE, Declaration {
-        kind: Kind::Interface,
+        kind: ClassKind::Interface,
         methods: Entries(&[
             abstract_entry(c"prepare", PREPARE), abstract_entry(c"bootstrap", BOOTSTRAP),
             abstract_entry(c"consume", CONSUME), END,
@@ -227,7 +227,7 @@ pub static CLASSES: [(&Class, Declaration); 25] = [
         ..Declaration::EMPTY
     }),
     (&classes::TOKEN_BUCKET_STORAGE_PDO_MY_SQL, Declaration {
-        kind: Kind::Extends("TokenBucketStoragePDO"),
+        kind: ClassKind::Extends("TokenBucketStoragePDO"),
         methods: Entries(&[
             entry(c"__construct", PUBLIC, method!(pdo::construct_mysql),
                 &[returns(2, Type::NONE), untyped(c"db"), untyped(c"table_name")]),
@@ -252,14 +252,14 @@ pub static CLASSES: [(&Class, Declaration); 25] = [
         ..Declaration::EMPTY
     }),
     (&classes::EXCEPTION, Declaration {
-        kind: Kind::Interface, interfaces: &["Throwable"], ..Declaration::EMPTY
+        kind: ClassKind::Interface, interfaces: &["Throwable"], ..Declaration::EMPTY
     }),
     (&classes::PERIOD, Declaration {
-        kind: Kind::Enum(&[c"Minute", c"Hour", c"Day", c"Week", c"Month", c"Year"]), flags: FINAL,
-        ..Declaration::EMPTY
+        kind: ClassKind::Enum(&[c"Minute", c"Hour", c"Day", c"Week", c"Month", c"Year"]),
+        flags: FINAL, ..Declaration::EMPTY
     }),
     (&classes::QUOTA, Declaration {
-        kind: Kind::Extends("TokenBucket"), flags: FINAL | NOT_SERIALIZABLE,
+        kind: ClassKind::Extends("TokenBucket"), flags: FINAL | NOT_SERIALIZABLE,
         properties: &[Untyped(c"_period", PRIVATE), Untyped(c"_anchor", PRIVATE)],
         methods: Entries(&[
             entry(c"__construct", PUBLIC, method!(quota::construct), &[
@@ -276,11 +276,11 @@ pub static CLASSES: [(&Class, Declaration); 25] = [
         ..Declaration::EMPTY
     }),
     (&classes::ON_FAILURE, Declaration {
-        kind: Kind::Enum(&[c"Local", c"Allow", c"Deny", c"Throw"]), flags: FINAL,
+        kind: ClassKind::Enum(&[c"Local", c"Allow", c"Deny", c"Throw"]), flags: FINAL,
         ..Declaration::EMPTY
     }),
     (&classes::STORAGE_EXCEPTION, Declaration {
-        kind: Kind::Extends("RuntimeException"), interfaces: &["TokenBucket\\Exception"],
+        kind: ClassKind::Extends("RuntimeException"), interfaces: &["TokenBucket\\Exception"],
         ..Declaration::EMPTY
     }),
     (&classes::RESERVATION, Declaration {
@@ -326,7 +326,7 @@ pub static CLASSES: [(&Class, Declaration); 25] = [
         ..Declaration::EMPTY
     }),
     (&classes::ACCESS_DENIED_EXCEPTION, Declaration {
-        kind: Kind::Extends("RuntimeException"), interfaces: &["TokenBucket\\Exception"],
+        kind: ClassKind::Extends("RuntimeException"), interfaces: &["TokenBucket\\Exception"],
         ..Declaration::EMPTY
     }),
     (&classes::GUARDED_CLIENT, Declaration {
@@ -421,7 +421,7 @@ pub static CLASSES: [(&Class, Declaration); 25] = [
         ..Declaration::EMPTY
     }),
     (&classes::RATE_EXCEEDED_EXCEPTION, Declaration {
-        kind: Kind::Extends("Exception"), interfaces: &["TokenBucket\\Exception"],
+        kind: ClassKind::Extends("Exception"), interfaces: &["TokenBucket\\Exception"],
         ..Declaration::EMPTY
     }),
     (&classes::MINUTE_WINDOW, Declaration {
@@ -441,7 +441,7 @@ pub static CLASSES: [(&Class, Declaration); 25] = [
         ..Declaration::EMPTY
     }),
     (&classes::CLIENT_THROTTLE, Declaration {
-        flags: NOT_SERIALIZABLE, state: Some(Class::carry::<client_throttle::Limiter>),
+        flags: NOT_SERIALIZABLE, state: Some(Class::carry::<client_throttle::ClientThrottle>),
         properties: &[Untyped(c"storage", PRIVATE)],
         methods: Entries(&[
             entry(c"__construct", PUBLIC, method!(client_throttle::construct),
@@ -457,7 +457,7 @@ pub static CLASSES: [(&Class, Declaration); 25] = [
         ..Declaration::EMPTY
     }),
     (&classes::RATE_LIMITER, Declaration {
-        flags: NOT_SERIALIZABLE, state: Some(Class::carry::<rate_limiter::Limiter>),
+        flags: NOT_SERIALIZABLE, state: Some(Class::carry::<rate_limiter::RateLimiter>),
         properties: &[
             Untyped(c"redis", PUBLIC), Untyped(c"cacheKey", PUBLIC),
             UntypedInt(c"initNum", PUBLIC, 30), UntypedInt(c"expire", PUBLIC, 60),

@@ -4,7 +4,7 @@ use crate::log::startup_warning;
 use ext_php_rs::flags::IniEntryPermission;
 use ext_php_rs::zend::{IniEntryDef, IniEntryDefs};
 use guard::{Limit, MaxAge, Networks, SyntaxError};
-use segment::host::{self, Settings};
+use segment::host::{self, HostSettings};
 use segment::memory::Access;
 use std::ffi::CStr;
 use std::os::unix::ffi::OsStringExt;
@@ -196,7 +196,7 @@ pub fn failure_report() -> FailureReport {
 /// The settings of the shared memory.
 pub struct SharedMemorySettings {
     /// The size of a new segment, and the behaviour when a segment is full.
-    pub segment: Settings,
+    pub segment: HostSettings,
     /// The file of a named segment, or `None` for a private segment.
     pub path: Option<PathBuf>,
     /// The access rights of a new named segment: its mode and group.
@@ -207,7 +207,7 @@ pub struct SharedMemorySettings {
 pub fn shared_memory() -> SharedMemorySettings {
     let path = system::setting(PATH);
     SharedMemorySettings {
-        segment: Settings {
+        segment: HostSettings {
             lines: host::lines(checked(SIZE, "a size of 4K to 256G", DEFAULT_SIZE, size)),
             diagnostics: checked(TRACK, "0 or 1", false, switch),
             evict: checked(FULL, "\"evict\" or \"refuse\"", true, evict),

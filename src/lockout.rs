@@ -6,7 +6,7 @@
 //! host's shared memory.
 
 use crate::decision::{self, Attempt, DecisionState};
-use crate::storage::{self, Decide, Place, Storage, Swap};
+use crate::storage::{self, Decide, Location, Storage, Swap};
 use crate::{attached, classes, exceptions};
 use gcra::lockout::{self as rules, Lockout as Rules};
 use gcra::quota::MAX_SPAN;
@@ -162,7 +162,10 @@ pub fn peek(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
 pub fn succeed(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let guess = Guess::of(call.this(), "succeed")?;
     guess.decide(&Rules::succeed, false)?;
-    if matches!(guess.storage.place(), Place::Servers | Place::Database) {
+    if matches!(
+        guess.storage.location(),
+        Location::Servers | Location::Database
+    ) {
         guess.swap_here(Kind::Lockout, &Rules::succeed);
     }
     Ok(())

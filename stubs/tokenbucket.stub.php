@@ -1389,7 +1389,7 @@ namespace TokenBucket\Compat {
      * storage's failure policy decides. Other storages keep a bucket. Denied calls take tokens,
      * too, up to the debt that one window refills.
      *
-     * @implementation compat::client_throttle::Limiter
+     * @implementation compat::client_throttle::ClientThrottle
      * @not-serializable
      */
     class ClientThrottle
@@ -1446,7 +1446,7 @@ namespace TokenBucket\Compat {
      * On Redis the class uses the component's JSON record under $cacheKey, without the storage's
      * prefix. Other storages keep a bucket. Each call uses the current values of the properties.
      *
-     * @implementation compat::rate_limiter::Limiter
+     * @implementation compat::rate_limiter::RateLimiter
      * @not-serializable
      */
     class RateLimiter

@@ -34,11 +34,11 @@ const LONGEST_WINDOW: f64 = 1e9;
 
 /// The state of an object: the wait after its last call.
 #[derive(Clone, Debug, Default)]
-pub struct Limiter {
+pub struct ClientThrottle {
     wait: Cell<Wait>,
 }
 
-impl State for Limiter {
+impl State for ClientThrottle {
     const SLOTS: usize = STORAGE + 1;
 
     fn class() -> &'static Class {
@@ -56,7 +56,7 @@ impl State for Limiter {
 
 pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let storage = argument(call)?;
-    call.this::<Limiter>().set_property(STORAGE, storage);
+    call.this::<ClientThrottle>().set_property(STORAGE, storage);
     Ok(())
 }
 
@@ -84,12 +84,12 @@ pub fn check(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
         let message = "must be less than or equal to 1.0E+9";
         return Err(throw::argument_value(3, message));
     }
-    let this = call.this::<Limiter>();
+    let this = call.this::<ClientThrottle>();
     let key = key_of(this, call.arg(1))?;
     // This keeps the storage alive, because PHP code that runs below may give the object another
     // one.
     let held = this.copy_property(STORAGE);
-    let native = native::<Limiter>(&held)?;
+    let native = native::<ClientThrottle>(&held)?;
     // A limit below one token never grants a call.
     let wait = if limit < 1.0 {
         Some(Wait::NEVER)
@@ -107,12 +107,12 @@ pub fn check(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
 
 /// Implements `retryAfter(): float`. Returns the wait after the object's last call, in seconds.
 pub fn retry_after(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
-    *result = super::retry_after(&call.this::<Limiter>().wait);
+    *result = super::retry_after(&call.this::<ClientThrottle>().wait);
     Ok(())
 }
 
 /// Returns `$this->key($id)` as a string.
-fn key_of(this: &Object<Limiter>, id: &Zval) -> Result<Zval, Thrown> {
+fn key_of(this: &Object<ClientThrottle>, id: &Zval) -> Result<Zval, Thrown> {
     let key = invoke::method(this.zend(), "key", &mut [id.shallow_clone()])?;
     value::to_string(&key).ok_or_else(|| {
         wrong_type("TokenBucket\\Compat\\ClientThrottle::key() must return a string")

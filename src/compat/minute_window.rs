@@ -12,7 +12,7 @@ use crate::exceptions;
 use crate::storage::{self, RemoteStorage, Storage, StorageClass};
 use compat::Wait;
 use compat::charged::charged;
-use compat::minutes::{self, Counters, Group, Life, MOST_MINUTES};
+use compat::minutes::{self, CounterGroup, Life, MOST_MINUTES, MinuteCounters};
 use gcra::clock::wall_clock;
 use gcra::{Step, TICKS_PER_SECOND};
 use segment::slots::counters::By;
@@ -139,7 +139,7 @@ impl Asked<'_> {
         Ok(Wait::after(&step, &outcome))
     }
 
-    fn by_counters<T: StorageClass + Counters>(
+    fn by_counters<T: StorageClass + MinuteCounters>(
         &self,
         storage: &Object<RemoteStorage<T>>,
     ) -> Result<Wait, Thrown> {
@@ -151,7 +151,7 @@ impl Asked<'_> {
             [prefix, ip, &system::local_date(NAME, second)].concat()
         });
         let (mut counts, mut life) = (vec![0; names.len()], Some(Life::new(self.minutes, now)));
-        for Group { places, keys } in store.transport().by_server(&names) {
+        for CounterGroup { places, keys } in store.transport().by_server(&names) {
             // This minute's counter is the first name, so it is on the first server. Only that call
             // gets the lifetime of the counter.
             let (first, life) = (keys.first().cloned(), life.take());

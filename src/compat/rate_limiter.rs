@@ -29,11 +29,11 @@ const CLIENT: usize = 5;
 
 /// The state of an object: the wait after its last request.
 #[derive(Clone, Debug, Default)]
-pub struct Limiter {
+pub struct RateLimiter {
     wait: Cell<Wait>,
 }
 
-impl State for Limiter {
+impl State for RateLimiter {
     const SLOTS: usize = CLIENT + 1;
 
     fn class() -> &'static Class {
@@ -51,7 +51,7 @@ impl State for Limiter {
 
 /// Implements `__construct($cacheKey = '', $initNum = 30, $expire = 60)`. `$expire` is in seconds.
 pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
-    let this = call.this::<Limiter>();
+    let this = call.this::<RateLimiter>();
     // Without a key, leave the properties unchanged, so that a subclass can set their values.
     if call.count() == 0 || !value::is_truthy(call.arg(1)) {
         return Ok(());
@@ -76,7 +76,7 @@ fn is_left_out(argument: &Zval) -> bool {
 
 /// Implements `handler()`. Returns true if this request is allowed.
 pub fn handler(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
-    let this = call.this::<Limiter>();
+    let this = call.this::<RateLimiter>();
     let wait = decide(this)?;
     this.wait.set(wait);
     value::set_bool(result, wait.admits());
@@ -85,11 +85,11 @@ pub fn handler(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
 
 /// Implements `retryAfter(): float`. Returns the wait after the object's last request, in seconds.
 pub fn retry_after(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
-    *result = super::retry_after(&call.this::<Limiter>().wait);
+    *result = super::retry_after(&call.this::<RateLimiter>().wait);
     Ok(())
 }
 
-fn decide(this: &Object<Limiter>) -> Result<Wait, Thrown> {
+fn decide(this: &Object<RateLimiter>) -> Result<Wait, Thrown> {
     // All values are copied, because PHP code that runs below, such as `__toString()` or a client's
     // method, may change the properties.
     let key = this.copy_property(CACHE_KEY);
@@ -130,7 +130,7 @@ fn decide(this: &Object<Limiter>) -> Result<Wait, Thrown> {
 
 /// Returns the storage in `$redis`, or the storage made from the client in `$redis`. Returns null
 /// if `$redis` is null.
-fn storage(this: &Object<Limiter>) -> Result<Zval, Thrown> {
+fn storage(this: &Object<RateLimiter>) -> Result<Zval, Thrown> {
     let redis = this.copy_property(REDIS);
     if value::kind(&redis) == IS_NULL {
         return Ok(redis);
@@ -153,7 +153,7 @@ fn storage(this: &Object<Limiter>) -> Result<Zval, Thrown> {
 
 /// Returns the quota and the step of one request. Returns `None` if `$initNum` is 0, so that no
 /// request is allowed.
-fn step(this: &Object<Limiter>, grain: Grain) -> Result<Option<(Quota, Step)>, Thrown> {
+fn step(this: &Object<RateLimiter>, grain: Grain) -> Result<Option<(Quota, Step)>, Thrown> {
     let number = |slot, name| {
         let number = value::to_number(&this.copy_property(slot));
         number.ok_or_else(|| not_of_type(name, "int|float"))

@@ -15,7 +15,7 @@ use zend::Thrown;
 
 /// The place of an entry. The default stands for no entry.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Entry {
+pub struct HeldEntry {
     index: usize,
     /// Distinguishes the entry from earlier and later ones at its place. 0 stands for no entry.
     serial: u64,
@@ -48,7 +48,7 @@ thread_local! {
 }
 
 impl List {
-    fn place(&mut self, entry: Entry) -> Option<&mut Option<Held>> {
+    fn place(&mut self, entry: HeldEntry) -> Option<&mut Option<Held>> {
         let place = self.places.get_mut(entry.index);
         place.filter(|place| place.as_ref().is_some_and(|it| it.serial == entry.serial))
     }
@@ -56,7 +56,7 @@ impl List {
 
 /// Adds an entry for a permit. Allocates none of PHP's memory, so PHP's memory limit cannot end the
 /// call here and lose the permit.
-pub fn keep(permit: HeldPermit) -> Entry {
+pub fn keep(permit: HeldPermit) -> HeldEntry {
     LIST.with_borrow_mut(|list| {
         list.latest += 1;
         let serial = list.latest;
@@ -68,7 +68,7 @@ pub fn keep(permit: HeldPermit) -> Entry {
             list.places.push(held);
             list.places.len() - 1
         };
-        Entry { index, serial }
+        HeldEntry { index, serial }
     })
 }
 
@@ -77,7 +77,7 @@ pub fn keep(permit: HeldPermit) -> Entry {
 ///
 /// # Errors
 /// Throws the exception of a server that failed, or of PHP's warning handler.
-pub fn renew(entry: Entry) -> Result<bool, Thrown> {
+pub fn renew(entry: HeldEntry) -> Result<bool, Thrown> {
     let renewed = LIST.with_borrow_mut(|list| {
         let held = list.place(entry).and_then(Option::as_mut);
         held.map_or(Ok(Answer::sure(false)), |held| held.permit.renew())
@@ -89,7 +89,7 @@ pub fn renew(entry: Entry) -> Result<bool, Thrown> {
 /// Returns a permit on a server instead of giving it back, because that may fail.
 #[inline]
 #[must_use]
-pub fn release(entry: Entry) -> Option<Box<OnServer>> {
+pub fn release(entry: HeldEntry) -> Option<Box<OnServer>> {
     if entry.serial == 0 {
         return None;
     }

@@ -4,7 +4,7 @@ use super::permit::Prepared;
 use super::wait::{may_end, wait};
 use crate::classes;
 use crate::exceptions;
-use crate::storage::{self, HeldPermit, Permits, Storage, acquire_in_segment};
+use crate::storage::{self, HeldPermit, PermitPlace, Storage, acquire_in_segment};
 use crate::token_bucket::wait::{patience, until};
 use gcra::key::Row;
 use gcra::quota::MAX_SPAN;
@@ -112,7 +112,7 @@ fn lease(call: &mut Call<'_>) -> Result<f64, Thrown> {
     Err(throw::argument_value(4, message))
 }
 
-fn permits_of(storage: &Zval) -> Option<Permits> {
+fn permits_of(storage: &Zval) -> Option<PermitPlace> {
     let storage = value::object(storage).and_then(storage::of)?;
     storage.permits()
 }
@@ -145,7 +145,7 @@ fn unsupported() -> Thrown {
 /// The values of one call.
 struct Question {
     storage: Held<dyn Storage>,
-    permits: Permits,
+    permits: PermitPlace,
     identifier: Zval,
     limit: u16,
     lease: Ticks,
@@ -204,7 +204,7 @@ fn at_once(hashed: Hashed, limit: u16) -> Result<Acquired<HeldPermit>, Refusal> 
         row: hashed.row,
     };
     let taken = acquire_in_segment(key, limit);
-    taken.inspect_err(|refusal| Permits::Segment.count(*refusal))
+    taken.inspect_err(|refusal| PermitPlace::Segment.count(*refusal))
 }
 
 impl Question {

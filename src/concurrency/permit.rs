@@ -1,6 +1,6 @@
 //! `TokenBucket\Permit`: the result of `acquire()`, granted or denied.
 
-use super::held::{self, Entry};
+use super::held::{self, HeldEntry};
 use crate::storage::HeldPermit;
 use crate::{classes, decision};
 use segment::permits::{Acquired, Refusal};
@@ -14,7 +14,7 @@ const DECISION: usize = 0;
 /// The state of an object: the entry of its permit in the list of this thread.
 #[derive(Debug, Default)]
 pub struct PermitState {
-    entry: Cell<Entry>,
+    entry: Cell<HeldEntry>,
 }
 
 impl State for PermitState {

@@ -1,7 +1,7 @@
 //! The wait for a permit, in no order.
 
 use crate::exceptions;
-use crate::storage::{HeldPermit, Permits};
+use crate::storage::{HeldPermit, PermitPlace};
 use crate::token_bucket::wait::{rest, sleep_until};
 use gcra::{Key, TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
 use segment::permits::{Acquired, Refusal};
@@ -41,7 +41,7 @@ pub fn may_end(taken: &Answer<Result<Acquired<HeldPermit>, Refusal>>) -> bool {
 /// Fails with the exception of an interrupt's handler, of a server that failed, or of PHP's warning
 /// handler. Then no permit is taken.
 pub fn wait(
-    permits: &Permits,
+    permits: &PermitPlace,
     key: Key<'_>,
     limit: u16,
     lease: Ticks,
@@ -51,7 +51,7 @@ pub fn wait(
         let taken = permits.acquire(key, limit, lease);
         taken.map_err(exceptions::store_failed)
     };
-    let is_on_server = matches!(permits, Permits::Server(_));
+    let is_on_server = matches!(permits, PermitPlace::Server(_));
     let pace = if is_on_server { ON_A_SERVER } else { IN_MEMORY };
     let mut now = boot_clock();
     let end = now + timeout;

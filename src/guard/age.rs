@@ -4,7 +4,7 @@ use super::asked::Variables;
 use super::rules;
 use crate::ini;
 use gcra::clock::wall_clock;
-use guard::{Age, Request};
+use guard::{Age, GuardedRequest};
 use segment::slots::SharedMemory;
 use segment::slots::counters::By;
 

@@ -13,7 +13,7 @@ use zend::system;
 /// The variables of a request, for the rules of the crate [`guard`].
 pub struct Variables<'a>(pub &'a Request);
 
-impl guard::Request for Variables<'_> {
+impl guard::GuardedRequest for Variables<'_> {
     fn variable(&self, name: &CStr) -> Option<&[u8]> {
         self.0.variable(name)
     }

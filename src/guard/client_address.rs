@@ -12,7 +12,7 @@ use zend::{Call, Thrown, Zval, request, value};
 /// The variables of a request in an array like `$_SERVER`.
 struct Server<'a>(&'a ZendHashTable);
 
-impl guard::Request for Server<'_> {
+impl guard::GuardedRequest for Server<'_> {
     fn variable(&self, name: &CStr) -> Option<&[u8]> {
         let value = value::dereference(self.0.get(name.to_str().ok()?)?);
         Some(value.zend_str()?.as_bytes())

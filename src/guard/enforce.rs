@@ -16,7 +16,7 @@ use segment::host::Host;
 use segment::slots::SharedMemory;
 
 /// The limit that denies a request, with what the response states.
-pub enum Refusal<'a> {
+pub enum Exceeded<'a> {
     /// A rate: its bucket denies.
     Tokens(&'a Quota, Taken),
     /// A limit of concurrent requests, of which no permit could be taken.
@@ -28,7 +28,7 @@ type Rate<'a> = (&'a Rule, &'a Quota);
 
 /// Takes a token from each rate and a permit from each limit of concurrent requests, or nothing.
 /// The permits are held until the request ends.
-pub fn enforce<'a>(host: &Host, rules: &[&'a Rule], asked: &Asked<'_>) -> Result<(), Refusal<'a>> {
+pub fn enforce<'a>(host: &Host, rules: &[&'a Rule], asked: &Asked<'_>) -> Result<(), Exceeded<'a>> {
     let mut rates = Few::<Rate<'_>>::new();
     let mut concurrent = Few::<(&Rule, u16)>::new();
     for &rule in rules {
@@ -58,13 +58,13 @@ fn acquire<'a>(
     host: &Host,
     rules: &[(&'a Rule, u16)],
     asked: &Asked<'_>,
-) -> Result<(), Refusal<'a>> {
+) -> Result<(), Exceeded<'a>> {
     for &(rule, limit) in rules {
         let identifier = asked.identifier(rule);
         let key = rule.key(&identifier);
         if !permits.acquire(host, key, limit) {
             asked.count_denied(host.slots(), key.row);
-            return Err(Refusal::Permits(&rule.limit));
+            return Err(Exceeded::Permits(&rule.limit));
         }
     }
     Ok(())
@@ -75,7 +75,7 @@ fn take<'a>(
     store: &SharedMemory,
     rates: &[Rate<'a>],
     asked: &Asked<'_>,
-) -> Result<(), Refusal<'a>> {
+) -> Result<(), Exceeded<'a>> {
     // One limit needs no batch, which takes longer.
     let &[rate] = rates else {
         return in_batch(store, rates, asked, |tickets| store.take_all(tickets).err());
@@ -101,7 +101,7 @@ fn check<'a>(
     store: &SharedMemory,
     rates: &[Rate<'a>],
     asked: &Asked<'_>,
-) -> Result<(), Refusal<'a>> {
+) -> Result<(), Exceeded<'a>> {
     in_batch(store, rates, asked, |tickets| store.refused(tickets))
 }
 
@@ -112,7 +112,7 @@ fn in_batch<'a>(
     rates: &[Rate<'a>],
     asked: &Asked<'_>,
     batch: impl FnOnce(Grouped<'_, '_>) -> Option<Taken>,
-) -> Result<(), Refusal<'a>> {
+) -> Result<(), Exceeded<'a>> {
     if rates.is_empty() {
         return Ok(());
     }
@@ -140,12 +140,12 @@ fn refusal<'a>(
     identifier: &[u8],
     asked: &Asked<'_>,
     denied: Taken,
-) -> Refusal<'a> {
+) -> Exceeded<'a> {
     let key = rule.key(identifier);
     asked.count_denied(store, key.row);
     let blocked = block::after(store, rule, key, asked, &denied);
     if blocked.is_some() {
         block::report(store, rule, asked);
     }
-    Refusal::Tokens(quota, blocked.unwrap_or(denied))
+    Exceeded::Tokens(quota, blocked.unwrap_or(denied))
 }

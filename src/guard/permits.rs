@@ -1,7 +1,7 @@
 //! The permits that a request takes from limits of concurrent requests. They end with the request.
 
 use super::rules;
-use crate::concurrency::held::{self, Entry};
+use crate::concurrency::held::{self, HeldEntry};
 use crate::storage::HeldPermit;
 use gcra::Key;
 use gcra::batch::Few;
@@ -12,7 +12,7 @@ use segment::slots::counters::By;
 
 /// The permits of a request, with the rows that count them.
 #[derive(Default)]
-pub struct OfRequest(Few<(Entry, Row)>);
+pub struct OfRequest(Few<(HeldEntry, Row)>);
 
 impl OfRequest {
     /// Acquires a permit of `key`. Counts the denial and returns `false` if no permit can be taken.

@@ -1,6 +1,6 @@
 //! The responses to denied requests.
 
-use super::enforce::Refusal;
+use super::enforce::Exceeded;
 use crate::decision;
 use gcra::Decision;
 use zend::request::{self, Request};
@@ -13,19 +13,19 @@ const SOON: &str = "Retry-After: 1";
 /// Sends the response to a request that a limit denies. The status is 429 if a bucket denies, or if
 /// no permit of this client alone is free. It is 503 if no permit is free that several clients
 /// share, because the server is busy then.
-pub fn refuse(request: &Request, refusal: &Refusal<'_>) {
+pub fn refuse(request: &Request, refusal: &Exceeded<'_>) {
     match refusal {
-        Refusal::Tokens(quota, taken) => {
+        Exceeded::Tokens(quota, taken) => {
             let decision = Decision::new(quota, &taken.step, &taken.outcome);
             let fields = decision::fields(quota, &decision, "\"guard\"");
             let fields = [NO_STORE].into_iter().chain(fields.iter());
             request::respond(request, 429, fields, "Too many requests.\n");
         }
-        Refusal::Permits(limit) if limit.is_of_client() => {
+        Exceeded::Permits(limit) if limit.is_of_client() => {
             let fields = [NO_STORE, SOON].into_iter();
             request::respond(request, 429, fields, "Too many requests.\n");
         }
-        Refusal::Permits(_) => unavailable(request),
+        Exceeded::Permits(_) => unavailable(request),
     }
 }
 

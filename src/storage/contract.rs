@@ -1,6 +1,6 @@
 //! The trait that each storage implements: the operations that a bucket needs.
 
-use super::permits::Permits;
+use super::permits::PermitPlace;
 use super::proposals::Proposals;
 use crate::attached;
 use gcra::batch::{Batched, Grouped, Taken, sum};
@@ -18,7 +18,7 @@ use zend::Thrown;
 
 /// The place of the records of a storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum Location {
     /// The memory of this process, so that a forked child has its own copies. Nothing counts their
     /// decisions.
     Object,
@@ -107,7 +107,7 @@ pub trait Storage: Clock + Any + Debug {
     /// Returns the first states that running bootstrap closures have proposed.
     fn proposals(&self) -> &Proposals;
 
-    fn place(&self) -> Place;
+    fn location(&self) -> Location;
 
     /// Runs one step on one bucket. A bucket without a record starts from the state `first`, or
     /// full without `first`.
@@ -136,9 +136,9 @@ pub trait Storage: Clock + Any + Debug {
         self.take(key, &Step::new(span, span).dry(), None)
     }
 
-    /// Undoes takes of the running call, because another step of the call was denied or failed. If
-    /// the storage's place is [`Place::Servers`], the storages of all takes are of its class. The
-    /// other takes are undone after a failure, too.
+    /// Undoes takes of the running call, because another step of the call was denied or failed. In
+    /// [`Location::Servers`], the storages of all takes are of one class. The other takes are
+    /// undone after a failure, too.
     fn put_each(&self, takes: &[Undo<'_>]) -> Result<(), Thrown> {
         takes.iter().map(Undo::give_back).fold(Ok(()), Result::and)
     }
@@ -190,7 +190,7 @@ pub trait Storage: Clock + Any + Debug {
 
     /// Returns the place in which the storage keeps permits of concurrency limits, or `None` if it
     /// cannot keep them.
-    fn permits(&self) -> Option<Permits> {
+    fn permits(&self) -> Option<PermitPlace> {
         None
     }
 
@@ -236,7 +236,7 @@ impl dyn Storage {
 
     /// Reports whether one call can use both storages at once: servers of one kind.
     pub fn is_asked_with(&self, other: &Self) -> bool {
-        self.place() == Place::Servers && self.class() == other.class()
+        self.location() == Location::Servers && self.class() == other.class()
     }
 
     /// Returns the class of the storage.
@@ -245,22 +245,22 @@ impl dyn Storage {
     }
 
     pub fn is_private(&self) -> bool {
-        self.place() == Place::Object
+        self.location() == Location::Object
     }
 
     pub fn is_direct(&self) -> bool {
-        self.place() == Place::Segment
+        self.location() == Location::Segment
     }
 
     pub fn is_remote(&self) -> bool {
-        self.place() == Place::Servers
+        self.location() == Location::Servers
     }
 
     /// Returns the part of the extension that has decided an answer, if its decisions are counted.
     pub fn decided_by<T>(&self, answer: &Answer<T>) -> Option<By> {
-        match self.place() {
-            Place::Object => None,
-            Place::Segment => Some(By::SharedMemory),
+        match self.location() {
+            Location::Object => None,
+            Location::Segment => Some(By::SharedMemory),
             _ if answer.fallback => Some(By::Policy),
             _ => Some(By::Store),
         }

@@ -6,7 +6,7 @@ use super::remote::{RemoteStorage, StorageClass};
 use crate::classes;
 use segment::slots::namespaces::StoreKind;
 use stores::remote::memcached::Memcached;
-use stores::remote::memcached::servers::{Server, parse_servers};
+use stores::remote::memcached::servers::{ListedServer, parse_servers};
 use zend::{Call, Class, Thrown, Zval, throw, value};
 
 pub use super::memcached_client::from_client;
@@ -31,7 +31,7 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
 }
 
 /// Reads the argument `string|array $servers`.
-fn servers(call: &mut Call<'_>) -> Result<Vec<Server>, Thrown> {
+fn servers(call: &mut Call<'_>) -> Result<Vec<ListedServer>, Thrown> {
     let list: Vec<&[u8]> = match call.string_or_array(1)? {
         Ok(text) => vec![text],
         Err(array) => {

@@ -15,7 +15,7 @@ use std::ffi::CStr;
 use stores::remote::Settings;
 use stores::remote::memcached::Memcached;
 use stores::remote::memcached::ketama::{Distribution, Ring};
-use stores::remote::memcached::servers::{Server, parse_servers};
+use stores::remote::memcached::servers::{ListedServer, parse_servers};
 use zend::{Call, Kept, Number, Obj, Thrown, Zval, invoke, system, throw, value};
 
 /// `Memcached::OPT_PREFIX_KEY`
@@ -30,7 +30,7 @@ const HOST_KEY: &CStr = c"memcache.prefix_host_key";
 const PROBES: u32 = 64;
 
 /// Returns the servers as one text, which `var_dump()` of the storage shows.
-pub fn shown(servers: &[Server]) -> String {
+pub fn shown(servers: &[ListedServer]) -> String {
     let names: Vec<_> = servers.iter().map(|s| s.endpoint.to_string()).collect();
     names.join(",")
 }
@@ -173,7 +173,7 @@ fn spelled(host: &[u8], port: &[u8]) -> Vec<u8> {
 fn distribution(
     client: Obj<'_>,
     names: &[Vec<u8>],
-    servers: &[Server],
+    servers: &[ListedServer],
     prefix: &[u8],
     unfit: Unfit<'_>,
 ) -> Result<Distribution, Thrown> {

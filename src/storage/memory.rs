@@ -1,8 +1,8 @@
 //! `TokenBucketStorageMemory`: buckets in one object, on a clock that only `advance()` and waiting
 //! calls move. Applications use it in tests.
 
-use super::contract::{Clock, Place, Storage, Swap, key_of};
-use super::permits::{Cells, Permits};
+use super::contract::{Clock, Location, Storage, Swap, key_of};
+use super::permits::{ObjectPermits, PermitPlace};
 use super::proposals::Proposals;
 use crate::{classes, exceptions};
 use gcra::batch::{Batched, Grouped};
@@ -19,7 +19,7 @@ use zend::{Call, Class, Object, State, Thrown, Zval, throw, value};
 #[derive(Debug, Default)]
 pub struct MemoryStorage {
     store: MemoryStore,
-    permits: Rc<Cells>,
+    permits: Rc<ObjectPermits>,
     proposals: Proposals,
 }
 
@@ -45,8 +45,8 @@ impl Storage for Object<MemoryStorage> {
         &self.proposals
     }
 
-    fn place(&self) -> Place {
-        Place::Object
+    fn location(&self) -> Location {
+        Location::Object
     }
 
     fn take(
@@ -86,8 +86,8 @@ impl Storage for Object<MemoryStorage> {
         Ok(Answer::sure(self.store.take_all(tickets)))
     }
 
-    fn permits(&self) -> Option<Permits> {
-        Some(Permits::Object(Rc::clone(&self.permits)))
+    fn permits(&self) -> Option<PermitPlace> {
+        Some(PermitPlace::Object(Rc::clone(&self.permits)))
     }
 
     fn is_same(&self, other: &dyn Storage) -> bool {

@@ -14,11 +14,11 @@ use zend::Thrown;
 
 /// The place in which a storage keeps permits.
 #[derive(Debug)]
-pub enum Permits {
+pub enum PermitPlace {
     /// The segment. All processes that share it share the permits.
     Segment,
     /// The storage object, for its own process only.
-    Object(Rc<Cells>),
+    Object(Rc<ObjectPermits>),
     /// A Redis server. All hosts share the permits.
     Server(Rc<Remote<'static, Redis>>),
 }
@@ -29,7 +29,7 @@ pub enum HeldPermit {
     /// A permit in the segment.
     Host(Permit),
     /// The cell of a key in an object.
-    Object(Rc<Cells>, u128, u16),
+    Object(Rc<ObjectPermits>, u128, u16),
     /// A permit on a server, in a box because the others are small.
     Server(Box<OnServer>),
 }
@@ -49,7 +49,7 @@ pub fn acquire_in_segment(key: Key<'_>, limit: u16) -> Result<Acquired<HeldPermi
     Ok(acquired.map(HeldPermit::Host))
 }
 
-impl Permits {
+impl PermitPlace {
     /// Takes a permit of `key` out of `limit`, or returns the reason why it takes none. The permit
     /// of a server ends after `lease` if it is not renewed.
     pub fn acquire(
@@ -166,9 +166,9 @@ impl OnServer {
 /// The held cells of each key in an object. As in the segment, a key with the limit n has the cells
 /// 0 to n - 1.
 #[derive(Debug, Default)]
-pub struct Cells(RefCell<HashMap<u128, BTreeSet<u16>>>);
+pub struct ObjectPermits(RefCell<HashMap<u128, BTreeSet<u16>>>);
 
-impl Cells {
+impl ObjectPermits {
     fn acquire(self: &Rc<Self>, hash: u128, limit: u16) -> Option<Acquired<HeldPermit>> {
         let mut keys = self.0.borrow_mut();
         let held = keys.entry(hash).or_default();

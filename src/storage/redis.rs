@@ -1,7 +1,7 @@
 //! `TokenBucketStorageRedis`: buckets that hosts share, on Redis or a server compatible with it.
 
 use super::arguments;
-use super::permits::Permits;
+use super::permits::PermitPlace;
 use super::remote::{RemoteStorage, StorageClass};
 use crate::classes;
 use segment::slots::namespaces::StoreKind;
@@ -20,8 +20,8 @@ impl StorageClass for Redis {
         &classes::TOKEN_BUCKET_STORAGE_REDIS
     }
 
-    fn permits(remote: &Rc<Remote<'static, Self>>) -> Option<Permits> {
-        Some(Permits::Server(Rc::clone(remote)))
+    fn permits(remote: &Rc<Remote<'static, Self>>) -> Option<PermitPlace> {
+        Some(PermitPlace::Server(Rc::clone(remote)))
     }
 }
 

@@ -1,8 +1,8 @@
 //! The common part of the storages on Redis and memcached: state, calls and reports of failures.
 
 use super::arguments;
-use super::contract::{Clock, Place, Storage, Swap, Undo};
-use super::permits::Permits;
+use super::contract::{Clock, Location, Storage, Swap, Undo};
+use super::permits::PermitPlace;
 use super::proposals::Proposals;
 use crate::{attached, exceptions, ini};
 use compat::lockout;
@@ -29,7 +29,7 @@ pub trait StorageClass: Transport + Records + Debug + Sized + 'static {
     fn class() -> &'static Class;
 
     /// Returns the permits of concurrency limits on the server, if it can keep permits.
-    fn permits(_remote: &Rc<Remote<'static, Self>>) -> Option<Permits> {
+    fn permits(_remote: &Rc<Remote<'static, Self>>) -> Option<PermitPlace> {
         None
     }
 }
@@ -80,8 +80,8 @@ impl<T: StorageClass> Storage for Object<RemoteStorage<T>> {
         &self.proposals
     }
 
-    fn place(&self) -> Place {
-        Place::Servers
+    fn location(&self) -> Location {
+        Location::Servers
     }
 
     fn take(
@@ -184,7 +184,7 @@ impl<T: StorageClass> Storage for Object<RemoteStorage<T>> {
         result.map_err(exceptions::store_failed).and(here)
     }
 
-    fn permits(&self) -> Option<Permits> {
+    fn permits(&self) -> Option<PermitPlace> {
         let made = self.made.get();
         made.and_then(|made| T::permits(&made.remote))
     }

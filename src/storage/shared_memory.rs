@@ -1,8 +1,8 @@
 //! `TokenBucketStorageSharedMemory`: buckets that all workers of this host share.
 
 use super::arguments;
-use super::contract::{Clock, Decide, Place, Storage, Swap, key_of, take_sum};
-use super::permits::Permits;
+use super::contract::{Clock, Decide, Location, Storage, Swap, key_of, take_sum};
+use super::permits::PermitPlace;
 use super::proposals::Proposals;
 use crate::{attached, classes, ini};
 use gcra::batch::{Batched, Grouped, Taken};
@@ -42,8 +42,8 @@ impl Storage for Object<SharedMemoryStorage> {
         &self.proposals
     }
 
-    fn place(&self) -> Place {
-        Place::Segment
+    fn location(&self) -> Location {
+        Location::Segment
     }
 
     fn take(
@@ -107,8 +107,8 @@ impl Storage for Object<SharedMemoryStorage> {
         Ok(Answer::sure(refused))
     }
 
-    fn permits(&self) -> Option<Permits> {
-        Some(Permits::Segment)
+    fn permits(&self) -> Option<PermitPlace> {
+        Some(PermitPlace::Segment)
     }
 
     fn can_be_held(&self) -> bool {
@@ -184,7 +184,7 @@ fn unattached() -> Outcome {
     Outcome::denied(Denial::TableFull, Timestamp::ZERO, boot_clock())
 }
 
-/// Runs one step on a bucket in [`Place::Segment`], and returns true if it was
+/// Runs one step on a bucket in [`Location::Segment`], and returns true if it was
 /// granted. This is the fastest path, which is inlined and runs no PHP code.
 #[inline(always)]
 pub fn grants(key: Key<'_>, step: &Step) -> bool {

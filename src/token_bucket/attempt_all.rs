@@ -1,6 +1,6 @@
 //! `attemptAll()`: takes tokens from every bucket, or from none.
 
-use super::groups::{Group, checks, groups, joins};
+use super::groups::{TicketGroup, checks, groups, joins};
 use super::list::{Element, derive_questions, elements};
 use super::question::Question;
 use super::undo::undo_all;
@@ -117,7 +117,7 @@ struct Calls<'a, 'k> {
     questions: &'k [Question<'k>],
     /// The storage of each bucket.
     storages: Few<&'k dyn Storage>,
-    groups: Few<Group<'a, 'k>>,
+    groups: Few<TicketGroup<'a, 'k>>,
     /// For each bucket: true if the failure policy decided its last step instead of the store.
     fallback: Few<bool>,
     /// For each bucket: true if its store failed when the bucket was checked.
@@ -248,7 +248,7 @@ impl<'k> Calls<'_, 'k> {
     /// to the later groups, if one of them is on remote stores.
     fn left(&self, group: usize) -> TimeLeft {
         let left = TimeLeft::after(self.spent);
-        let is_remote = |other: &Group<'_, '_>| self.storage(&other[0]).is_remote();
+        let is_remote = |other: &TicketGroup<'_, '_>| self.storage(&other[0]).is_remote();
         if self.groups[group + 1..].iter().any(is_remote) {
             left.half()
         } else {
@@ -335,7 +335,8 @@ impl Batch for Calls<'_, '_> {
             });
         }
         let operations = self.groups[group].iter().copied();
-        let (failed, asked): (Group<'_, '_>, Group<'_, '_>) = operations.partition(has_failed);
+        let (failed, asked): (TicketGroup<'_, '_>, TicketGroup<'_, '_>) =
+            operations.partition(has_failed);
         let mut refused = None;
         for (operations, left) in [(failed, TimeLeft::NONE), (asked, left)] {
             self.ask_each(&operations, false, left, |_, one| {

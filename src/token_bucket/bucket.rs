@@ -1,6 +1,6 @@
 //! The state of a `TokenBucket` object: its four properties, and the plan derived from them.
 
-use super::calendar::{Calendar, Place};
+use super::calendar::{Calendar, CalendarCell};
 use super::plan::{
     CAPACITY, IDENTIFIER, Memo, NAMES, Overrides, Plan, RATE, STORAGE, Source, counting, quota,
     storage_of,
@@ -17,12 +17,12 @@ use zend::{Class, Identity, Number, Object, State, Thrown, Zval, hooks, value};
 pub struct Bucket {
     memo: RefCell<Memo>,
     /// The calendar of a `TokenBucket\Quota`.
-    calendar: Place,
+    calendar: CalendarCell,
 }
 
 impl Bucket {
     /// Returns the cell of the calendar, which is empty if the object is not a quota.
-    pub const fn calendar(&self) -> &Place {
+    pub const fn calendar(&self) -> &CalendarCell {
         &self.calendar
     }
 }
@@ -37,7 +37,7 @@ impl State for Bucket {
     fn born() -> Self {
         Self {
             memo: RefCell::new(Memo::new()),
-            calendar: Place::default(),
+            calendar: CalendarCell::default(),
         }
     }
 

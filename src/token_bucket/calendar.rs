@@ -81,7 +81,7 @@ pub struct Calendar {
 }
 
 /// A cell for the calendar of an object. Objects that are not quotas have none.
-pub type Place = Cell<Option<Calendar>>;
+pub type CalendarCell = Cell<Option<Calendar>>;
 
 impl Calendar {
     /// Reads the anchor, which is a `DateTimeImmutable`.

@@ -8,7 +8,7 @@ use gcra::batch::{Few, Grouped};
 /// Operations that take their tokens at the same time. An operation is a list of tickets whose
 /// tokens a storage takes at once, all or none. A group of several operations is on remote storages
 /// of one class, and each operation is on one bucket.
-pub type Group<'a, 'k> = Few<Grouped<'a, 'k>, 1>;
+pub type TicketGroup<'a, 'k> = Few<Grouped<'a, 'k>, 1>;
 
 /// Combines the tickets that one operation can take, and combines these operations into groups.
 /// Both stay in order, except that shared memory is the last group; see [`gcra::batch`].
@@ -16,14 +16,14 @@ pub type Group<'a, 'k> = Few<Grouped<'a, 'k>, 1>;
 pub fn groups<'a, 'k>(
     mut tickets: &'a mut [Ticket<'k>],
     storages: &[&dyn Storage],
-) -> Few<Group<'a, 'k>> {
-    let mut groups: Few<Group<'_, '_>> = Few::new();
+) -> Few<TicketGroup<'a, 'k>> {
+    let mut groups: Few<TicketGroup<'_, '_>> = Few::new();
     while let Some(&first) = tickets.first() {
         let storage = storages[first.index];
         let end = gather(tickets, |ticket| joins(storages, &first, ticket));
         let (operation, rest) = tickets.split_at_mut(end);
         let operation = Grouped::new(operation);
-        let is_of_class = |group: &&mut Group<'_, '_>| {
+        let is_of_class = |group: &&mut TicketGroup<'_, '_>| {
             storage.is_asked_with(storages[group[0][0].index])
                 && is_on_one_bucket(group[0])
                 && is_on_one_bucket(operation)
@@ -47,11 +47,14 @@ pub fn joins(storages: &[&dyn Storage], first: &Ticket<'_>, other: &Ticket<'_>) 
 
 /// Returns the operations to check, grouped by the storages that check them at the same time. The
 /// last group of `groups` is checked first, because it may be shared memory, which is the fastest.
-pub fn checks<'a, 'k>(groups: &[Group<'a, 'k>], storages: &[&dyn Storage]) -> Few<Group<'a, 'k>> {
-    let mut checks: Few<Group<'_, '_>> = Few::new();
+pub fn checks<'a, 'k>(
+    groups: &[TicketGroup<'a, 'k>],
+    storages: &[&dyn Storage],
+) -> Few<TicketGroup<'a, 'k>> {
+    let mut checks: Few<TicketGroup<'_, '_>> = Few::new();
     for (place, group) in groups.iter().enumerate().rev() {
-        let storage = |group: &Group<'_, '_>| storages[group[0][0].index];
-        let joins = |mine: &&mut Group<'_, '_>| storage(mine).is_asked_with(storage(group));
+        let storage = |group: &TicketGroup<'_, '_>| storages[group[0][0].index];
+        let joins = |mine: &&mut TicketGroup<'_, '_>| storage(mine).is_asked_with(storage(group));
         match checks.iter_mut().find(joins) {
             Some(mine) => mine.extend_from_slice(group),
             // The tokens of this operation are taken first. If it denies, there is nothing to give

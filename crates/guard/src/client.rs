@@ -1,6 +1,6 @@
 //! The address of the client that a limit counts.
 
-use super::Request;
+use super::GuardedRequest;
 use super::nat64::embedded;
 use super::networks::Networks;
 use std::fmt;
@@ -32,7 +32,7 @@ impl Client {
     /// Worked example: the peer 10.0.0.1 and 10.0.0.2 are trusted. With `X-Forwarded-For:
     /// 198.51.100.7, 203.0.113.9, 10.0.0.2` the client is 203.0.113.9, because that address was
     /// added by 10.0.0.2. The client may have sent 198.51.100.7 itself.
-    pub fn of(request: &impl Request, trusted: &Networks) -> Self {
+    pub fn of(request: &impl GuardedRequest, trusted: &Networks) -> Self {
         let peer = request.variable(c"REMOTE_ADDR").unwrap_or_default();
         // nginx passes "unix:" for a client that is connected to its Unix socket.
         if peer.is_empty() || peer == b"unix:" {

@@ -2,7 +2,7 @@
 
 use super::path::{decoded_text, resolved};
 use super::target::Target;
-use super::{Request, SyntaxError};
+use super::{GuardedRequest, SyntaxError};
 use percent_encoding::{AsciiSet, CONTROLS, percent_encode};
 
 /// The bytes that are written as escapes in the path of a setting.
@@ -26,7 +26,7 @@ pub struct Condition {
 impl Condition {
     /// Reports whether the limit counts a request with this target. Methods are compared exactly.
     /// `GET` includes `HEAD`, because PHP runs the same script for both.
-    pub fn holds<R: Request>(&self, target: &Target<'_, R>) -> bool {
+    pub fn holds<R: GuardedRequest>(&self, target: &Target<'_, R>) -> bool {
         let is_method = || {
             let sent = target.method();
             let is_get = |method: &str| method == "GET" && sent == b"HEAD";

@@ -30,7 +30,7 @@ pub use target::Target;
 use std::ffi::CStr;
 
 /// The variables of a request, as CGI names them.
-pub trait Request {
+pub trait GuardedRequest {
     /// Returns the value of a variable, or `None` if the server did not pass it.
     fn variable(&self, name: &CStr) -> Option<&[u8]>;
 
@@ -45,7 +45,7 @@ pub trait Request {
 
 /// Reports whether the request may be a preflight request (CORS), by which a browser asks whether
 /// it may send another request. Any client can send such a request.
-pub fn is_preflight(request: &impl Request) -> bool {
+pub fn is_preflight(request: &impl GuardedRequest) -> bool {
     let has = |name| {
         request
             .variable(name)

@@ -3,7 +3,7 @@
 use super::condition::Condition;
 use super::path::path;
 use super::target::Target;
-use super::{Client, Request};
+use super::{Client, GuardedRequest};
 use gcra::clock::Ticks;
 use gcra::quota::Quota;
 use std::ffi::{CStr, CString};
@@ -66,7 +66,7 @@ impl Limit {
     }
 
     /// Reports whether the limit counts a request with this target.
-    pub fn counts(&self, target: &Target<'_, impl Request>) -> bool {
+    pub fn counts(&self, target: &Target<'_, impl GuardedRequest>) -> bool {
         let condition = self.condition.as_ref();
         condition.is_none_or(|condition| condition.holds(target))
     }
@@ -74,7 +74,7 @@ impl Limit {
     /// Returns the identifier of the bucket that counts a request of `client`: the value of the
     /// only part, or the values of several parts, joined by spaces and followed by their lengths.
     /// Because of the lengths, no two combinations of values have the same identifier.
-    pub fn identifier(&self, request: &impl Request, client: Client) -> Vec<u8> {
+    pub fn identifier(&self, request: &impl GuardedRequest, client: Client) -> Vec<u8> {
         let variable = |name: &CStr| request.variable(name).unwrap_or_default();
         let mut identifier = Vec::with_capacity(64);
         let mut lengths = Vec::new();

@@ -1,7 +1,7 @@
 //! Buckets that an operator names, by the values of their keys.
 
 use super::limit::{Limit, Part};
-use super::{Client, Request};
+use super::{Client, GuardedRequest};
 use std::ffi::CStr;
 
 /// The reason why values name no bucket of a limit.
@@ -19,7 +19,7 @@ struct Values<'v> {
     values: &'v [&'v [u8]],
 }
 
-impl Request for Values<'_> {
+impl GuardedRequest for Values<'_> {
     fn variable(&self, name: &CStr) -> Option<&[u8]> {
         let is_named = |part: &Part| match part {
             Part::Host => name == c"SERVER_NAME",
@@ -67,7 +67,7 @@ mod tests {
     /// The variables of a request of one client.
     struct Sent([(&'static CStr, &'static str); 4]);
 
-    impl Request for Sent {
+    impl GuardedRequest for Sent {
         fn variable(&self, name: &CStr) -> Option<&[u8]> {
             let sent = self.0.iter().find(|sent| sent.0 == name);
             sent.map(|sent| sent.1.as_bytes())

@@ -1,6 +1,6 @@
 //! The target of a request: its method, and the paths by which an application may know its page.
 
-use super::Request;
+use super::GuardedRequest;
 use super::path::{Path, decoded, folder, is_normal, parsed, part, resolved, until, with_parents};
 use gcra::batch::Few;
 use std::cell::OnceCell;
@@ -13,7 +13,7 @@ pub struct Target<'r, R> {
 
 type Paths<'r> = Few<Path<'r>, 8>;
 
-impl<'r, R: Request> Target<'r, R> {
+impl<'r, R: GuardedRequest> Target<'r, R> {
     pub const fn of(request: &'r R) -> Self {
         Self {
             request,
@@ -44,7 +44,7 @@ impl<'r, R: Request> Target<'r, R> {
     }
 }
 
-fn paths<R: Request>(request: &R) -> Paths<'_> {
+fn paths<R: GuardedRequest>(request: &R) -> Paths<'_> {
     let variable = |name| request.variable(name).unwrap_or_default();
     let file = request.script();
     let script = resolved(variable(c"SCRIPT_NAME").into());
@@ -115,7 +115,7 @@ fn add_below<'r>(paths: &mut Paths<'r>, path: &Path<'r>, end: usize) {
 
 /// Returns the path of a file below the root of a site. Either may be spelled with symbolic links.
 /// In a pool with `chroot`, the file has no part of the root that is outside the pool.
-fn below_root<'r>(request: &impl Request, file: &'r [u8], root: &[u8]) -> Option<Path<'r>> {
+fn below_root<'r>(request: &impl GuardedRequest, file: &'r [u8], root: &[u8]) -> Option<Path<'r>> {
     if file.is_empty() || root.is_empty() {
         return None;
     }
@@ -155,7 +155,7 @@ mod tests {
     /// The variables of a request by name, and its file.
     struct Variables<'a>(Vec<(&'static CStr, &'a str)>, &'a str);
 
-    impl Request for Variables<'_> {
+    impl GuardedRequest for Variables<'_> {
         fn variable(&self, name: &CStr) -> Option<&[u8]> {
             let variable = self.0.iter().find(|variable| variable.0 == name);
             variable.map(|variable| variable.1.as_bytes())

@@ -2,7 +2,7 @@
 //! bucket that counts it.
 #![allow(clippy::unwrap_used)]
 
-use guard::{Client, Limit, Networks, Request, Target};
+use guard::{Client, GuardedRequest, Limit, Networks, Target};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -12,7 +12,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 /// The variables of a request by name.
 struct Variables<'a>(Vec<(&'static CStr, &'a [u8])>);
 
-impl Request for Variables<'_> {
+impl GuardedRequest for Variables<'_> {
     fn variable(&self, name: &CStr) -> Option<&[u8]> {
         let variable = self.0.iter().find(|variable| variable.0 == name);
         variable.map(|variable| variable.1)

@@ -56,7 +56,7 @@ unsafe impl Shareable for EntrySet {}
 // SAFETY: as above.
 unsafe impl Shareable for Diagnostics {}
 // SAFETY: as above.
-unsafe impl Shareable for resolve::Cell {}
+unsafe impl Shareable for resolve::LookupCell {}
 // SAFETY: as above.
 unsafe impl Shareable for Numbers {}
 // SAFETY: as above.
@@ -66,7 +66,7 @@ unsafe impl Shareable for RowOfPermit {}
 
 /// The settings of a host's shared memory.
 #[derive(Clone, Copy, Debug)]
-pub struct Settings {
+pub struct HostSettings {
     /// The number of lines. [`lines`] computes it from a size in bytes.
     pub lines: usize,
     /// True if the segment has room for diagnostics.
@@ -111,7 +111,7 @@ struct Places {
     layout: Layout,
 }
 
-impl Settings {
+impl HostSettings {
     /// Returns the layout of a segment with these settings.
     pub fn layout(self) -> Layout {
         self.places().layout
@@ -187,9 +187,9 @@ impl<V: Variant> Host<V> {
     /// `make` returns an existing segment, the size of that segment determines the number of lines.
     ///
     /// ```
-    /// # use segment::host::{Host, Settings, lines};
+    /// # use segment::host::{Host, HostSettings, lines};
     /// # use segment::memory::{Segment, SegmentError};
-    /// let settings = Settings { lines: lines(1 << 20), diagnostics: false, evict: true };
+    /// let settings = HostSettings { lines: lines(1 << 20), diagnostics: false, evict: true };
     /// let host: Host = Host::new(settings, Segment::private)?;
     /// # Ok::<(), SegmentError>(())
     /// ```
@@ -198,7 +198,7 @@ impl<V: Variant> Host<V> {
     /// Returns the errors of `make`. Returns [`SegmentError::Shape`] if no layout has the size of
     /// the segment.
     pub fn new(
-        settings: Settings,
+        settings: HostSettings,
         make: impl FnOnce(Layout) -> Result<Segment, SegmentError>,
     ) -> Result<Self, SegmentError> {
         let segment = make(settings.layout())?;

@@ -29,7 +29,7 @@ pub struct Class {
 unsafe impl Sync for Class {}
 
 #[derive(Clone, Copy, Debug)]
-pub enum Kind {
+pub enum ClassKind {
     /// A class without a parent.
     Class,
     /// A class that extends the class of this name.
@@ -54,7 +54,7 @@ pub enum Property {
 #[derive(Clone, Copy, Debug)]
 pub struct Declaration {
     /// The kind: class, interface or enum.
-    pub kind: Kind,
+    pub kind: ClassKind,
     /// The class flags, such as `FINAL`.
     pub flags: u32,
     /// The interfaces that the class implements directly.
@@ -72,7 +72,7 @@ pub struct Declaration {
 impl Declaration {
     /// The declaration of a class without members.
     pub const EMPTY: Self = Self {
-        kind: Kind::Class,
+        kind: ClassKind::Class,
         flags: 0,
         interfaces: &[],
         state: None,
@@ -161,12 +161,12 @@ impl Class {
             template.info.internal.builtin_functions = declared.methods.0.as_ptr();
             let template = &raw mut template;
             match declared.kind {
-                Kind::Class => zend_register_internal_class_ex(template, ptr::null_mut()),
-                Kind::Extends(parent) => {
+                ClassKind::Class => zend_register_internal_class_ex(template, ptr::null_mut()),
+                ClassKind::Extends(parent) => {
                     zend_register_internal_class_ex(template, find_class(parent))
                 }
-                Kind::Interface => zend_register_internal_interface(template),
-                Kind::Enum(cases) => {
+                ClassKind::Interface => zend_register_internal_interface(template),
+                ClassKind::Enum(cases) => {
                     let name = self.name.as_ptr();
                     let entry = symbols::zend_register_internal_enum(name, 0, ptr::null());
                     for case in cases {

@@ -42,7 +42,7 @@ const _: () = assert!(
 
 /// The database that a PDO object is connected to.
 #[derive(Debug)]
-pub struct Target {
+pub struct DataSource {
     /// The data source after the driver's name and the colon. Never show it, because it may hold a
     /// password.
     pub data_source: Vec<u8>,
@@ -75,14 +75,14 @@ fn handle(object: Obj<'_>) -> Option<&Handle> {
 
 /// Returns the database that a PDO object is connected to. Returns `None` for an object of another
 /// class, and for an object without a connection.
-pub fn target(object: Obj<'_>) -> Option<Target> {
+pub fn target(object: Obj<'_>) -> Option<DataSource> {
     let handle = handle(object).filter(|handle| !handle.data_source.is_null())?;
     // SAFETY: the texts live as long as the connection. Each text is null or a C string.
     unsafe {
         let source = handle.data_source.cast::<u8>();
         let data_source = std::slice::from_raw_parts(source, handle.data_source_len).to_vec();
         let user = system::copy(handle.username);
-        Some(Target { data_source, user })
+        Some(DataSource { data_source, user })
     }
 }
 

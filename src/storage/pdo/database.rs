@@ -8,7 +8,7 @@ use std::cell::{Cell, RefCell};
 use stores::remote::Cause;
 use stores::remote::failure::shortened;
 use stores::sql::Dialect;
-use stores::sql::failure::{Failure, sort};
+use stores::sql::failure::{SqlFailure, sort};
 use zend::{Kept, Obj, Object, Thrown, Zval, invoke, throw, value};
 
 // PDO's constants. Their values are part of PDO's public API and do not change.
@@ -30,7 +30,7 @@ pub struct Database<'a> {
     /// The last exception that PDO threw.
     pub caught: RefCell<Option<Kept>>,
     /// The kind of the last failure of PDO.
-    pub failure: Cell<Option<Failure>>,
+    pub failure: Cell<Option<SqlFailure>>,
 }
 
 /// Returns the dialect of a connection by its driver's name, or `None` for another driver.
@@ -182,7 +182,7 @@ impl Database<'_> {
         self.sorted(sort(self.made.dialect, state, code), &message)
     }
 
-    fn sorted(&self, failure: Failure, message: &str) -> Cause {
+    fn sorted(&self, failure: SqlFailure, message: &str) -> Cause {
         let message = if message.is_empty() {
             "PDO gives no reason".to_owned()
         } else {
@@ -192,8 +192,8 @@ impl Database<'_> {
         // The storage does not reconnect, so every call on a lost connection fails. Only the first
         // of these failures is evidence about the server.
         match failure {
-            Failure::Lost if self.object.lost.replace(true) => Cause::LostBefore(message),
-            Failure::Lost => Cause::Lost(message),
+            SqlFailure::Lost if self.object.lost.replace(true) => Cause::LostBefore(message),
+            SqlFailure::Lost => Cause::Lost(message),
             _ => Cause::Statement(message),
         }
     }

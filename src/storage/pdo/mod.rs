@@ -15,7 +15,7 @@ mod swap;
 mod transport;
 mod upkeep;
 
-use super::contract::{Clock, Place, Storage, Swap, Undo};
+use super::contract::{Clock, Location, Storage, Swap, Undo};
 use super::proposals::Proposals;
 use crate::classes::{TOKEN_BUCKET_STORAGE_PDO, TOKEN_BUCKET_STORAGE_PDO_MY_SQL};
 use gcra::clock::unix_time;
@@ -41,8 +41,8 @@ impl Storage for Object<PdoStorage> {
         &self.proposals
     }
 
-    fn place(&self) -> Place {
-        Place::Database
+    fn location(&self) -> Location {
+        Location::Database
     }
 
     fn take(

@@ -10,7 +10,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use stores::remote::Cause;
 use stores::sql::Dialect;
-use stores::sql::failure::Failure;
+use stores::sql::failure::SqlFailure;
 use stores::sql::reply;
 use zend::{Identity, Obj, Object, Thrown, Zval, invoke, throw, value};
 
@@ -196,7 +196,7 @@ impl<'a> Database<'a> {
         if has_written {
             return restore();
         }
-        if !throw::is_pending() && self.failure.get() != Some(Failure::Lost) {
+        if !throw::is_pending() && self.failure.get() != Some(SqlFailure::Lost) {
             self.aside(restore).ok();
         }
         Ok(())
@@ -230,7 +230,10 @@ impl<'a> Database<'a> {
     ///
     /// A server's error does not say whether a transaction is open. The next reply does.
     fn lost_by_mysql(&self) -> bool {
-        if matches!(self.failure.get(), Some(Failure::Lost | Failure::Undone)) {
+        if matches!(
+            self.failure.get(),
+            Some(SqlFailure::Lost | SqlFailure::Undone)
+        ) {
             return true;
         }
         // If `DO 0` fails, the client refuses every statement, for example because the caller still

@@ -7,7 +7,7 @@ use super::database::{Database, int};
 use super::state::slot;
 use gcra::clock;
 use stores::remote::Cause;
-use stores::sql::failure::Failure;
+use stores::sql::failure::SqlFailure;
 use stores::sql::{Bind, Query, reply};
 use zend::invoke::Method;
 use zend::{Zval, value};
@@ -131,8 +131,8 @@ impl Database<'_> {
             let answer = self.run(query, values, read);
             let answer = answer.and_then(|answer| self.close().map(|()| answer));
             let again = match self.failure.get() {
-                Some(Failure::Undone) => !self.in_transaction.get(),
-                Some(Failure::Unprepared) => true,
+                Some(SqlFailure::Undone) => !self.in_transaction.get(),
+                Some(SqlFailure::Unprepared) => true,
                 _ => false,
             };
             if answer.is_ok() || !again || tries == TRIES {

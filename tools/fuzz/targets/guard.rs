@@ -5,7 +5,7 @@
 //! sends to a trusted proxy.
 #![no_main]
 
-use guard::{Client, Limit, Networks, Request};
+use guard::{Client, GuardedRequest, Limit, Networks};
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
 use std::ffi::CStr;
@@ -24,7 +24,7 @@ struct Input<'a> {
 
 struct Variables<'a>(&'a Input<'a>, &'a [u8], &'a [u8]);
 
-impl Request for Variables<'_> {
+impl GuardedRequest for Variables<'_> {
     fn variable(&self, name: &CStr) -> Option<&[u8]> {
         match name.to_bytes() {
             b"REMOTE_ADDR" => Some(self.1),

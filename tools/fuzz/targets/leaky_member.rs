@@ -4,7 +4,7 @@
 //! never share a key, and that a naive ring assigns every resource to the same target.
 #![no_main]
 
-use compat::leaky_bucket::flexihash::Ring;
+use compat::leaky_bucket::flexihash::FlexiHash;
 use compat::leaky_bucket::{LOCKED, SETS, keys, member, set_of};
 use compat::minutes;
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
@@ -101,7 +101,7 @@ fuzz_target!(|input: Input| {
 
     targets.truncate(8);
     assert_eq!(
-        Ring::new(&targets).lookup(&member),
+        FlexiHash::new(&targets).lookup(&member),
         place(&targets, &member)
     );
 

@@ -4,7 +4,7 @@
 include!("server.inc.rs");
 
 use compat::Wait;
-use compat::minutes::{Counters, Life};
+use compat::minutes::{Life, MinuteCounters};
 use compat::throttle::{self, Throttle};
 use libfuzzer_sys::fuzz_target;
 use stores::remote::memcached::Memcached;

@@ -5,7 +5,7 @@ include!("server.inc.rs");
 
 use compat::json_bucket;
 use compat::leaky_bucket::{self, Family, Limits};
-use compat::minutes::{Counters, Life};
+use compat::minutes::{Life, MinuteCounters};
 use gcra::{Grain, Quota, Tokens};
 use libfuzzer_sys::fuzz_target;
 use redis::Value;

@@ -4,7 +4,7 @@
 
 use gcra::{Put, Step};
 use libfuzzer_sys::fuzz_target;
-use segment::host::{Host, Settings, lines};
+use segment::host::{Host, HostSettings, lines};
 use segment::memory::{Access, Layout, Segment, SegmentError};
 use segment::permits::Acquired;
 use std::io::{Seek, SeekFrom, Write};
@@ -16,8 +16,8 @@ const ACCESS: Access = Access {
     group: None,
 };
 
-fn settings() -> Settings {
-    Settings {
+fn settings() -> HostSettings {
+    HostSettings {
         lines: lines(4096),
         diagnostics: true,
         evict: true,

@@ -12,12 +12,12 @@ const REPLICAS: usize = 64;
 
 /// The ring of some targets.
 #[derive(Clone, Debug)]
-pub struct Ring {
+pub struct FlexiHash {
     /// The points in ascending order, each with the number of its target.
     points: Vec<(u32, usize)>,
 }
 
-impl Ring {
+impl FlexiHash {
     /// Returns the ring of `targets` in the order in which they were added.
     pub fn new<T: AsRef<[u8]>>(targets: impl IntoIterator<Item = T>) -> Self {
         let mut points = BTreeMap::new();
@@ -31,7 +31,8 @@ impl Ring {
         Self { points }
     }
 
-    /// Returns the index of the target that `resource` belongs to, in the order of [`Ring::new`].
+    /// Returns the index of the target that `resource` belongs to, in the order of
+    /// [`FlexiHash::new`].
     /// Returns `None` if the ring is empty.
     pub fn lookup(&self, resource: &[u8]) -> Option<usize> {
         let place = crc32fast::hash(resource);
@@ -47,7 +48,7 @@ mod tests {
 
     #[test]
     fn resources_are_placed_as_flexihash_does() {
-        let ring = Ring::new((1..=10).map(|number| format!("set{number:02}")));
+        let ring = FlexiHash::new((1..=10).map(|number| format!("set{number:02}")));
         for (resource, number) in [
             ("A-search", 5),
             ("1.2.3.4-search", 3),
@@ -60,7 +61,7 @@ mod tests {
     #[test]
     fn whoever_hits_a_point_belongs_to_the_next_one() {
         // The hash of "a0" is the first point of "a".
-        let ring = Ring::new(["a", "b"]);
+        let ring = FlexiHash::new(["a", "b"]);
         let at = crc32fast::hash(b"a0");
         let place = ring.points.iter().position(|&(point, _)| point == at);
         let next = place.and_then(|place| ring.points.get(place + 1));
@@ -70,10 +71,10 @@ mod tests {
 
     #[test]
     fn few_targets_are_no_special_case() {
-        assert_eq!(Ring::new([] as [&str; 0]).lookup(b"x"), None);
-        let one = Ring::new(["only"]);
+        assert_eq!(FlexiHash::new([] as [&str; 0]).lookup(b"x"), None);
+        let one = FlexiHash::new(["only"]);
         assert!((0..100).all(|n: u32| one.lookup(&n.to_ne_bytes()) == Some(0)));
         // The points of both targets are the same, so the last target owns them.
-        assert_eq!(Ring::new(["same", "same"]).lookup(b"x"), Some(1));
+        assert_eq!(FlexiHash::new(["same", "same"]).lookup(b"x"), Some(1));
     }
 }

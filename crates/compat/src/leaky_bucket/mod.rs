@@ -11,7 +11,7 @@ pub mod flexihash;
 mod redis;
 
 pub use self::redis::{Family, Limits, Requested, cleanup, locked, request};
-use flexihash::Ring;
+use flexihash::FlexiHash;
 use once_cell::race::OnceBox;
 
 /// The number of sets over which members are spread.
@@ -20,7 +20,7 @@ pub const SETS: usize = 10;
 /// The key of the set that counts denials.
 pub const LOCKED: &[u8] = b"locked";
 
-static RING: OnceBox<Ring> = OnceBox::new();
+static RING: OnceBox<FlexiHash> = OnceBox::new();
 
 fn name(set: usize) -> String {
     format!("set{:02}", set + 1)
@@ -41,7 +41,7 @@ pub fn member(client: &[u8], action: &[u8]) -> Vec<u8> {
 
 /// Returns the number of the set, from 0, that holds a member.
 pub fn set_of(member: &[u8]) -> usize {
-    let ring = RING.get_or_init(|| Box::new(Ring::new((0..SETS).map(name))));
+    let ring = RING.get_or_init(|| Box::new(FlexiHash::new((0..SETS).map(name))));
     // The default is never used, because the ring is not empty.
     ring.lookup(member).unwrap_or_default()
 }

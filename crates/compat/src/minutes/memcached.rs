@@ -1,6 +1,6 @@
 //! Counters as ext-memcache keeps integers: decimal text with its flags for integers.
 
-use super::{Counters, Group, Life, Name, parse};
+use super::{CounterGroup, Life, MinuteCounters, Name, parse};
 use stores::remote::memcached::wire::{Connection, MetaCommand, MetaOp, MetaReply};
 use stores::remote::memcached::{LONGER, Memcached};
 use stores::remote::{Cause, Visit};
@@ -11,15 +11,15 @@ const INTEGER: u32 = 768;
 /// sides, and then both would wait.
 const AT_ONCE: usize = 512;
 
-impl Counters for Memcached {
-    fn by_server(&self, names: &[Name]) -> Vec<Group> {
-        let mut groups: Vec<(usize, Group)> = Vec::new();
+impl MinuteCounters for Memcached {
+    fn by_server(&self, names: &[Name]) -> Vec<CounterGroup> {
+        let mut groups: Vec<(usize, CounterGroup)> = Vec::new();
         for (place, name) in names.iter().enumerate() {
             let key = self.shared_key(name, 0);
             let server = self.place(&key);
             let found = groups.iter().position(|group| group.0 == server);
             let index = found.unwrap_or_else(|| {
-                groups.push((server, Group::default()));
+                groups.push((server, CounterGroup::default()));
                 groups.len() - 1
             });
             let group = &mut groups[index].1;

@@ -17,10 +17,10 @@ use stores::remote::{Cause, Transport, Visit, record};
 pub type Name = Vec<u8>;
 
 /// A store that keeps counters of minutes.
-pub trait Counters: Transport {
+pub trait MinuteCounters: Transport {
     /// Returns the keys of counters, grouped by server. The group with the first counter comes
     /// first.
-    fn by_server(&self, names: &[Name]) -> Vec<Group>;
+    fn by_server(&self, names: &[Name]) -> Vec<CounterGroup>;
 
     /// Returns the counts of the counters `keys`, which are all on one server. If `life` is set,
     /// increments the first counter before reading. Fails with [`Cause::Record`] if one of the
@@ -30,7 +30,7 @@ pub trait Counters: Transport {
 }
 
 #[derive(Clone, Debug, Default)]
-pub struct Group {
+pub struct CounterGroup {
     /// The place of each counter in the window.
     pub places: Vec<usize>,
     /// The keys, in the same order.

@@ -1,16 +1,16 @@
 //! Counters on Redis: one script, one round trip.
 
-use super::{Counters, Group, Life, Name};
+use super::{CounterGroup, Life, MinuteCounters, Name};
 use stores::remote::redis::{Argument, RECORD, Redis, Script, Value};
 use stores::remote::{Cause, Transport, Visit};
 
 static COUNT: Script = Script::new(&[RECORD, include_str!("count.lua")]);
 
-impl Counters for Redis {
-    fn by_server(&self, names: &[Name]) -> Vec<Group> {
+impl MinuteCounters for Redis {
+    fn by_server(&self, names: &[Name]) -> Vec<CounterGroup> {
         let places = (0..names.len()).collect();
         let keys = names.iter().map(|name| self.name(name)).collect();
-        vec![Group { places, keys }]
+        vec![CounterGroup { places, keys }]
     }
 
     fn count(

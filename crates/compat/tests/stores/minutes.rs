@@ -1,7 +1,7 @@
 //! Tests minute counters on real servers.
 
 use crate::{assert_lives, left, memcached, redis, set_item, visit};
-use compat::minutes::{Counters, Life};
+use compat::minutes::{Life, MinuteCounters};
 use std::time::Instant;
 use stores::remote::Cause;
 use stores::remote::memcached::Memcached;
@@ -26,7 +26,7 @@ fn memcached_keeps_a_minute_to_its_end() {
 
 /// Checks that a call increments the first counter and returns the sum of all counters. Checks that
 /// an invalid counter is refused.
-fn counts<T: Counters>(store: &T, set: impl Fn(&str, &str)) {
+fn counts<T: MinuteCounters>(store: &T, set: impl Fn(&str, &str)) {
     let count = |keys: &[_], life| T::count(&visit(store), keys, life);
     let keys = ["a", "b", "c"].map(|key| key.as_bytes().to_vec());
     let life = Some(Life::new(3, 30));

@@ -43,7 +43,7 @@ const V4: u64 = 1 << 63;
 /// The addresses of one name. All accesses are `SeqCst`, because they are rare.
 #[repr(C, align(64))]
 #[derive(Debug, Default)]
-pub(crate) struct Cell {
+pub(crate) struct LookupCell {
     /// A hash of the host and the port; 0 while the cell is free.
     name: AtomicU64,
     /// The instant of the last successful lookup; 0 if the name must be looked up.
@@ -61,13 +61,13 @@ pub(crate) struct Cell {
 }
 
 /// The cells that all workers of a master inherit.
-static SHARED: RwLock<Option<Arc<Region<Cell>>>> = RwLock::new(None);
+static SHARED: RwLock<Option<Arc<Region<LookupCell>>>> = RwLock::new(None);
 /// The cells of a process for which [`SHARED`] is empty.
-static OWN: [Cell; CELLS] = [const { Cell::new() }; CELLS];
+static OWN: [LookupCell; CELLS] = [const { LookupCell::new() }; CELLS];
 
 /// Uses `cells` from now on, or the cells of this process if `cells` is `None`. Processes that are
 /// forked later share `cells`.
-pub(crate) fn share(cells: Option<Region<Cell>>) {
+pub(crate) fn share(cells: Option<Region<LookupCell>>) {
     // Does not wait: if another thread was reading when this process was forked, the lock is never
     // released in this process.
     if let Ok(mut shared) = SHARED.try_write() {
@@ -77,14 +77,14 @@ pub(crate) fn share(cells: Option<Region<Cell>>) {
 
 /// A cell, with the memory that it is part of.
 struct FoundCell {
-    cells: Option<Arc<Region<Cell>>>,
+    cells: Option<Arc<Region<LookupCell>>>,
     index: usize,
 }
 
 impl Deref for FoundCell {
-    type Target = Cell;
+    type Target = LookupCell;
 
-    fn deref(&self) -> &Cell {
+    fn deref(&self) -> &LookupCell {
         &self.cells.as_deref().map_or(&OWN[..], |cells| cells)[self.index]
     }
 }
@@ -96,7 +96,7 @@ pub fn addresses(host: &str, port: u16, deadline: Timestamp) -> io::Result<Vec<S
     if let Ok(address) = host.parse::<IpAddr>() {
         return Ok(vec![(address, port).into()]);
     }
-    let Some(cell) = Cell::of(host, port) else {
+    let Some(cell) = LookupCell::of(host, port) else {
         return look_up(host, port);
     };
     loop {
@@ -126,7 +126,7 @@ pub fn addresses(host: &str, port: u16, deadline: Timestamp) -> io::Result<Vec<S
 /// a second ago.
 pub fn forget(host: &str, port: u16) {
     if host.parse::<IpAddr>().is_err()
-        && let Some(cell) = Cell::of(host, port)
+        && let Some(cell) = LookupCell::of(host, port)
     {
         let found_at = Timestamp(cell.found_at.load(SeqCst));
         if boot_clock().saturating_since(found_at) >= LEAST_PAUSE {
@@ -138,7 +138,7 @@ pub fn forget(host: &str, port: u16) {
 /// Records that `address` of the host accepts connections and that those before it do not.
 pub fn prefer(host: &str, port: u16, address: SocketAddr) {
     if host.parse::<IpAddr>().is_err()
-        && let Some(cell) = Cell::of(host, port)
+        && let Some(cell) = LookupCell::of(host, port)
         && let Some(place) = cell.read().iter().position(|&it| it == address)
         && let Ok(place) = u32::try_from(place)
     {
@@ -149,7 +149,7 @@ pub fn prefer(host: &str, port: u16, address: SocketAddr) {
 /// Stores addresses of a name in the cache, as a lookup two seconds ago would. Only for tests.
 #[doc(hidden)]
 pub fn learn(host: &str, port: u16, addresses: &[SocketAddr]) {
-    if let Some(cell) = Cell::of(host, port) {
+    if let Some(cell) = LookupCell::of(host, port) {
         cell.write(addresses, boot_clock() - 2 * LEAST_PAUSE);
     }
 }
@@ -157,7 +157,7 @@ pub fn learn(host: &str, port: u16, addresses: &[SocketAddr]) {
 /// Reports whether the next call looks the name up. Only for tests.
 #[doc(hidden)]
 pub fn is_due(host: &str, port: u16) -> bool {
-    Cell::of(host, port).is_none_or(|cell| cell.is_due(boot_clock()))
+    LookupCell::of(host, port).is_none_or(|cell| cell.is_due(boot_clock()))
 }
 
 fn look_up(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
@@ -168,7 +168,7 @@ fn look_up(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
     Ok(addresses)
 }
 
-impl Cell {
+impl LookupCell {
     const fn new() -> Self {
         Self {
             name: AtomicU64::new(0),
@@ -353,7 +353,7 @@ mod tests {
         assert!(is_due(&host, 1));
         let start = boot_clock();
         assert_eq!(addresses(&host, 1, soon()).unwrap(), [address]);
-        let cell = Cell::of(&host, 1).unwrap();
+        let cell = LookupCell::of(&host, 1).unwrap();
         let soon_after = start + (LEAST_PAUSE - 1);
         assert!(!cell.is_due(soon_after), "the failure is cached");
         cell.write(&[address], boot_clock() + BELIEVED);
@@ -367,7 +367,7 @@ mod tests {
         let failure = || addresses(&host, 1, soon()).unwrap_err().to_string();
         let start = boot_clock();
         assert!(!failure().contains("a moment ago"));
-        let cell = Cell::of(&host, 1).unwrap();
+        let cell = LookupCell::of(&host, 1).unwrap();
         assert!(!cell.is_due(start + (LEAST_PAUSE - 1)));
         cell.paused_until.store((start + BELIEVED).0, SeqCst);
         assert!(failure().contains("a moment ago"));
@@ -378,7 +378,7 @@ mod tests {
     #[test]
     fn the_others_wait_for_a_lookup_unless_addresses_are_known() {
         let host = invalid("leased");
-        let cell = Cell::of(&host, 1).unwrap();
+        let cell = LookupCell::of(&host, 1).unwrap();
         // The parent of this process lives.
         let parent = rustix::process::getppid().unwrap().as_raw_nonzero().get();
         cell.asker.store(parent.cast_unsigned(), SeqCst);
@@ -402,7 +402,7 @@ mod tests {
 
     #[test]
     fn one_thread_at_a_time_looks_a_name_up() {
-        let cell = Cell::of("threads", 1).unwrap();
+        let cell = LookupCell::of("threads", 1).unwrap();
         let lease = || (cell.lease(), gettid());
         let (leased, thread) = thread::scope(|scope| {
             let (send, receive) = mpsc::channel();

@@ -1,6 +1,6 @@
 //! The memory on which the protocol of permits runs. [`super::protocol`] explains cells and groups.
 
-use super::points::Variant;
+use super::points::PermitVariant;
 use super::word::Owner;
 use crate::slots::counters::Event;
 use crate::slots::protocol::AtomicWord;
@@ -13,7 +13,7 @@ pub const GROUP: u16 = 4;
 /// The cells of one key, and the process that calls.
 pub trait Cells {
     /// The variant of the protocol that runs on these cells.
-    type Variant: Variant;
+    type Variant: PermitVariant;
 
     fn fingerprint(&self) -> Fingerprint;
     /// Returns the slots in which the cells of this group may be.

@@ -1,7 +1,7 @@
 //! Claims a slot for a cell that is in no slot.
 
 use super::cells::{Cells, GROUP, Group, Owners, Try, load, swap};
-use super::points::{Point, Variant};
+use super::points::{PermitPoint, PermitVariant};
 use super::sight::{Sight, replace};
 use super::word::{self, Tag};
 use crate::slots::counters::Event;
@@ -30,14 +30,14 @@ pub(super) fn claim<C: Cells>(cells: &C, cell: u16, owners: Option<&mut Owners<'
         old
     } else {
         let claim = tag.claimed(cells.owner(), cells.ticket());
-        C::Variant::reached(Point::SlotChosen);
+        C::Variant::reached(PermitPoint::SlotChosen);
         if !swap(group.slot(index), old, claim) {
             return Try::Lost;
         }
         if old != Word::EMPTY && !word::is_claimed(old) && !word::is_free(old) {
             cells.count(Event::PermitTakenBack);
         }
-        C::Variant::reached(Point::SlotClaimed);
+        C::Variant::reached(PermitPoint::SlotClaimed);
         claim
     };
     // Orders the claim before the reads of the other slots. On x86-64 the swap already does that.
@@ -45,7 +45,7 @@ pub(super) fn claim<C: Cells>(cells: &C, cell: u16, owners: Option<&mut Owners<'
     if C::Variant::VALIDATE && !validate(&group, tag, (index, claim)) {
         return Try::Lost;
     }
-    C::Variant::reached(Point::SlotValidated);
+    C::Variant::reached(PermitPoint::SlotValidated);
     let sight = Sight {
         cell,
         index,

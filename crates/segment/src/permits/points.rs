@@ -1,8 +1,10 @@
 //! The marked points of the protocol of permits, at which tests kill processes, and its variants.
 
+use crate::slots::protocol::Production;
+
 /// A variant of the protocol: [`Production`], or one for tests that breaks a rule on purpose or
 /// kills the process at a marked point.
-pub trait Variant {
+pub trait PermitVariant {
     /// `false` breaks the protocol on purpose: a claim becomes HELD without a check of the other
     /// slots.
     const VALIDATE: bool = true;
@@ -15,17 +17,13 @@ pub trait Variant {
 
     /// Runs at each marked point. Does nothing, except in tests that kill the process there.
     #[inline]
-    fn reached(_: Point) {}
+    fn reached(_: PermitPoint) {}
 }
 
-/// The protocol with all its rules.
-#[derive(Clone, Copy, Debug)]
-pub struct Production;
-
-impl Variant for Production {
+impl PermitVariant for Production {
     #[cfg(feature = "deaths")]
-    fn reached(point: Point) {
-        use Point::{FreeSeen, GroupRead, Released, Releasing, Taken};
+    fn reached(point: PermitPoint) {
+        use PermitPoint::{FreeSeen, GroupRead, Released, Releasing, Taken};
         let is_common = matches!(point, GroupRead | FreeSeen | Taken | Releasing | Released);
         crate::slots::deaths::reached(&point, is_common);
     }
@@ -33,7 +31,7 @@ impl Variant for Production {
 
 /// The marked points of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Point {
+pub enum PermitPoint {
     /// The process has drawn its number, but not locked it.
     Drawn,
     /// The process has locked its number, and has written no cell.
@@ -60,7 +58,7 @@ pub enum Point {
     Released,
 }
 
-impl Point {
+impl PermitPoint {
     /// Every marked point.
     pub const ALL: [Self; 12] = [
         Self::Drawn,

@@ -8,7 +8,7 @@
 //! The kernel does not report that. So a process locks its number again when it takes its first
 //! permit of a request, and after one of its permits was taken over.
 
-use super::protocol::{Point, Variant};
+use super::protocol::{PermitPoint, PermitVariant};
 use super::word::Owner;
 use crate::memory::Segment;
 use crate::memory::fork::generation;
@@ -77,7 +77,7 @@ impl Process {
 
     /// Returns the number of this process. If it has none, draws and locks one.
     #[inline]
-    pub(super) fn enter<V: Variant>(
+    pub(super) fn enter<V: PermitVariant>(
         &self,
         numbers: &Numbers,
         segment: &Segment,
@@ -91,7 +91,7 @@ impl Process {
     /// Locks the number again, or draws another one.
     #[cold]
     #[inline(never)]
-    fn lock<V: Variant>(
+    fn lock<V: PermitVariant>(
         &self,
         owner: Option<Owner>,
         numbers: &Numbers,
@@ -106,20 +106,24 @@ impl Process {
         entered
     }
 
-    fn draw<V: Variant>(&self, numbers: &Numbers, segment: &Segment) -> Result<Owner, Unavailable> {
+    fn draw<V: PermitVariant>(
+        &self,
+        numbers: &Numbers,
+        segment: &Segment,
+    ) -> Result<Owner, Unavailable> {
         let before = self.drawn.load(Acquire);
         for _ in 0..DRAWS {
             // Relaxed, because the number must only be unique.
             let number = numbers.last.fetch_add(1, Relaxed).wrapping_add(1);
             let owner = Owner::new(number).ok_or(Unavailable::UsedUp)?;
-            V::reached(Point::Drawn);
+            V::reached(PermitPoint::Drawn);
             match segment.lock(number) {
                 Ok(true) => {}
                 Ok(false) => continue,
                 Err(Errno::OPNOTSUPP) => return Err(Unavailable::Anonymous),
                 Err(error) => return Err(Unavailable::Lock(error)),
             }
-            V::reached(Point::Locked);
+            V::reached(PermitPoint::Locked);
             let drawn = current_generation() << Owner::BITS | number;
             // Two threads may draw at the same time. Then both use the number that was stored
             // first. The other number stays locked, and no process uses it.

@@ -45,7 +45,7 @@ use crate::slots::word::Word;
 use gcra::Denial;
 
 pub use super::cells::{Cells, GROUP, Group, Permit};
-pub use super::points::{Point, Production, Variant};
+pub use super::points::{PermitPoint, PermitVariant};
 
 /// A permit that a call has acquired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,7 +153,7 @@ fn acquire_again<C: Cells>(cells: &C, limit: u16) -> Result<Acquired, Refusal> {
                 seen = read(cells, limit);
             }
             Try::AllHeld => {
-                C::Variant::reached(Point::AllAsked);
+                C::Variant::reached(PermitPoint::AllAsked);
                 if !C::Variant::READ_TWICE {
                     return Err(Refusal::TooMany);
                 }
@@ -192,7 +192,7 @@ fn attempt<C: Cells>(cells: &C, seen: &[Sight]) -> Try {
 /// Takes a cell that is free in its slot.
 #[inline]
 fn take<C: Cells>(cells: &C, sight: Sight) -> Try {
-    C::Variant::reached(Point::FreeSeen);
+    C::Variant::reached(PermitPoint::FreeSeen);
     let tag = Tag::new(cells.fingerprint(), sight.cell);
     replace(cells, &sight, tag.held(cells.owner(), cells.ticket()))
 }
@@ -210,7 +210,7 @@ fn take_over<C: Cells>(
         if !owners.is_dead(word::owner(sight.word)) {
             continue;
         }
-        C::Variant::reached(Point::DeadFound);
+        C::Variant::reached(PermitPoint::DeadFound);
         if matches!(result, Try::Taken(_)) {
             let group = cells.group(sight.group());
             if swap(group.slot(sight.index), sight.word, word::freed(sight.word)) {
@@ -228,11 +228,11 @@ fn take_over<C: Cells>(
 }
 
 /// Frees the cell of a permit. Returns `false` if the slot does not hold this permit.
-pub fn release<V: Variant>(slot: impl AtomicWord + Copy, permit: Word) -> bool {
-    V::reached(Point::Releasing);
+pub fn release<V: PermitVariant>(slot: impl AtomicWord + Copy, permit: Word) -> bool {
+    V::reached(PermitPoint::Releasing);
     let found = if V::CHECK_OWNER { permit } else { load(slot) };
     let is_mine = swap(slot, found, word::freed(found));
-    V::reached(Point::Released);
+    V::reached(PermitPoint::Released);
     is_mine
 }
 

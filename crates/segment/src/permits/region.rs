@@ -1,11 +1,11 @@
 //! The region of a segment that holds permits. The cells of a group may use two lines of it.
 
 use super::process::{Numbers, Process, Unavailable};
-use super::protocol::{self, Acquired, Cells, GROUP, Group, Permit, Production, Refusal, Variant};
+use super::protocol::{self, Acquired, Cells, GROUP, Group, Permit, PermitVariant, Refusal};
 use super::word::{self, Owner};
 use crate::memory::{Region, Segment};
 use crate::slots::counters::{Counters, Event, Rows};
-use crate::slots::protocol::AtomicWord;
+use crate::slots::protocol::{AtomicWord, Production};
 use crate::slots::table::{Line, SLOTS_PER_LINE};
 use crate::slots::word::{Fingerprint, Word};
 use gcra::key::{Key, Row};
@@ -54,7 +54,7 @@ pub struct Permits<'h, V = Production> {
     pub(crate) variant: PhantomData<V>,
 }
 
-impl<V: Variant> Permits<'_, V> {
+impl<V: PermitVariant> Permits<'_, V> {
     /// Takes one of the `limit` permits of `key`. Clamps `limit` to the range from 1 to
     /// [`MAX_LIMIT`]. The first call of a process draws and locks its number.
     #[inline]
@@ -239,7 +239,7 @@ struct OfKey<'p, V> {
     owner: Owner,
 }
 
-impl<V: Variant> Cells for OfKey<'_, V> {
+impl<V: PermitVariant> Cells for OfKey<'_, V> {
     type Variant = V;
 
     #[inline]

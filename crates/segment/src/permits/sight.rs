@@ -1,7 +1,7 @@
 //! Reads the cells of a key.
 
 use super::cells::{Cells, GROUP, Group, Permit, Try, load, swap};
-use super::points::{Point, Variant};
+use super::points::{PermitPoint, PermitVariant};
 use super::word::{self, Tag};
 use crate::slots::word::Word;
 
@@ -69,7 +69,7 @@ pub(super) fn glance<C: Cells>(cells: &C, limit: u16) -> Glance {
                 seen.held += 1;
             }
         }
-        C::Variant::reached(Point::GroupRead);
+        C::Variant::reached(PermitPoint::GroupRead);
     }
     seen
 }
@@ -90,7 +90,7 @@ pub(super) fn look<C: Cells>(cells: &C, limit: u16, mut visit: impl FnMut(Sight)
     let groups = limit.div_ceil(GROUP);
     for number in (start / GROUP..groups).chain(0..start / GROUP) {
         let sights = sights(cells, number);
-        C::Variant::reached(Point::GroupRead);
+        C::Variant::reached(PermitPoint::GroupRead);
         for turn in start..start + GROUP {
             let sight = sights[usize::from(turn % GROUP)];
             if sight.cell < limit {
@@ -131,7 +131,7 @@ pub(super) fn replace<C: Cells>(cells: &C, sight: &Sight, held: Word) -> Try {
     if !swap(group.slot(sight.index), sight.word, held) {
         return Try::Lost;
     }
-    C::Variant::reached(Point::Taken);
+    C::Variant::reached(PermitPoint::Taken);
     Try::Taken(Permit {
         place: group.place(sight.index),
         word: held,

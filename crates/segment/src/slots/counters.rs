@@ -377,13 +377,13 @@ impl Counters {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::host::{Host, Settings, lines};
+    use crate::host::{Host, HostSettings, lines};
     use crate::memory::Segment;
     use std::sync::Barrier;
     use std::thread;
 
     fn host() -> Host {
-        let settings = Settings {
+        let settings = HostSettings {
             lines: lines(1 << 16),
             diagnostics: false,
             evict: false,

@@ -8,7 +8,7 @@ use super::diagnostics::Denied;
 use super::protocol::{self, AtomicWord, Production, Slots};
 use super::table::{Usage, is_lock_free};
 use super::word::{Fingerprint, Lifetime, Word};
-use crate::host::{Host, Settings, lines};
+use crate::host::{Host, HostSettings, lines};
 use crate::memory::{Layout, Segment, SegmentError};
 use gcra::clock::{EPOCH, TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
 use gcra::key::{Key, Row};
@@ -447,7 +447,7 @@ fn a_created_record_is_kept_for_its_span() {
 
 /// Returns a host with 1024 lines.
 fn host(make: impl FnOnce(Layout) -> Result<Segment, SegmentError>, evict: bool) -> Host {
-    let settings = Settings {
+    let settings = HostSettings {
         lines: lines(1 << 16),
         diagnostics: false,
         evict,
@@ -585,7 +585,7 @@ fn a_denial_because_of_contention_is_counted() {
 
 /// Returns a host that notes the identifiers of denials.
 fn tracking() -> Host {
-    let settings = Settings {
+    let settings = HostSettings {
         lines: lines(1 << 16),
         diagnostics: true,
         evict: false,

@@ -115,7 +115,7 @@ fn lengths(lifetime: i64) -> [u32; 3] {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::host::{Host, Settings, lines};
+    use crate::host::{Host, HostSettings, lines};
     use crate::memory::Segment;
     use crate::slots::word::Word;
     use gcra::Put;
@@ -124,7 +124,7 @@ mod tests {
 
     /// Returns a store in whose segment the clocks differ by `set` ticks more than they do now.
     fn store(set: i64) -> Host {
-        let settings = Settings {
+        let settings = HostSettings {
             lines: lines(1),
             diagnostics: false,
             evict: false,

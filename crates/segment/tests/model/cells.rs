@@ -13,7 +13,9 @@ use crate::gates::Gates;
 use crate::judge::{DEAD, Judge, K, held, pack, process, unpack};
 use loom::sync::atomic::{AtomicU64, Ordering, fence};
 use loom::thread::ThreadId;
-use segment::permits::protocol::{self, Acquired, Cells, Group, Permit, Point, Refusal, Variant};
+use segment::permits::protocol::{
+    self, Acquired, Cells, Group, Permit, PermitPoint, PermitVariant, Refusal,
+};
 use segment::permits::word::{self, Owner};
 use segment::slots::counters::{Event, Shard, Totals};
 use segment::slots::protocol::AtomicWord;
@@ -47,13 +49,13 @@ impl Guards for Meant {}
 
 /// The variant of the protocol with the guards of `G`.
 pub struct Guarded<G>(PhantomData<G>);
-impl<G: Guards> Variant for Guarded<G> {
+impl<G: Guards> PermitVariant for Guarded<G> {
     const VALIDATE: bool = G::VALIDATE;
     const READ_TWICE: bool = G::READ_TWICE;
     const CHECK_OWNER: bool = G::CHECK_OWNER;
     /// Three threads never need this many rounds. So `Contended` means a livelock.
     const PATIENCE: u32 = 24;
-    fn reached(_: Point) {}
+    fn reached(_: PermitPoint) {}
 }
 
 struct Gated {

@@ -14,7 +14,7 @@ mod garbage;
 mod locks;
 mod processes;
 
-use segment::host::{Host, Settings, lines};
+use segment::host::{Host, HostSettings, lines};
 use segment::memory::Segment;
 use std::process::ExitCode;
 
@@ -29,8 +29,8 @@ fn host() -> Host {
 }
 
 /// Returns the settings of the smallest segment.
-fn settings() -> Settings {
-    Settings {
+fn settings() -> HostSettings {
+    HostSettings {
         lines: lines(1),
         diagnostics: false,
         evict: false,

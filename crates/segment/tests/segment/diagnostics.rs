@@ -1,7 +1,7 @@
 //! Tests the diagnostics, which keep the identifiers that are denied most.
 
 use crate::{SETTINGS, empties, layout, store};
-use segment::host::{Host, Settings};
+use segment::host::{Host, HostSettings};
 use segment::memory::Segment;
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use std::collections::HashSet;
 const ENTRIES: u128 = 64;
 
 fn tracking() -> Host {
-    let settings = Settings {
+    let settings = HostSettings {
         diagnostics: true,
         ..SETTINGS
     };

@@ -12,13 +12,13 @@ mod refused;
 mod sizing;
 
 use gcra::{Step, TICKS_PER_SECOND};
-use segment::host::{Host, Settings};
+use segment::host::{Host, HostSettings};
 use segment::memory::{Access, Layout, Segment, SegmentError};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-const SETTINGS: Settings = Settings {
+const SETTINGS: HostSettings = HostSettings {
     lines: 64,
     diagnostics: false,
     evict: false,
@@ -79,7 +79,11 @@ fn named(path: &Path, access: Access) -> Result<Segment, SegmentError> {
     named_with(path, access, SETTINGS)
 }
 
-fn named_with(path: &Path, access: Access, settings: Settings) -> Result<Segment, SegmentError> {
+fn named_with(
+    path: &Path,
+    access: Access,
+    settings: HostSettings,
+) -> Result<Segment, SegmentError> {
     Segment::named(path, access, settings.layout(), |size| {
         settings.layout_of(size)
     })

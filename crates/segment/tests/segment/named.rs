@@ -3,7 +3,7 @@
 
 use crate::{Folder, PRIVATE, SETTINGS, empties, is_root, mode_of, named, named_with, store};
 use rustix::io::Errno;
-use segment::host::{Host, Settings, lines};
+use segment::host::{Host, HostSettings, lines};
 use segment::memory::{Access, Backing, SegmentError};
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
@@ -85,8 +85,8 @@ fn mode_and_group_are_as_asked_for_whatever_the_umask() {
 }
 
 /// Returns the settings for a segment of this many bytes.
-fn sized(bytes: usize) -> Settings {
-    Settings {
+fn sized(bytes: usize) -> HostSettings {
+    HostSettings {
         lines: lines(bytes),
         ..SETTINGS
     }
@@ -123,7 +123,7 @@ fn an_existing_segment_keeps_its_size_its_mode_and_its_group() {
 #[test]
 fn each_size_of_a_segment_is_that_of_one_number_of_lines() {
     for diagnostics in [false, true] {
-        let of = |lines| Settings {
+        let of = |lines| HostSettings {
             lines,
             diagnostics,
             evict: false,

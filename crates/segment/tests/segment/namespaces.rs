@@ -3,7 +3,7 @@
 use crate::{Folder, PRIVATE, SETTINGS, named, store};
 use gcra::key::{KeyHasher, Row};
 use gcra::{Step, TICKS_PER_SECOND};
-use segment::host::{Host, Settings};
+use segment::host::{Host, HostSettings};
 use segment::memory::Segment;
 use segment::slots::counters::{By, ROWS};
 use segment::slots::namespaces::{Cell, StoreKind};
@@ -18,7 +18,7 @@ const OF_NAMESPACES: usize = NAMED - 12;
 /// Returns a host whose table has room for a bucket of each namespace. If 180 buckets were spread
 /// over 256 slots, the slots of one of them would often be full.
 fn private() -> Host {
-    let settings = Settings {
+    let settings = HostSettings {
         lines: 1024,
         ..SETTINGS
     };

@@ -4,7 +4,7 @@ use crate::{Folder, PRIVATE, SETTINGS, is_root, layout, named, named_with};
 use gcra::{TICKS_PER_SECOND, boot_clock};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::io::Errno;
-use segment::host::{Settings, VERSION};
+use segment::host::{HostSettings, VERSION};
 use segment::memory::{Access, SegmentError};
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::{FileExt, PermissionsExt, chown, symlink};
@@ -26,7 +26,7 @@ fn made() -> Folder {
 }
 
 /// Returns the reason why the file at `path` is refused. Asserts that the file is unchanged.
-fn why(path: &Path, access: Access, settings: Settings) -> SegmentError {
+fn why(path: &Path, access: Access, settings: HostSettings) -> SegmentError {
     let before = fs::read(path).unwrap();
     let refused = named_with(path, access, settings).expect_err("refused");
     assert_eq!(
@@ -156,7 +156,7 @@ fn other_settings() {
     let refused = why(&folder.file(), PRIVATE, other);
     assert!(matches!(refused, SegmentError::Shape), "{refused:?}");
     for lines in [SETTINGS.lines, 4 * SETTINGS.lines, 128 * SETTINGS.lines] {
-        other = Settings {
+        other = HostSettings {
             lines,
             diagnostics: true,
             ..SETTINGS

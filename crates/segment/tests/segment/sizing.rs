@@ -3,7 +3,7 @@
 
 use gcra::key::Row;
 use gcra::{Key, Step, TICKS_PER_SECOND};
-use segment::host::{Host, Settings, lines};
+use segment::host::{Host, HostSettings, lines};
 use segment::memory::Segment;
 use segment::slots::counters::Event;
 
@@ -36,7 +36,7 @@ struct Filling {
 
 impl Filling {
     fn new(bytes: usize, run: u64) -> Self {
-        let settings = Settings {
+        let settings = HostSettings {
             lines: lines(bytes),
             diagnostics: false,
             evict: true,

@@ -21,7 +21,7 @@ use std::time::Duration;
 const PAUSE: Ticks = TICKS_PER_SECOND / 20_000;
 
 /// A request for one step, which the store must decide.
-pub(super) struct Prepared {
+pub(super) struct PreparedStep {
     pub(super) ask: Ask,
     /// The bucket's entry in the denial cache.
     pub(super) entry: Option<CacheEntry>,
@@ -195,10 +195,10 @@ impl<'h, T: Transport> Remote<'h, T> {
         key: Key<'_>,
         step: &Step,
         now: Timestamp,
-    ) -> Result<Prepared, Outcome> {
+    ) -> Result<PreparedStep, Outcome> {
         let (ask, mut entry) = self.prepare_within(key, step, now)?;
         if !entry.is_some_and(|entry| is_scarce(&entry, step, now)) {
-            return Ok(Prepared {
+            return Ok(PreparedStep {
                 ask,
                 entry,
                 waited: 0,
@@ -232,7 +232,7 @@ impl<'h, T: Transport> Remote<'h, T> {
             entry = self.entry(key, step, later)?;
         };
         let waited = boot_clock().saturating_since(start);
-        Ok(Prepared {
+        Ok(PreparedStep {
             ask,
             entry,
             waited,

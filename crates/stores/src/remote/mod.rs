@@ -35,7 +35,7 @@ pub mod time_left;
 mod tls;
 mod transport;
 
-use cached::Prepared;
+use cached::PreparedStep;
 pub use failure::{Blame, Cause, Failure};
 use gcra::clock::{Ticks, Timestamp, boot_clock, unix_time};
 use gcra::key::{Key, KeyHasher};
@@ -146,7 +146,7 @@ impl<'h, T: Transport> Remote<'h, T> {
                 Ok(denied) | Err((denied, _)) => Ok(Answer::sure(denied)),
             };
         }
-        let Prepared {
+        let PreparedStep {
             mut ask,
             entry,
             waited,

@@ -104,7 +104,7 @@ impl Transport for Scripted<'_> {
 }
 
 fn host() -> Host {
-    let settings = host::Settings {
+    let settings = host::HostSettings {
         lines: host::lines(1 << 16),
         diagnostics: false,
         evict: false,

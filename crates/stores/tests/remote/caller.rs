@@ -99,7 +99,7 @@ static HOSTS: Mutex<Vec<&Host>> = Mutex::new(Vec::new());
 
 /// Returns a host's shared memory, which is kept until the tests end.
 pub fn host() -> &'static Host {
-    let settings = host::Settings {
+    let settings = host::HostSettings {
         lines: host::lines(1 << 20),
         diagnostics: false,
         evict: false,

@@ -3,7 +3,7 @@
 use crate::remotes;
 use gcra::batch::{Batched, Grouped};
 use gcra::{Key, KeyHasher, MemoryStore, Outcome, Put, Step, Ticks, Timestamp};
-use segment::host::{self, Host, Settings};
+use segment::host::{self, Host, HostSettings};
 use segment::memory::{Access, Layout, Segment, SegmentError};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -136,8 +136,8 @@ impl Home {
     }
 }
 
-pub fn settings() -> Settings {
-    Settings {
+pub fn settings() -> HostSettings {
+    HostSettings {
         lines: host::lines(1 << 20),
         diagnostics: false,
         evict: false,

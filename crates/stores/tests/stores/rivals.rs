@@ -5,7 +5,7 @@ use crate::homes::settings;
 use crate::{CAPACITY, HOUR, take};
 use gcra::batch::{Batched, Grouped, Ticket};
 use gcra::{Denial, Key, Step, Ticks, Verdict};
-use segment::host::{Host, Settings};
+use segment::host::{Host, HostSettings};
 use segment::memory::Segment;
 use segment::slots::counters::Event;
 use segment::slots::protocol::{Point, Variant};
@@ -46,7 +46,7 @@ impl Scene {
         Self::with(settings())
     }
 
-    fn with(settings: Settings) -> Self {
+    fn with(settings: HostSettings) -> Self {
         let host = Host::new(settings, Segment::private).unwrap();
         let host = Box::leak(Box::new(host));
         HOSTS.lock().unwrap().push(host);
@@ -266,7 +266,7 @@ fn a_record_that_another_call_changed_gets_the_tokens_back() {
 
 #[test]
 fn a_bucket_without_a_slot_undoes_the_batch() {
-    let scene = Scene::with(Settings {
+    let scene = Scene::with(HostSettings {
         lines: 64,
         ..settings()
     });

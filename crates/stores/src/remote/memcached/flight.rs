@@ -2,7 +2,7 @@
 
 use super::update::{ItemChange, ItemState, ItemUpdate, finish, send};
 use super::wire::Connection;
-use super::{CONNECTIONS, Node, decide_each, gives_up, idle, patience};
+use super::{CONNECTIONS, ItemServer, decide_each, gives_up, idle, patience};
 use crate::remote::channel::Channel as _;
 use crate::remote::endpoint::Endpoint;
 use crate::remote::race::Task;
@@ -17,8 +17,8 @@ type Decide<'a> = Box<dyn Fn(ItemState, Timestamp, u32) -> ItemUpdate<Vec<Reply>
 
 /// The changes of the items. Steps on one item run in order, and one write stores the result of all
 /// of them.
-pub struct Flight<'a> {
-    node: Arc<Node>,
+pub struct ItemFlight<'a> {
+    node: Arc<ItemServer>,
     asks: Vec<&'a Ask>,
     /// The indexes of the steps on each item, in order.
     groups: Vec<Vec<usize>>,
@@ -35,14 +35,18 @@ enum State {
     Over,
 }
 
-impl<'a> Flight<'a> {
+impl<'a> ItemFlight<'a> {
     /// Begins to send steps to a server. If it has several addresses and there is no idle
     /// connection, first waits until one of them accepts the connection, for at most half of the
     /// time until `deadline`.
     ///
     /// # Errors
     /// Returns an error of connecting.
-    pub fn begin(node: Arc<Node>, asks: &[&'a Ask], deadline: Timestamp) -> Result<Self, Cause> {
+    pub fn begin(
+        node: Arc<ItemServer>,
+        asks: &[&'a Ask],
+        deadline: Timestamp,
+    ) -> Result<Self, Cause> {
         let endpoint = &Arc::clone(&node).endpoint;
         let mut flight = Self {
             node,
@@ -117,7 +121,7 @@ impl<'a> Flight<'a> {
     }
 }
 
-impl Task for Flight<'_> {
+impl Task for ItemFlight<'_> {
     type Output = Flown;
 
     fn waits_for(&self) -> Option<PollFd<'_>> {
@@ -141,8 +145,8 @@ impl Task for Flight<'_> {
     }
 }
 
-impl Drop for Flight<'_> {
-    /// Calls [`Flight::forget`] if the server did not accept the connection by the deadline.
+impl Drop for ItemFlight<'_> {
+    /// Calls [`ItemFlight::forget`] if the server did not accept the connection by the deadline.
     fn drop(&mut self) {
         if let State::Connecting(_) = self.state {
             self.forget();

@@ -17,7 +17,7 @@
 //!   hashes its whole argument, which should be the whole key. ext-memcached chooses the same
 //!   server if the prefix is a part of its keys, or if it sets both options.
 
-use super::servers::{DEFAULT_PORT, Server};
+use super::servers::{DEFAULT_PORT, ListedServer};
 use crate::remote::endpoint::Endpoint;
 use md5::{Digest, Md5};
 use std::os::unix::ffi::OsStrExt;
@@ -58,7 +58,7 @@ pub struct Ring {
 impl Ring {
     /// Creates the ring of `servers`, in their order.
     #[must_use]
-    pub fn new(servers: &[Server], distribution: Distribution) -> Self {
+    pub fn new(servers: &[ListedServer], distribution: Distribution) -> Self {
         Self {
             distribution,
             servers: servers.len(),
@@ -89,7 +89,7 @@ impl Ring {
 
 /// Returns the points of the servers in ascending order. The result is empty if the placement does
 /// not need points.
-fn points(servers: &[Server], distribution: Distribution) -> Vec<(u32, usize)> {
+fn points(servers: &[ListedServer], distribution: Distribution) -> Vec<(u32, usize)> {
     if servers.len() < 2 || distribution == Distribution::Modula {
         return Vec::new();
     }

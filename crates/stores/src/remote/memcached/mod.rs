@@ -32,7 +32,7 @@ use super::race::Task;
 use super::stream::Stream;
 use super::transport::BucketChange;
 use super::{Ask, Cause, Flown, Reply, Server, Transport, Visit, record};
-use flight::Flight;
+use flight::ItemFlight;
 use gcra::clock::{TICKS_PER_MICROSECOND, TICKS_PER_SECOND, Timestamp, boot_clock, wall_clock};
 use gcra::refill::Refill;
 use gcra::step::{Denial, Verdict};
@@ -62,7 +62,7 @@ const LONGEST_RELATIVE: i64 = 30 * 86_400;
 
 /// A server of a client.
 #[derive(Debug)]
-pub struct Node {
+pub struct ItemServer {
     endpoint: Endpoint,
     /// The server, as breakers and messages show it.
     server: Arc<Server>,
@@ -71,7 +71,7 @@ pub struct Node {
 /// A client of memcached servers.
 #[derive(Debug)]
 pub struct Memcached {
-    nodes: Vec<Arc<Node>>,
+    nodes: Vec<Arc<ItemServer>>,
     ring: Ring,
     prefix: Vec<u8>,
     /// The prefix that [`Memcached::among`] puts before every key. `prefix` begins with these
@@ -85,7 +85,7 @@ impl Memcached {
     /// Creates a client that spreads buckets over `servers`, of which there must be at least one. A
     /// bucket's key consists of `prefix` and the identifier.
     #[must_use]
-    pub fn new(servers: &[servers::Server], prefix: &[u8]) -> Self {
+    pub fn new(servers: &[servers::ListedServer], prefix: &[u8]) -> Self {
         Self::among(servers, Distribution::default(), prefix, b"", true)
     }
 
@@ -94,15 +94,15 @@ impl Memcached {
     /// whole key if `places_prefix` is true, otherwise by the key without `client_prefix`.
     #[must_use]
     pub fn among(
-        servers: &[servers::Server],
+        servers: &[servers::ListedServer],
         distribution: Distribution,
         prefix: &[u8],
         client_prefix: &[u8],
         places_prefix: bool,
     ) -> Self {
-        let node = |server: &servers::Server| {
+        let node = |server: &servers::ListedServer| {
             let name = format!("memcached at {}", server.endpoint);
-            Arc::new(Node {
+            Arc::new(ItemServer {
                 endpoint: server.endpoint.clone(),
                 server: Arc::new(Server::new(&name.clone().into_bytes(), name)),
             })
@@ -135,12 +135,12 @@ impl Memcached {
 
     /// Returns the server that keeps the item `key`.
     #[must_use]
-    pub fn node(&self, key: &[u8]) -> &Arc<Node> {
+    pub fn node(&self, key: &[u8]) -> &Arc<ItemServer> {
         &self.nodes[self.place(key)]
     }
 }
 
-impl Node {
+impl ItemServer {
     /// Runs `exchange` on a connection to the server, before `deadline`.
     ///
     /// `exchange` must return `Ok` only if it has read every reply. The connection is then kept for
@@ -201,7 +201,7 @@ pub fn wall_ticks() -> Timestamp {
 }
 
 impl Transport for Memcached {
-    type Route = Arc<Node>;
+    type Route = Arc<ItemServer>;
 
     fn identity(&self) -> Vec<u8> {
         let ids = self.nodes.iter().flat_map(|it| it.server.id.to_ne_bytes());
@@ -216,11 +216,11 @@ impl Transport for Memcached {
         kind_key(kind, &self.prefix, identifier)
     }
 
-    fn route(&self, name: &[u8]) -> Result<Arc<Node>, Arc<Server>> {
+    fn route(&self, name: &[u8]) -> Result<Arc<ItemServer>, Arc<Server>> {
         Ok(Arc::clone(self.node(name)))
     }
 
-    fn server(node: &Arc<Node>) -> &Arc<Server> {
+    fn server(node: &Arc<ItemServer>) -> &Arc<Server> {
         &node.server
     }
 
@@ -238,7 +238,7 @@ impl Transport for Memcached {
         visit: &Visit<'_, Self>,
         asks: &[&'a Ask],
     ) -> Option<Result<Box<dyn Task<Output = Flown> + 'a>, Cause>> {
-        let flight = Flight::begin(Arc::clone(&visit.route), asks, visit.deadline);
+        let flight = ItemFlight::begin(Arc::clone(&visit.route), asks, visit.deadline);
         Some(flight.map(|flight| Box::new(flight) as _))
     }
 

@@ -15,7 +15,7 @@ pub const DEFAULT_PORT: u16 = 11211;
 
 /// One memcached server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Server {
+pub struct ListedServer {
     /// The address at which the server listens.
     pub endpoint: Endpoint,
     /// The server's share of the keys, in proportion to the other weights; from 1 to 65535.
@@ -67,7 +67,7 @@ pub enum ServersError {
 ///
 /// # Errors
 /// Returns the [`ServersError`] of the first invalid server.
-pub fn parse_servers<I>(list: I) -> Result<Vec<Server>, ServersError>
+pub fn parse_servers<I>(list: I) -> Result<Vec<ListedServer>, ServersError>
 where
     I: IntoIterator<Item: AsRef<[u8]>>,
 {
@@ -99,7 +99,7 @@ where
     }
 }
 
-fn parse_server(name: &[u8]) -> Result<Server, ServersError> {
+fn parse_server(name: &[u8]) -> Result<ListedServer, ServersError> {
     let (address, option) = match name.iter().position(|&byte| byte == b'?') {
         Some(mark) => (&name[..mark], Some(&name[mark + 1..])),
         None => (name, None),
@@ -111,7 +111,7 @@ fn parse_server(name: &[u8]) -> Result<Server, ServersError> {
         parse_host_and_port(address)?
     };
     let weight = option.map_or(Ok(1), parse_weight)?;
-    Ok(Server { endpoint, weight })
+    Ok(ListedServer { endpoint, weight })
 }
 
 fn parse_socket(address: &[u8]) -> Result<Endpoint, ServersError> {
@@ -177,16 +177,16 @@ fn identity(endpoint: &Endpoint) -> Endpoint {
 mod tests {
     use super::*;
 
-    fn tcp(host: &str, port: u16, weight: u32) -> Server {
+    fn tcp(host: &str, port: u16, weight: u32) -> ListedServer {
         let host = host.to_owned();
         let endpoint = Endpoint::Tcp { host, port };
-        Server { endpoint, weight }
+        ListedServer { endpoint, weight }
     }
 
-    fn unix(path: &str, weight: u32) -> Server {
+    fn unix(path: &str, weight: u32) -> ListedServer {
         let path = path.into();
         let endpoint = Endpoint::Unix { path };
-        Server { endpoint, weight }
+        ListedServer { endpoint, weight }
     }
 
     fn error(list: &[&str]) -> Option<ServersError> {

@@ -2,7 +2,7 @@
 
 use super::node::{Node, code};
 use super::script::{invocation, read};
-use super::survey::{self, Question};
+use super::survey::{self, Inquiry};
 use super::topology::Topology;
 use super::{Redis, TAKE, arguments, taken};
 use crate::remote::race::Task;
@@ -13,12 +13,12 @@ use rustix::event::PollFd;
 use std::slice;
 use std::sync::Arc;
 
-/// The steps, and the [`Question`] whose commands run them.
+/// The steps, and the [`Inquiry`] whose commands run them.
 pub struct Flight<'a> {
     topology: Arc<Topology>,
     node: Arc<Node>,
     asks: Vec<&'a Ask>,
-    question: Question,
+    question: Inquiry,
     deadline: Timestamp,
     has_replies: bool,
 }

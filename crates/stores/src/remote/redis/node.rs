@@ -78,7 +78,7 @@ impl Node {
         &self,
         is_member: bool,
         deadline: Timestamp,
-        exchange: impl FnOnce(&mut Line) -> Result<R, Cause>,
+        exchange: impl FnOnce(&mut RequestLine) -> Result<R, Cause>,
     ) -> Result<R, Cause> {
         let exchanged = self.connection(deadline).and_then(|mut line| {
             let answer = exchange(&mut line)?;
@@ -94,9 +94,10 @@ impl Node {
     pub fn conclude<R>(
         &self,
         is_member: bool,
-        exchanged: Result<(R, Line), Cause>,
+        exchanged: Result<(R, RequestLine), Cause>,
     ) -> Result<R, Cause> {
-        let is_usable = |line: &Line| line.refusal.is_none_or(|code| is_member && code == "MOVED");
+        let is_usable =
+            |line: &RequestLine| line.refusal.is_none_or(|code| is_member && code == "MOVED");
         let is_suspect = !matches!(&exchanged, Ok((_, line)) if is_usable(line));
         if self.is_suspect() != is_suspect {
             self.is_suspect.store(is_suspect, Relaxed);
@@ -142,14 +143,14 @@ impl Node {
     }
 
     /// Takes an idle connection for a call.
-    pub fn idle_line(&self, deadline: Timestamp) -> Option<Line> {
+    pub fn idle_line(&self, deadline: Timestamp) -> Option<RequestLine> {
         let channel = self.idle(deadline)?;
-        Some(Line::new(Arc::clone(&self.dsn), channel, Vec::new()))
+        Some(RequestLine::new(Arc::clone(&self.dsn), channel, Vec::new()))
     }
 
     /// Returns the line of a new connection, which begins with the login.
-    pub fn new_line(&self, channel: Box<dyn Channel>) -> Line {
-        Line::new(Arc::clone(&self.dsn), channel, greeting(&self.dsn))
+    pub fn new_line(&self, channel: Box<dyn Channel>) -> RequestLine {
+        RequestLine::new(Arc::clone(&self.dsn), channel, greeting(&self.dsn))
     }
 
     /// Creates the TLS session of a new connection; `None` without TLS.
@@ -168,7 +169,7 @@ impl Node {
     ///
     /// # Errors
     /// Returns an error of connecting.
-    pub fn connection(&self, deadline: Timestamp) -> Result<Line, Cause> {
+    pub fn connection(&self, deadline: Timestamp) -> Result<RequestLine, Cause> {
         if let Some(line) = self.idle_line(deadline) {
             return Ok(line);
         }
@@ -251,7 +252,7 @@ fn parts(error: &ServerError) -> (&str, &str) {
 }
 
 /// A connection during one call.
-pub struct Line {
+pub struct RequestLine {
     dsn: Arc<Dsn>,
     channel: Box<dyn Channel>,
     /// The commands that must be sent first, because the connection is new.
@@ -260,7 +261,7 @@ pub struct Line {
     refusal: Option<&'static str>,
 }
 
-impl Line {
+impl RequestLine {
     const fn new(dsn: Arc<Dsn>, channel: Box<dyn Channel>, greeting: Vec<Cmd>) -> Self {
         Self {
             dsn,
@@ -323,10 +324,10 @@ impl Line {
     }
 
     /// Reads the replies to `greeted` commands, which must not be errors, and to `count` commands
-    /// that followed them; see [`Line::exchange`].
+    /// that followed them; see [`RequestLine::exchange`].
     ///
     /// # Errors
-    /// Fails like [`Line::exchange`].
+    /// Fails like [`RequestLine::exchange`].
     pub fn read(
         &mut self,
         greeted: usize,

@@ -4,7 +4,7 @@
 //! A command is repeated only after a reply that refuses it. If that reply names another server,
 //! the caller decides whether that server may be called.
 
-use super::node::{LIKELY_LENGTH, Line, Node, code};
+use super::node::{LIKELY_LENGTH, Node, RequestLine, code};
 use super::{Redis, Route};
 use crate::remote::{Cause, Visit};
 use gcra::clock::{TICKS_PER_MICROSECOND, TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
@@ -145,7 +145,7 @@ impl Visit<'_, Redis> {
         let Route { node, asks } = &self.route;
         let topology = &self.store.topology;
         for repeats in 0.. {
-            let send = |line: &mut Line| {
+            let send = |line: &mut RequestLine| {
                 let mut replies = [Value::Nil, Value::Nil];
                 invoke(line, script, runs, 0, *asks, |index, value| {
                     replies[index] = value;
@@ -201,7 +201,7 @@ fn pause(deadline: Timestamp) -> bool {
 /// if the server does not have it, which is known if `first_round` is 1. `asking` goes before a
 /// command that a server gets because of ASK.
 fn invoke<'s, K: AsRef<[u8]>, A: AsRef<[Argument<'s>]>>(
-    line: &mut Line,
+    line: &mut RequestLine,
     script: &Script,
     runs: &[Run<'_, K, A>],
     first_round: u32,

@@ -11,7 +11,7 @@ use redis::{Cmd, Value, cmd};
 
 /// A sentinel's view of the primary.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Report {
+pub struct SentinelReport {
     /// The address of the primary.
     pub endpoint: Endpoint,
     /// The configuration epoch; 0 if the reply does not contain it.
@@ -31,7 +31,7 @@ pub fn question(primary: &str) -> Vec<Cmd> {
     ["get-master-addr-by-name", "MASTER"].map(command).to_vec()
 }
 
-impl Report {
+impl SentinelReport {
     /// Reads the replies to [`question`], which the sentinel at `from` sent.
     ///
     /// # Errors
@@ -74,9 +74,9 @@ mod tests {
         Value::Array(words.collect())
     }
 
-    fn read(state: Value) -> Report {
+    fn read(state: Value) -> SentinelReport {
         let from = Endpoint::parse_authority("sentinel:1", 1).unwrap();
-        Report::read(&[list(&["primary", "6379"]), state], &from).unwrap()
+        SentinelReport::read(&[list(&["primary", "6379"]), state], &from).unwrap()
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! A question connects, performs the handshake of TLS, sends its commands and reads the replies. It
 //! waits for the server only by its socket, so that one thread can ask several servers.
 
-use super::node::{Line, Node};
+use super::node::{Node, RequestLine};
 use crate::remote::channel::Channel;
 use crate::remote::endpoint::Endpoint;
 use crate::remote::race::Task;
@@ -18,7 +18,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 /// A question to one server at one of its addresses.
-pub struct Question {
+pub struct Inquiry {
     node: Arc<Node>,
     commands: Rc<[Cmd]>,
     deadline: Timestamp,
@@ -31,9 +31,9 @@ enum State {
     /// The reply to a message of the TLS handshake is missing.
     Shaking(Box<ClientConnection>, Stream),
     /// This number of commands of the login was sent. The others must wait for the replies.
-    Greeting(Line, usize),
+    Greeting(RequestLine, usize),
     /// The commands were sent, after this number of other commands.
-    Sent(Line, usize),
+    Sent(RequestLine, usize),
     /// The question has ended.
     Over,
 }
@@ -44,7 +44,7 @@ pub fn questions<'a>(
     node: &'a Arc<Node>,
     commands: &'a Rc<[Cmd]>,
     deadline: Timestamp,
-) -> impl Iterator<Item = (&'a Arc<Node>, Result<Question, Cause>)> {
+) -> impl Iterator<Item = (&'a Arc<Node>, Result<Inquiry, Cause>)> {
     let line = node.idle_line(deadline);
     let found = if line.is_some() {
         Ok(Vec::new())
@@ -57,10 +57,10 @@ pub fn questions<'a>(
     };
     let asked = line
         .into_iter()
-        .map(move |line| Question::on(node, line, commands, deadline));
+        .map(move |line| Inquiry::on(node, line, commands, deadline));
     let connecting = addresses
         .into_iter()
-        .map(move |address| Question::at(node, address, commands, deadline));
+        .map(move |address| Inquiry::at(node, address, commands, deadline));
     asked
         .chain(failed)
         .chain(connecting)
@@ -77,16 +77,16 @@ pub fn question(
     node: &Arc<Node>,
     commands: &Rc<[Cmd]>,
     deadline: Timestamp,
-) -> Result<Question, Cause> {
+) -> Result<Inquiry, Cause> {
     if let Some(line) = node.idle_line(deadline) {
-        return Question::on(node, line, commands, deadline);
+        return Inquiry::on(node, line, commands, deadline);
     }
     if let [address] = addresses(node, deadline)?[..] {
-        return Question::at(node, address, commands, deadline);
+        return Inquiry::at(node, address, commands, deadline);
     }
     let mut stream = Stream::connect(&node.dsn.endpoint, boot_clock().midpoint(deadline))?;
     stream.set_deadline(deadline);
-    let mut question = Question::new(node, commands, deadline);
+    let mut question = Inquiry::new(node, commands, deadline);
     question.state = question.connected(stream)?;
     Ok(question)
 }
@@ -109,7 +109,7 @@ pub fn forget(node: &Node) {
 }
 
 /// Sends the commands on a connection.
-fn sent(mut line: Line, commands: &[Cmd]) -> Result<State, Cause> {
+fn sent(mut line: RequestLine, commands: &[Cmd]) -> Result<State, Cause> {
     if line.logs_in_first() {
         let greeted = line.write(&[])?;
         return Ok(State::Greeting(line, greeted));
@@ -118,7 +118,7 @@ fn sent(mut line: Line, commands: &[Cmd]) -> Result<State, Cause> {
     Ok(State::Sent(line, greeted))
 }
 
-impl Question {
+impl Inquiry {
     fn new(node: &Arc<Node>, commands: &Rc<[Cmd]>, deadline: Timestamp) -> Self {
         Self {
             node: Arc::clone(node),
@@ -131,7 +131,7 @@ impl Question {
     /// Sends the commands on a connection.
     fn on(
         node: &Arc<Node>,
-        line: Line,
+        line: RequestLine,
         commands: &Rc<[Cmd]>,
         deadline: Timestamp,
     ) -> Result<Self, Cause> {
@@ -180,12 +180,12 @@ impl Question {
 
     /// Sets the deadline for reading replies whose first part has arrived. The other questions wait
     /// meanwhile, so a server that stops in the middle gets a part of the time.
-    fn hurry(&self, line: &mut Line) {
+    fn hurry(&self, line: &mut RequestLine) {
         line.set_deadline(boot_clock().midpoint(self.deadline));
     }
 
     /// Reads the replies, of which at least a part has arrived.
-    fn replies(&self, mut line: Line, greeted: usize) -> (Vec<Value>, Result<(), Cause>) {
+    fn replies(&self, mut line: RequestLine, greeted: usize) -> (Vec<Value>, Result<(), Cause>) {
         self.hurry(&mut line);
         let mut replies = Vec::with_capacity(self.commands.len());
         let read = line.read(greeted, self.commands.len(), |_, value| replies.push(value));
@@ -194,7 +194,7 @@ impl Question {
     }
 }
 
-impl Task for Question {
+impl Task for Inquiry {
     /// The replies, and the failure of the server that did not send the others.
     type Output = (Vec<Value>, Result<(), Cause>);
 

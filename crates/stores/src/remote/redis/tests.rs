@@ -171,7 +171,7 @@ fn a_renewed_lease_lasts_longer_on_this_host_too() {
         }
     });
     let lines = segment::host::lines(1 << 20);
-    let settings = segment::host::Settings {
+    let settings = segment::host::HostSettings {
         lines,
         diagnostics: false,
         evict: false,

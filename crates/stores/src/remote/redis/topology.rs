@@ -17,7 +17,7 @@ use super::cluster::{self, Map};
 use super::dsn::{Dsn, Fleet, FleetKind};
 use super::known::Known;
 use super::node::{Node, server};
-use super::sentinel::{self, Report};
+use super::sentinel::{self, SentinelReport};
 use super::survey;
 use crate::remote::race::{self, Race};
 use crate::remote::{Cause, Server};
@@ -78,7 +78,7 @@ impl From<Route> for Cause {
 
 /// The answer of a server of a fleet to the question where the records are.
 enum FleetAnswer {
-    Primary(Report),
+    Primary(SentinelReport),
     Slots(Map),
 }
 
@@ -340,7 +340,9 @@ fn read(kind: &FleetKind, seed: &Node, replies: &[Value]) -> Result<FleetAnswer,
     let from = &seed.dsn.endpoint;
     match (kind, replies) {
         (_, [Value::ServerError(error), ..]) => Err(seed.refused(error)),
-        (FleetKind::Sentinel { .. }, _) => Report::read(replies, from).map(FleetAnswer::Primary),
+        (FleetKind::Sentinel { .. }, _) => {
+            SentinelReport::read(replies, from).map(FleetAnswer::Primary)
+        }
         (FleetKind::Cluster { .. }, [slots]) => Map::read(slots, from).map(FleetAnswer::Slots),
         (FleetKind::Cluster { .. }, _) => Err(Cause::Answer("one reply is expected")),
     }
