@@ -2,7 +2,6 @@
 
 declare(strict_types=1);
 
-require_once dirname(__DIR__, 3) . '/tools/testkit/php/cost.php';
 require_once dirname(__DIR__, 3) . '/tools/testkit/php/examples.php';
 require_once dirname(__DIR__, 3) . '/tools/testkit/php/nginx.php';
 require_once dirname(__DIR__, 3) . '/tools/testkit/php/fpm.php';
@@ -15,7 +14,6 @@ final class Web
 
     public readonly string $folder;
     public readonly string $log;
-    public readonly Load $load;
     private readonly Fpm $fpm;
     private readonly Nginx $nginx;
 
@@ -29,7 +27,6 @@ final class Web
         chmod($this->log, 0666);
         $this->fpm = new Fpm(['www' => ['listen.mode' => '0666', 'pm.max_children' => 8]], arguments: example_arguments(self::EXTENSIONS, ['error_log' => $this->log, 'opcache.enable' => '1', 'opcache.file_update_protection' => '0', 'display_errors' => '0']));
         $this->nginx = new Nginx($this->fpm);
-        $this->load = new Load($this->fpm, $this->nginx->port);
     }
 
     /** Returns the application with the autoloader of production. */
