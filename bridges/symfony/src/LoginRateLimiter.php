@@ -16,7 +16,8 @@ use TokenBucket\Quota;
  * Limits logins by address, and by address and user name. Replaces DefaultLoginRateLimiter.
  *
  * An attempt takes its tokens before the password is verified, from both limits or from none. A
- * passport without a secret that can be guessed, such as that of a remembered user, takes none.
+ * passport without a secret that can be guessed, such as that of a remembered user, takes none. If
+ * an authenticator verifies its secret on its own, the attempt takes its tokens after a failure.
  * Symfony 6.4 and later peek at first, and take the tokens after a failure. Parallel attempts can
  * all pass the peek. So this class does not implement the interface of limiters with peek().
  */
@@ -24,8 +25,12 @@ final class LoginRateLimiter implements RequestRateLimiterInterface
 {
     /** The attribute of a request: the number of its attempts that took tokens, and the window. */
     private const TAKEN = '_tokenbucket_login';
-    /** The attribute of a request: true if its last passport has no secret that can be guessed. */
-    public const UNGUESSABLE = '_tokenbucket_unguessable';
+    /** The attribute of a request: which secret its last passport has. */
+    public const SECRET = '_tokenbucket_secret';
+    public const IN_PASSPORT = 'in passport';
+    public const UNGUESSABLE = 'unguessable';
+    /** The authenticator may have verified a secret, or verifies it when it loads the user. */
+    public const UNKNOWN = 'unknown';
     /** The constant has moved between versions of Symfony. */
     private const LAST_USERNAME = '_security.last_username';
 
@@ -42,14 +47,27 @@ final class LoginRateLimiter implements RequestRateLimiterInterface
 
     public function consume(Request $request): SymfonyRateLimit
     {
-        if ($request->attributes->get(self::UNGUESSABLE, false)) {
+        $secret = $request->attributes->get(self::SECRET);
+        if ($secret === self::UNGUESSABLE) {
             return new SymfonyRateLimit(1, new \DateTimeImmutable(), true, 1);
+        }
+        if ($secret === self::UNKNOWN) {
+            $left = $this->peek($request);
+            return $left->getRemainingTokens() > 0 ? $left : new SymfonyRateLimit(0, $left->getRetryAfter(), false, $left->getLimit());
         }
         $limiters = $this->limiters($request);
         $window = self::window($limiters[0]);
         $limit = (new CompoundLimiter($limiters))->consume();
         $request->attributes->set(self::TAKEN, [self::taken($request, $window) + (int) $limit->isAccepted(), $window]);
         return $limit;
+    }
+
+    /** Takes the tokens of a failure from each limit as Symfony does, unless consume() has. */
+    public function fail(Request $request): void
+    {
+        if (!$request->attributes->has(self::TAKEN)) {
+            array_map(static fn (LimiterInterface $limiter) => $limiter->consume(), $this->limiters($request));
+        }
     }
 
     /** Returns the result of an attempt that takes no tokens. */
@@ -61,11 +79,11 @@ final class LoginRateLimiter implements RequestRateLimiterInterface
     /**
      * Ends a successful login: fills the bucket of this user at this address, and gives back the
      * tokens of the address. The failures of other users at this address still count. The success
-     * of a passport that took no tokens changes nothing.
+     * of a passport that has nothing to guess changes nothing.
      */
     public function reset(Request $request): void
     {
-        if ($request->attributes->get(self::UNGUESSABLE, false)) {
+        if ($request->attributes->get(self::SECRET) === self::UNGUESSABLE) {
             return;
         }
         [$global, $local] = $this->limiters($request);

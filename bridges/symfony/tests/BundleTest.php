@@ -179,6 +179,29 @@ final class BundleTest extends TestCase
         self::assertSame(200, $this->login('bob', 'right'));
     }
 
+    public function testAnAuthenticatorThatVerifiesACodeIsLimitedAsBySymfony(): void
+    {
+        if (TestKernel::VERSION_ID < 60400) {
+            self::markTestSkipped('Symfony takes tokens after failures since 6.4');
+        }
+        $code = fn (string $when, int $code, string $address) => $this->send(Request::create('/login', server: ['HTTP_X_CODE' => "$code", 'HTTP_X_WHEN' => $when, 'REMOTE_ADDR' => $address]))->getStatusCode();
+        foreach ([false, true] as $bridged) {
+            $bridged ? $this->start() : $this->kernel = new TestKernel(self::LIMITERS, null);
+            // The user has 3 attempts at the address, and the address has 15.
+            foreach ([['before', 14], ['before', 15], ['later', 2], ['later', 3]] as $i => [$when, $wrong]) {
+                $address = "192.0.2.$i";
+                self::assertSame(array_fill(0, $wrong, 401), array_map(fn () => $code($when, 1, $address), range(1, $wrong)));
+                $answers[(int) $bridged][] = $code($when, 7, $address);
+            }
+            for ($i = 0; $i < 20; $i++) {
+                self::assertSame(200, $code('later', 7, '192.0.2.9'));
+            }
+            $this->kernel->shutdown();
+        }
+        $this->kernel = null;
+        self::assertSame([[200, 401, 200, 401], [200, 401, 200, 401]], $answers);
+    }
+
     public function testALoginThatWasNotThrottledGivesNothingBack(): void
     {
         $this->start();

@@ -101,6 +101,8 @@ final class TestKernel extends Kernel implements CompilerPassInterface
                 'http_basic' => null,
                 'login_throttling' => ['max_attempts' => 3, 'interval' => '1 hour'],
                 'remember_me' => ['secret' => 'for tests'],
+                'custom_authenticators' => [CodeAuthenticator::class],
+                'entry_point' => 'http_basic',
             ]],
             'access_control' => [['path' => '^/login', 'roles' => 'ROLE_USER']],
         ] + (self::MAJOR_VERSION < 6 ? ['enable_authenticator_manager' => true] : []));
@@ -109,6 +111,7 @@ final class TestKernel extends Kernel implements CompilerPassInterface
         }
         $services = $container->services();
         $services->set(\TokenBucketStorageMemory::class, \TokenBucketStorageMemory::class)->public();
+        $services->set(CodeAuthenticator::class);
         $services->set(LimitedController::class)->args([service('limiter.api')])->public();
     }
 }

@@ -10,6 +10,7 @@ use Symfony\Component\DependencyInjection\ContainerBuilder;
 use Symfony\Component\DependencyInjection\Exception\LogicException;
 use Symfony\Component\DependencyInjection\Reference;
 use Symfony\Component\Security\Http\Event\CheckPassportEvent;
+use Symfony\Component\Security\Http\Event\LoginFailureEvent;
 use Symfony\Component\Security\Http\RateLimiter\DefaultLoginRateLimiter;
 use TokenBucket\Bridge\Symfony\BucketStorage;
 use TokenBucket\Bridge\Symfony\Console\BucketCommand;
@@ -31,7 +32,6 @@ final class UseBucketsPass implements CompilerPassInterface
         $except = $unknown = $container->getParameter('token_bucket.except');
         $quotas = $container->getParameter('token_bucket.quotas');
         $limiters = $secrets = [];
-        $throttled = false;
         foreach ($container->getDefinitions() as $definition) {
             if ($definition instanceof ChildDefinition && $definition->getParent() === 'limiter') {
                 // A limiter of the application may name its arguments, or have parameters in them.
@@ -57,15 +57,13 @@ final class UseBucketsPass implements CompilerPassInterface
                 $definition->setArgument('$storage', new Reference('token_bucket.storage'))->setArgument('$lockFactory', null);
             } elseif ($definition->getClass() === DefaultLoginRateLimiter::class) {
                 $definition->setClass(LoginRateLimiter::class);
-                $throttled = true;
                 $secrets += self::secrets($definition->getArguments());
             }
         }
-        if ($throttled) {
-            // Before Symfony's own listener, whose priority is 2080.
-            $container->register('token_bucket.passport_listener', PassportListener::class)
-                ->setArguments([new Reference('request_stack')])
-                ->addTag('kernel.event_listener', ['event' => CheckPassportEvent::class, 'method' => '__invoke', 'priority' => 2081]);
+        foreach ($container->getDefinitions() as $id => $definition) {
+            if ($definition instanceof ChildDefinition && $definition->getParent() === 'security.listener.login_throttling') {
+                self::listen($container, $id, $definition);
+            }
         }
         foreach ($container->getDefinitions() as $definition) {
             if ($definition->getClass() === BucketCommand::class) {
@@ -77,6 +75,21 @@ final class UseBucketsPass implements CompilerPassInterface
         }
         if ($quotas !== []) {
             throw new LogicException(sprintf('The limiter "%s" of token_bucket.quotas does not exist, or token_bucket.except has it, too.', array_key_first($quotas)));
+        }
+    }
+
+    /** Adds a listener beside one of Symfony, unless the limiter is the application's own. */
+    private static function listen(ContainerBuilder $container, string $id, ChildDefinition $symfonys): void
+    {
+        $limiter = $symfonys->getArgument(1);
+        if ($container->findDefinition((string) $limiter)->getClass() !== LoginRateLimiter::class) {
+            return;
+        }
+        $listener = $container->register("token_bucket.$id", PassportListener::class)->setArguments([new Reference('request_stack'), $limiter]);
+        foreach ($symfonys->getTag('kernel.event_subscriber') as $tag) {
+            // Symfony's own listener of passports has the priority 2080.
+            $listener->addTag('kernel.event_listener', $tag + ['event' => CheckPassportEvent::class, 'method' => 'check', 'priority' => 2081]);
+            $listener->addTag('kernel.event_listener', $tag + ['event' => LoginFailureEvent::class, 'method' => 'fail']);
         }
     }
 
