@@ -46,7 +46,8 @@ function results(string $expected, callable $call): void
     check($results === $expected, "$results instead of $expected");
 }
 
-foreach (Store::each() as $kind => $store) {
+alike(['redis', 'memcached'], function (string $kind) {
+    $store = iterator_to_array(Store::each())[ucfirst($kind)];
     $new = fn (string $id, OnFailure $policy = OnFailure::Local, int $capacity = 3) => new TokenBucket(
         $store->storage($policy, 'api:', true),
         $id,
@@ -71,14 +72,6 @@ foreach (Store::each() as $kind => $store) {
         }
     });
     change('ClientThrottle', fn () => results('-+', fn () => (new ClientThrottle($store->storage(OnFailure::Local, 'ct:')))->check('id', 1)));
-    if ($kind === 'Redis') {
-        change('LeakyBucket', fn () => results('+-', fn () => (new LeakyBucket($store->storage(OnFailure::Local, 'lb:'), 86400, 1))->request('c', 'a')));
-        change('RateLimiter', function () use ($store): void {
-            $limiter = new RateLimiter('key', 1, 60);
-            $limiter->redis = $store->storage(OnFailure::Local, 'rl:');
-            results('+-', fn () => $limiter->handler());
-        });
-    }
     // Identifiers that share a counter reduce each other's count, so the test uses several.
     for ($i = 0; $i < 10; $i++) {
         results('+++-----', $new("client $i")->consume(...));
@@ -95,7 +88,14 @@ foreach (Store::each() as $kind => $store) {
         }
     });
     change('ClientThrottle', fn () => results('-', fn () => @(new ClientThrottle($store->storage(OnFailure::Local, 'ct:')))->check('new', 1)));
-}
+});
+$redis = Store::each()->current();
+change('LeakyBucket', fn () => results('+-', fn () => (new LeakyBucket($redis->storage(OnFailure::Local, 'lb:'), 86400, 1))->request('c', 'a')));
+change('RateLimiter', function () use ($redis): void {
+    $limiter = new RateLimiter('key', 1, 60);
+    $limiter->redis = $redis->storage(OnFailure::Local, 'rl:');
+    results('+-', fn () => $limiter->handler());
+});
 change('a database', function (): void {
     $storage = new TokenBucketStoragePDO(new PDO('sqlite::memory:'), 'limits');
     $storage->prepare();
@@ -113,36 +113,22 @@ ksort($denied);
 echo implode("\n", array_keys($denied)), "\n";
 ?>
 --EXPECT--
-grants: redis api: granted_by_store +3
-a denial: redis api: denied_by_store +1
-cached denials: redis api: denied_by_denial_cache +2
+grants: … api: granted_by_store +3
+a denial: … api: denied_by_store +1
+cached denials: … api: denied_by_denial_cache +2
 peek: nothing
-more than the capacity: redis api: denied_by_denial_cache +1
-another prefix: redis b: granted_by_store +1
-without the cache: redis api: denied_by_store +1
-MinuteWindow: redis mw: granted_by_store +1, redis mw: denied_by_store +2
-ClientThrottle: redis ct: granted_by_store +1, redis ct: denied_by_store +1
+more than the capacity: … api: denied_by_denial_cache +1
+another prefix: … b: granted_by_store +1
+without the cache: … api: denied_by_store +1
+MinuteWindow: … mw: granted_by_store +1, … mw: denied_by_store +2
+ClientThrottle: … ct: granted_by_store +1, … ct: denied_by_store +1
+local: … api: granted_by_fallback +2, … api: denied_by_fallback +1
+allow: … api: granted_by_fallback +2
+deny: … api: denied_by_fallback +2
+no decision; throw: nothing
+ClientThrottle: … ct: granted_by_fallback +1
 LeakyBucket: redis lb: granted_by_store +1, redis lb: denied_by_store +1
 RateLimiter: redis rl: granted_by_store +1, redis rl: denied_by_store +1
-local: redis api: granted_by_fallback +2, redis api: denied_by_fallback +1
-allow: redis api: granted_by_fallback +2
-deny: redis api: denied_by_fallback +2
-no decision; throw: nothing
-ClientThrottle: redis ct: granted_by_fallback +1
-grants: memcached api: granted_by_store +3
-a denial: memcached api: denied_by_store +1
-cached denials: memcached api: denied_by_denial_cache +2
-peek: nothing
-more than the capacity: memcached api: denied_by_denial_cache +1
-another prefix: memcached b: granted_by_store +1
-without the cache: memcached api: denied_by_store +1
-MinuteWindow: memcached mw: granted_by_store +1, memcached mw: denied_by_store +2
-ClientThrottle: memcached ct: granted_by_store +1, memcached ct: denied_by_store +1
-local: memcached api: granted_by_fallback +2, memcached api: denied_by_fallback +1
-allow: memcached api: granted_by_fallback +2
-deny: memcached api: denied_by_fallback +2
-no decision; throw: nothing
-ClientThrottle: memcached ct: granted_by_fallback +1
 a database: database limits granted_by_store +1, database limits denied_by_store +1
 a storage for tests: nothing
 The most denied identifiers:

@@ -11,9 +11,11 @@ require __DIR__ . '/outage.inc.php';
 use TokenBucket\OnFailure;
 
 Warnings::collect();
-foreach (Store::each() as $kind => $store) {
+alike(['Redis', 'Memcached'], function (string $kind) {
+    $store = iterator_to_array(Store::each())[$kind];
+    $plain = fn (string $text) => str_replace(['unix:redis.sock?db=0', 'memcached at unix:memcached.sock'], 'the store', $text);
     foreach (['killed' => ['kill', 'restart'], 'suspended' => ['STOP', 'CONT']] as $how => [$down, $up]) {
-        echo "-- $kind $how --\n";
+        echo "-- $how --\n";
         foreach (OnFailure::cases() as $policy) {
             // Each cause warns at most once a minute, so later policies cause no warning of the
             // same cause.
@@ -50,7 +52,7 @@ foreach (Store::each() as $kind => $store) {
             echo $policy->name, ': ', preg_replace('/(asked|failed) \+\d+/', '$1 +3', $changes), "\n";
             echo "  granted $granted, ", implode(', ', array_keys($reasons)), "\n";
             foreach (Warnings::take() as $warning) {
-                echo '  ', $warning, "\n";
+                echo '  ', $plain($warning), "\n";
             }
             $state = $store->state();
             check($state['breaker'] === 'open' && $state['failures'] === 3 + $probes && $state['opened'] === $opened + 1, json_encode($state));
@@ -63,46 +65,26 @@ foreach (Store::each() as $kind => $store) {
         check($store->is_back(TIMEOUT), 'back in the end');
         check(Warnings::take() === [], 'a warning after the outage');
     }
-}
+});
 $nowhere = new TokenBucketStorageRedis('unix:///nowhere', onFailure: OnFailure::Deny);
 check(!(new TokenBucket($nowhere, 'x', 1, 1))->consume(), 'denied');
 echo implode("\n", Warnings::take()), "\n";
 ?>
 --EXPECT--
--- Redis killed --
+-- killed --
 Local: asked +3, failed +3, opened +1, local +10
   granted 5, granted, insufficient_tokens
-  Warning: TokenBucket::attempt(): unix:redis.sock?db=0: cannot connect: Connection refused (os error); using shared memory of this host until it recovers
+  Warning: TokenBucket::attempt(): the store: cannot connect: Connection refused (os error); using shared memory of this host until it recovers
 Allow: asked +3, failed +3, opened +1, allowed +10
   granted 10, granted
 Deny: asked +3, failed +3, opened +1, denied +10
   granted 0, unavailable
 Throw: asked +3, failed +3, opened +1, thrown +10
   granted 0, Connection refused, not contacted, because its breaker is open
--- Redis suspended --
+-- suspended --
 Local: asked +3, failed +3, opened +1, local +10
   granted 5, granted, insufficient_tokens
-  Warning: TokenBucket::attempt(): unix:redis.sock?db=0: no reply within the timeout; using shared memory of this host until it recovers
-Allow: asked +3, failed +3, opened +1, allowed +10
-  granted 10, granted
-Deny: asked +3, failed +3, opened +1, denied +10
-  granted 0, unavailable
-Throw: asked +3, failed +3, opened +1, thrown +10
-  granted 0, no reply within the timeout, not contacted, because its breaker is open
--- Memcached killed --
-Local: asked +3, failed +3, opened +1, local +10
-  granted 5, granted, insufficient_tokens
-  Warning: TokenBucket::attempt(): memcached at unix:memcached.sock: cannot connect: Connection refused (os error); using shared memory of this host until it recovers
-Allow: asked +3, failed +3, opened +1, allowed +10
-  granted 10, granted
-Deny: asked +3, failed +3, opened +1, denied +10
-  granted 0, unavailable
-Throw: asked +3, failed +3, opened +1, thrown +10
-  granted 0, Connection refused, not contacted, because its breaker is open
--- Memcached suspended --
-Local: asked +3, failed +3, opened +1, local +10
-  granted 5, granted, insufficient_tokens
-  Warning: TokenBucket::attempt(): memcached at unix:memcached.sock: no reply within the timeout; using shared memory of this host until it recovers
+  Warning: TokenBucket::attempt(): the store: no reply within the timeout; using shared memory of this host until it recovers
 Allow: asked +3, failed +3, opened +1, allowed +10
   granted 10, granted
 Deny: asked +3, failed +3, opened +1, denied +10

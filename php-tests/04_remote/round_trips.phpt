@@ -16,8 +16,8 @@ function trips(Proxy $proxy, string $what, callable $call): void
 $redis = RedisServer::start();
 $memcached = MemcachedServer::startTcp();
 $proxies = ['Redis' => new Proxy("unix://$redis->socket"), 'Memcached' => new Proxy("tcp://127.0.0.1:$memcached->port")];
-foreach ($proxies as $name => $proxy) {
-    echo "-- $name --\n";
+alike(array_keys($proxies), function (string $name) use ($proxies) {
+    $proxy = $proxies[$name];
     $class = "TokenBucketStorage$name";
     $make = fn (bool $denialCache) => new $class(
         ($name === 'Redis' ? 'redis://' : '') . "127.0.0.1:$proxy->port",
@@ -32,7 +32,10 @@ foreach ($proxies as $name => $proxy) {
         $storage->prepare();
         $bucket = new TokenBucket($storage, 'x', 10, 0.001);
     });
-    trips($proxy, 'the first call, which sends scripts', fn () => $bucket->consume());
+    // The first call sends scripts to Redis.
+    $before = $proxy->roundTrips();
+    $bucket->consume();
+    check($proxy->roundTrips() - $before === ($name === 'Redis' ? 2 : 1), "$name: the first call");
     foreach ([
         'more than the capacity' => fn () => check(!$bucket->consume(11) && !$bucket->attempt(10.5)->allowed && !$bucket->peek(11)->allowed, 'refused'),
         'a grant' => fn () => check($bucket->consume(), 'granted'),
@@ -60,29 +63,10 @@ foreach ($proxies as $name => $proxy) {
         trips($proxy, $what, $call);
     }
     var_dump($proxy->counts()['connections']);
-}
+});
 ?>
 --EXPECT--
--- Redis --
 a storage and a bucket: 0
-the first call, which sends scripts: 2
-more than the capacity: 3
-a grant: 1
-attempt(): 1
-peek(): 1
-six grants: 6
-a denial: 1
-three denials: 3
-nothing, of an empty bucket: 1
--- with the denial cache --
-a grant: 1
-a first denial: 1
-a hundred denials: 0
-of another bucket object and storage: 0
-int(1)
--- Memcached --
-a storage and a bucket: 0
-the first call, which sends scripts: 1
 more than the capacity: 3
 a grant: 1
 attempt(): 1

@@ -231,20 +231,6 @@ final class SymfonyTest extends TestCase
         self::assertSame([[200 => 3, 429 => 1, 'denied' => 4], ['denied' => 8], 4], $counts['ours']);
     }
 
-    #[DataProvider('clients')]
-    public function testARetryOvertakesThePauseOfSymfonysThrottlingClient(string $class): void
-    {
-        if (!class_exists(ThrottlingHttpClient::class)) {
-            self::markTestSkipped('Symfony has ThrottlingHttpClient since 7.1');
-        }
-        $path = '/flaky/' . bin2hex(random_bytes(4));
-        // The limiter has a token now, and another one in an hour.
-        $throttling = new ThrottlingHttpClient(new $class(), self::limiterOfSymfony(1));
-        $client = new RetryableHttpClient($throttling, new GenericRetryStrategy(delayMs: 1), 9);
-        self::assertSame(200, $client->request('GET', self::$server->url . "$path?times=3")->getStatusCode());
-        self::assertSame(4, self::$server->requests($path));
-    }
-
     private static function limiterOfSymfony(int $limit): LimiterInterface
     {
         return (new RateLimiterFactory(['id' => 'peer', 'policy' => 'token_bucket', 'limit' => $limit, 'rate' => ['interval' => '1 hour']], new InMemoryStorage()))->create();

@@ -1,4 +1,5 @@
-//! Checks the servers and the proxy that other tests rely on.
+//! Checks what would fail silently in other tests: the counts and faults of the proxy, and what is
+//! left of a server.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::io::{ErrorKind, Read, Write};
@@ -7,7 +8,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
-use testkit::{Blackhole, Memcached, Mode, Proxy, Redis, Upstream, eventually};
+use testkit::{Blackhole, Mode, Proxy, Redis, Upstream, eventually};
 
 /// The time that a test waits for bytes that must not arrive.
 const SOON: Duration = Duration::from_millis(200);
@@ -41,55 +42,6 @@ fn is_silent(stream: &mut TcpStream) -> bool {
     let result = stream.read(&mut [0; 1]);
     stream.set_read_timeout(Some(HANG)).unwrap();
     matches!(result, Err(error) if error.kind() == ErrorKind::WouldBlock)
-}
-
-#[test]
-fn redis_serves_both_of_its_sockets() {
-    let redis = Redis::start(&["--maxmemory", "50mb"]);
-    assert_eq!(redis.cli(&["SET", "key", "value"]), "OK");
-    assert_eq!(redis.cli(&["GET", "key"]), "value");
-    assert_eq!(redis.cli(&["GET", "other"]), "");
-    assert_eq!(
-        redis.cli(&["CONFIG", "GET", "maxmemory"]),
-        "maxmemory\n52428800"
-    );
-    assert_eq!(ping(&mut connect(redis.port())).unwrap(), b"+PONG\r\n");
-    let mut local = UnixStream::connect(redis.socket()).unwrap();
-    assert_eq!(ping(&mut local).unwrap(), b"+PONG\r\n");
-}
-
-#[test]
-fn redis_with_a_password_obeys_its_own_test() {
-    let redis = Redis::start(&["--requirepass", "secret"]);
-    assert_eq!(redis.cli(&["PING"]), "PONG");
-    assert!(ping(&mut connect(redis.port())).unwrap().starts_with(b"-"));
-}
-
-#[test]
-fn a_suspended_redis_answers_later() {
-    let redis = Redis::start(&[]);
-    let mut stream = connect(redis.port());
-    redis.stop();
-    stream.write_all(b"PING\r\n").unwrap();
-    assert!(is_silent(&mut stream));
-    redis.cont();
-    let mut reply = [0; 7];
-    stream.read_exact(&mut reply).unwrap();
-    assert_eq!(&reply, b"+PONG\r\n");
-}
-
-#[test]
-fn a_restarted_redis_is_empty_at_the_same_port() {
-    let mut redis = Redis::start(&[]);
-    let (port, pid) = (redis.port(), redis.pid());
-    redis.cli(&["SET", "key", "value"]);
-    redis.kill();
-    assert!(TcpStream::connect(("127.0.0.1", port)).is_err());
-    redis.restart();
-    assert_eq!(redis.port(), port);
-    assert_ne!(redis.pid(), pid);
-    assert_eq!(redis.cli(&["DBSIZE"]), "0");
-    assert_eq!(ping(&mut connect(port)).unwrap(), b"+PONG\r\n");
 }
 
 #[test]
@@ -129,44 +81,6 @@ fn nothing_is_left_of_a_server_whose_test_was_killed() {
     assert!(eventually(|| {
         !Path::new(socket).parent().unwrap().exists()
     }));
-}
-
-#[test]
-fn redis_speaks_tls_as_localhost() {
-    let redis = Redis::start_tls();
-    let output = Command::new("openssl")
-        .args(["s_client", "-brief", "-verify_return_error"])
-        .args(["-verify_hostname", "localhost", "-CAfile"])
-        .arg(redis.ca_file())
-        .args(["-connect", &format!("127.0.0.1:{}", redis.tls_port())])
-        .stdin(std::process::Stdio::null())
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("Verification: OK"), "{said}");
-    assert_eq!(ping(&mut connect(redis.port())).unwrap(), b"+PONG\r\n");
-}
-
-#[test]
-fn valkey_serves() {
-    if let Some(valkey) = Redis::start_valkey(&[]) {
-        assert!(valkey.cli(&["INFO", "server"]).contains("valkey_version"));
-    }
-}
-
-#[test]
-fn memcached_serves_its_one_socket() {
-    for mut memcached in [Memcached::start_tcp(&[]), Memcached::start_unix(&[])] {
-        let before = memcached.pid();
-        memcached.command("set key 0 0 5\r\nvalue", "STORED");
-        assert_eq!(memcached.stats()["curr_items"], "1");
-        memcached.restart();
-        assert_eq!(memcached.stats()["curr_items"], "0");
-        assert_ne!(memcached.pid(), before);
-        memcached.stop();
-        memcached.cont();
-        assert_eq!(memcached.stats()["pid"], memcached.pid().to_string());
-    }
 }
 
 #[test]
