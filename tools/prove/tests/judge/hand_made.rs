@@ -331,7 +331,9 @@ fn a_reset_of_a_bucket_in_debt_leaves_its_reservations_in_place() {
     let reset = call(Kind::Reset, Outcome::Done, 1.1, 1.1, 0);
     let before = [grant(1.0, 1.0, 2), reserve(1.0, 2, 2.0)];
     let after = [grant(1.2, 1.2, 2), reserve(1.2, 2, 1.9)];
-    assert_eq!(over(&[&before[..], &[reset], &after[..]].concat()), 0);
+    let all = [&before[..], &[reset], &after[..]].concat();
+    assert_eq!(over(&all), 0);
+    assert!(over(&[&all[..], &[grant(1.2, 1.2, 1)]].concat()) > 0);
     assert!(over(&[before, after].concat()) > 0);
 }
 
