@@ -587,8 +587,8 @@ namespace {
         ) {}
 
         /**
-         * Creates the table (identifier varchar(255) PRIMARY KEY, microtime double) if it is
-         * missing.
+         * Creates the table (identifier varchar(255) PRIMARY KEY, microtime double, span bigint) if
+         * it is missing.
          *
          * @throws TokenBucket\StorageException if the creation fails, or would commit an open
          *     transaction (MySQL, MariaDB)

@@ -12,14 +12,22 @@ require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 final class Model
 {
     public int $empty_at = 0;
+    /** The greatest span of the calls that took tokens since the bucket was last full. */
+    private int $span = 0;
 
     public function __construct(public int $now)
     {
     }
 
+    /** Returns the instant at which the bucket was empty, or 0 if it is full under every limit. */
+    public function state(): int
+    {
+        return $this->empty_at + $this->span <= $this->now ? 0 : $this->empty_at;
+    }
+
     public function next(int $cost, int $burst): int
     {
-        return $cost === 0 ? $this->empty_at : max($this->empty_at, $this->now - $burst) + $cost;
+        return $cost === 0 ? $this->state() : max($this->state(), $this->now - $burst) + $cost;
     }
 
     public function consume(int $cost, int $burst): bool
@@ -28,8 +36,21 @@ final class Model
         if ($next > $this->now) {
             return false;
         }
-        $this->empty_at = $next;
+        if ($cost > 0) {
+            $this->move($next, $burst);
+        }
         return true;
+    }
+
+    public function raise(int $empty_at, int $burst): void
+    {
+        $this->move(max($this->state(), $empty_at), $burst);
+    }
+
+    private function move(int $empty_at, int $burst): void
+    {
+        $this->span = $this->state() === 0 ? $burst : max($this->span, $burst);
+        $this->empty_at = $empty_at;
     }
 
     public function refund(int $cost, int $burst): void
@@ -79,18 +100,18 @@ foreach ([true, false] as $emulated) {
                     break;
                 case 3:
                     $bucket->block($seconds = mt_rand(0, 3000) / 1000);
-                    $model->empty_at = max($model->empty_at, $model->now + (int) round($seconds * 1e6) - $unit);
+                    $model->raise($model->now + (int) round($seconds * 1e6) - $unit, $burst);
                     break;
                 case 4:
                     $bucket->drain($count);
-                    $model->empty_at = max($model->empty_at, $model->now - $cost);
+                    $model->raise($model->now - $cost, $burst);
                     break;
                 default:
                     $wait = max(0, $model->next($cost, $burst) - $model->now);
                     $decision = $bucket->attempt($count);
                     check($decision->allowed === $model->consume($cost, $burst), "$where: $count of $capacity");
                     check(abs($decision->retryAfter * 1e6 - $wait) < 0.5, "$where: $decision->retryAfter, not $wait");
-                    $left = (int) floor(min($model->now - $model->empty_at, $burst) / $unit);
+                    $left = (int) floor(min($model->now - $model->state(), $burst) / $unit);
                     check((int) $decision->remaining === $left, "$where: $decision->remaining left, not $left");
             }
             $row = $db->query("SELECT CAST(ROUND(microtime * 1e6) AS SIGNED) FROM limits WHERE identifier = '$id'")->fetchColumn();

@@ -13,16 +13,18 @@ $server = MariaDbServer::start();
 $db = $server->connect();
 $theirs = new UserlandStoragePDOMySQL($db, 'limits');
 $ours = new TokenBucketStoragePDOMySQL($db, 'limits');
-// Each storage accepts the table that the other one created, with the same columns.
+// Each storage accepts the table that the other one created. Ours has one column more.
 $theirs->prepare();
 $ours->prepare();
 $columns = $db->query('SHOW COLUMNS FROM limits')->fetchAll(PDO::FETCH_NUM);
 $ours_alone = new TokenBucketStoragePDOMySQL($db, 'limits2');
 $ours_alone->prepare();
 (new UserlandStoragePDOMySQL($db, 'limits2'))->prepare();
-foreach ($db->query('SHOW COLUMNS FROM limits2')->fetchAll(PDO::FETCH_NUM) as $number => $column) {
-    check([$column[0], $column[1], $column[3]] === [$columns[$number][0], $columns[$number][1], $columns[$number][3]], json_encode($column));
+$both = $db->query('SHOW COLUMNS FROM limits2')->fetchAll(PDO::FETCH_NUM);
+foreach ($columns as $number => $column) {
+    check([$column[0], $column[1], $column[3]] === [$both[$number][0], $both[$number][1], $both[$number][3]], json_encode($column));
 }
+check(array_slice($both[2], 0, 3) === ['span', 'bigint(20)', 'YES'], json_encode($both));
 
 // Calls use all four pairs of class and storage in turn.
 $makers = [

@@ -5,9 +5,9 @@
 //! passed. The PDO object and the prepared statements are in property slots, where the cycle
 //! collector finds them. Each storage object prepares a frequent statement once.
 
+mod columns;
 mod construct;
 mod database;
-mod names;
 mod session;
 mod state;
 mod statement;

@@ -26,8 +26,8 @@ pub struct PdoStorage {
     /// True after the connection was lost. The storage does not reconnect, so later failures are
     /// not evidence about the server.
     pub lost: Cell<bool>,
-    /// True if the column's collation may treat different names as equal. Empty until it is known.
-    pub folds: OnceCell<bool>,
+    /// Empty until it is known.
+    pub columns: Cell<Option<Columns>>,
     /// True if the connection had autocommit when the server was last asked. Set only if the DSN
     /// does not identify the database.
     pub autocommits: Cell<Option<bool>>,
@@ -37,6 +37,15 @@ pub struct PdoStorage {
     pub last_take: Cell<(i64, i64)>,
     /// The same for the last grants that left their buckets in debt, which are reservations.
     pub reservations: RefCell<VecDeque<(i64, i64)>>,
+}
+
+/// The properties of a table.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Columns {
+    /// True if the collation of the names may treat different names as equal.
+    pub folds: bool,
+    /// True if the table has the column `span`.
+    pub spans: bool,
 }
 
 /// The most reservations that an object remembers. Cancelling an older one may give back less.
@@ -75,7 +84,8 @@ impl PdoStorage {
 pub struct Made {
     pub dialect: Dialect,
     pub table: Table,
-    pub statements: [OnceCell<Statement>; Query::COUNT],
+    /// The statements for a table without the column `span`, and for one with it.
+    pub statements: [[OnceCell<Statement>; Query::COUNT]; 2],
     pub server: Arc<Server>,
     /// Identifies the store: the database, the user and the table.
     pub identity: Vec<u8>,
@@ -109,9 +119,15 @@ impl Made {
 
     /// Returns the statement of a query: its text and its placeholders. Creates it on the first
     /// call.
-    pub fn statement(&self, query: Query) -> &Statement {
-        self.statements[query as usize].get_or_init(|| query.statement(&self.table))
+    pub fn statement(&self, query: Query, spans: bool) -> &Statement {
+        self.statements[usize::from(spans)][query as usize]
+            .get_or_init(|| query.statement(&self.table, spans))
     }
+}
+
+/// Returns the property slots that keep prepared statements.
+pub fn slots() -> impl Iterator<Item = usize> {
+    STATEMENTS..PdoStorage::SLOTS
 }
 
 /// Returns the property slot that keeps the query's prepared statement. Returns `None` if the

@@ -8,7 +8,7 @@ use super::state::slot;
 use gcra::clock;
 use stores::remote::Cause;
 use stores::sql::failure::SqlFailure;
-use stores::sql::{Bind, Query, reply};
+use stores::sql::{Bind, Dialect, Query, reply};
 use zend::invoke::Method;
 use zend::{Zval, value};
 
@@ -29,6 +29,7 @@ pub struct Values<'a> {
     pub cost: i64,
     pub in_debt: i64,
     pub span: i64,
+    pub life: i64,
     pub age: i64,
     pub taken: i64,
     pub tick: i64,
@@ -72,6 +73,7 @@ impl<'a> Values<'a> {
             Bind::Cost => self.cost,
             Bind::InDebt => self.in_debt,
             Bind::Span => self.span,
+            Bind::Life => self.life,
             Bind::Slack => self.slack(),
             Bind::Age => self.age,
             Bind::Taken => self.taken,
@@ -86,6 +88,7 @@ impl<'a> Values<'a> {
             Bind::Next => self.next,
             Bind::Absent => reply::absent(self.tag),
             Bind::Least => reply::least(self.tag, self.cost),
+            Bind::Full => reply::full(self.tag),
             Bind::Name | Bind::Key => 0,
         }
     }
@@ -95,7 +98,7 @@ impl Database<'_> {
     /// Runs `query` and applies `read` to its statement. Repeats the statement if the database
     /// rolled it back because of concurrent statements. Does not repeat it in a transaction of the
     /// caller, because the transaction was rolled back, too. Prepares it again if the server has
-    /// forgotten it.
+    /// forgotten it, or if the table has lost a column.
     pub fn ask<R>(
         &self,
         query: Query,
@@ -133,6 +136,11 @@ impl Database<'_> {
             let again = match self.failure.get() {
                 Some(SqlFailure::Undone) => !self.in_transaction.get(),
                 Some(SqlFailure::Unprepared) => true,
+                // On PostgreSQL, the error has aborted a transaction of the caller.
+                Some(SqlFailure::Column) => {
+                    let is_lost = self.made.dialect == Dialect::PgSql && self.in_transaction.get();
+                    self.forget_columns() && !is_lost && tries == 0
+                }
                 _ => false,
             };
             if answer.is_ok() || !again || tries == TRIES {
@@ -148,7 +156,8 @@ impl Database<'_> {
         values: &Values<'_>,
         read: impl Fn(&Zval) -> Result<R, Cause>,
     ) -> Result<R, Cause> {
-        let text = self.made.statement(query);
+        let spans = self.columns(query)?.spans;
+        let text = self.made.statement(query, spans);
         let kept = slot(query).map(|slot| (slot, self.object.copy_property(slot)));
         let statement = match kept {
             Some((slot, kept)) if value::object(&kept).is_some() => {

@@ -122,7 +122,12 @@ impl Transport for Database<'_> {
             ..
         } = *put
         else {
-            return store.ask(query, &values, |_| Ok(()));
+            return store.ask(query, &values, |_| {
+                if store.made.dialect == Dialect::MySql && values.tag != 0 {
+                    store.last_reply(values.tag)?;
+                }
+                Ok(())
+            });
         };
         let changed = store.ask(query, &values, |rows| store.changed_rows(rows))?;
         if changed == 0 {
@@ -172,13 +177,13 @@ impl Database<'_> {
                 Query::Advance
             }
             Put::Reset { .. } => Query::Reset,
-            Put::Bootstrap { age, .. } => {
-                values.age = micros_ago(age);
-                Query::Start
-            }
-            Put::Raise { age, .. } => {
-                values.age = micros_ago(age);
-                Query::Raise
+            Put::Bootstrap { age, span } | Put::Raise { age, span } => {
+                (values.age, values.life) = (micros_ago(age), micros(span));
+                values.tag = reply::tag(0);
+                match put {
+                    Put::Raise { .. } => Query::Raise,
+                    _ => Query::Start,
+                }
             }
         };
         Ok((query, values))
@@ -207,7 +212,9 @@ impl Database<'_> {
 
     /// Decides a step that changes nothing.
     fn peek(&self, ask: &Ask) -> Result<Reply, Cause> {
-        let (step, (now, state)) = (&ask.step, self.look(&ask.name)?);
+        let step = &ask.step;
+        let life = micros(step.lifetime());
+        let (now, state, shorter) = self.look_for(Query::Look, &ask.name, life)?;
         let (now, empty_at) = (reply::instant(now), reply::instant(state));
         let outside = Outcome::denied(Denial::Insufficient, empty_at, now);
         Ok(Reply {
@@ -216,10 +223,10 @@ impl Database<'_> {
             } else {
                 step.at(now).decide(empty_at, now)
             },
-            found: if state == 0 {
-                StateKind::Nothing
-            } else {
-                StateKind::Record
+            found: match (state, shorter) {
+                (0, _) => StateKind::Nothing,
+                (_, true) => StateKind::Shorter,
+                (_, false) => StateKind::Record,
             },
         })
     }
@@ -248,6 +255,7 @@ impl Database<'_> {
         let values = Values {
             cost: micros(step.cost),
             span: micros(step.span),
+            life: micros(step.lifetime()),
             age: first.max(least),
             tick,
             debt: micros(step.max_debt),
@@ -269,9 +277,20 @@ impl Database<'_> {
     }
 
     fn look_by(&self, query: Query, name: &[u8]) -> Result<(i64, i64), Cause> {
-        let numbers = self.ask(query, &Values::of(name), |it| self.numbers(it))?;
+        let (now, state, _) = self.look_for(query, name, 0)?;
+        Ok((now, state))
+    }
+
+    /// Returns the same, and whether only steps of spans below `life` took from the bucket since it
+    /// was last full.
+    fn look_for(&self, query: Query, name: &[u8], life: i64) -> Result<(i64, i64, bool), Cause> {
+        let values = Values {
+            life,
+            ..Values::of(name)
+        };
+        let numbers = self.ask(query, &values, |it| self.numbers(it))?;
         let [now, state] = numbers.ok_or(Cause::Caller("no row"))?;
-        Ok((now, known(state, now)?))
+        Ok((now, known(state >> 1, now)?, state & 1 != 0))
     }
 
     fn take_mysql(
@@ -307,7 +326,11 @@ impl Database<'_> {
         let state = now.saturating_sub(age);
         let took = boot_clock() - now;
         self.object.note_take(state, took, granted && state > now);
-        Ok(answered(granted, (now, state)))
+        let mut reply = answered(granted, (now, state));
+        if answer.shorter && !granted {
+            reply.found = StateKind::Shorter;
+        }
+        Ok(reply)
     }
 
     /// Returns the reply of a quota. Its statement was sent at `began`, on the clock of
@@ -355,15 +378,24 @@ impl Database<'_> {
         reply::tag(call)
     }
 
+    /// Returns the reply that the last insert id on `MySQL` holds. Notes that the id is not one of
+    /// the caller. Returns `None` if the id is no reply.
+    fn last_reply(&self, tag: i64) -> Result<Option<MysqlReply>, Cause> {
+        let id = self.call(&self.db, "lastinsertid", &mut [])?;
+        let id = number(&id);
+        let answer = id.and_then(|id| reply::answer(id, tag));
+        if answer.is_some() {
+            session::note_reply(id);
+        }
+        Ok(answer)
+    }
+
     /// Reads the reply to `statement`, the last one on `MySQL`. If the table has a trigger for each
     /// row, the server does not send the reply with the statement, but SQL's `LAST_INSERT_ID()` has
     /// it. Returns `None` if the reply is lost because the new row of a bucket without a record got
     /// a number by `AUTO_INCREMENT`.
     pub fn answer(&self, tag: i64, statement: &Zval) -> Result<Option<MysqlReply>, Cause> {
-        let id = self.call(&self.db, "lastinsertid", &mut [])?;
-        let id = number(&id);
-        if let Some(answer) = id.and_then(|id| reply::answer(id, tag)) {
-            session::note_reply(id);
+        if let Some(answer) = self.last_reply(tag)? {
             return Ok(Some(answer));
         }
         let select = self.prepare("SELECT LAST_INSERT_ID() LIMIT 1")?;
@@ -393,7 +425,10 @@ impl Database<'_> {
             let numbers = self.ask(query, values, |it| self.changed(it))?;
             let [now, state, granted, told] = numbers.ok_or(Cause::Caller("no row"))?;
             found = (now, state);
-            let reply = answered(granted != 0, found);
+            let mut reply = answered(granted != 0, found);
+            if told == 2 {
+                reply.found = StateKind::Shorter;
+            }
             if told != 0 || step.is_outside(&reply.outcome) {
                 known(state, now)?;
                 return Ok(reply);

@@ -39,6 +39,7 @@ impl Database<'_> {
             return Err(Cause::Statement(why.to_owned()));
         }
         let created = self.ask(Query::Create, &Values::default(), |_| Ok(()));
+        self.forget_columns();
         // If two clients create the table at once, one client may fail, but then the table exists.
         if created.is_err() && !self.in_transaction.get() && self.finds()? {
             return Ok(());

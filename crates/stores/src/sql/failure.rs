@@ -13,6 +13,8 @@ pub enum SqlFailure {
     /// The server no longer has the prepared statement, so it executed nothing. The statement may
     /// be prepared and sent again, also in a transaction.
     Unprepared,
+    /// The table has no column of a name in the statement.
+    Column,
     /// Only the statement failed, for example because the table is missing, access is denied, or a
     /// lock was not granted in time.
     Statement,
@@ -22,7 +24,7 @@ pub enum SqlFailure {
 #[must_use]
 #[allow(clippy::match_same_arms)] // One arm per reason.
 pub fn sort(dialect: Dialect, state: &[u8], code: i64) -> SqlFailure {
-    use Dialect::{MySql, PgSql};
+    use Dialect::{MySql, PgSql, Sqlite};
     match (dialect, state, code) {
         (_, b"40001" | b"40P01", _) => SqlFailure::Undone,
         (_, [b'0', b'8', ..], _) => SqlFailure::Lost,
@@ -33,6 +35,7 @@ pub fn sort(dialect: Dialect, state: &[u8], code: i64) -> SqlFailure {
         // The server does not have the prepared statement. On `PostgreSQL`, this error also aborts
         // a transaction.
         (PgSql, b"26000", _) => SqlFailure::Undone,
+        (MySql, _, 1054) | (PgSql, b"42703", _) | (Sqlite, _, 1) => SqlFailure::Column,
         // The server has too many connections, is shutting down, is read-only or cannot be reached,
         // or the connection was killed or lost.
         (MySql, _, 1040 | 1053 | 1158..=1161 | 1290 | 1836 | 1927) => SqlFailure::Lost,
@@ -64,6 +67,9 @@ mod tests {
             (PgSql, b"42P01", 7, SqlFailure::Statement),
             (PgSql, b"25P02", 7, SqlFailure::Statement),
             (Sqlite, b"HY000", 5, SqlFailure::Statement),
+            (Sqlite, b"HY000", 1, SqlFailure::Column),
+            (PgSql, b"42703", 7, SqlFailure::Column),
+            (MySql, b"42S22", 1054, SqlFailure::Column),
             (Sqlite, b"HY000", 2006, SqlFailure::Statement),
         ] {
             assert_eq!(sort(dialect, state, code), expected, "{code}");

@@ -4,7 +4,7 @@
 //! So an identifier is stored unchanged only if usual columns cannot confuse it with another
 //! identifier. Other programs can share the row of such an identifier. Every other identifier is
 //! hashed. If the column's collation may treat even such identifiers as equal, for example `i` and
-//! `y` in Lithuanian, every identifier is hashed. [`super::Query::Folds`] asks for that.
+//! `y` in Lithuanian, every identifier is hashed. [`super::Query::Columns`] asks for that.
 //!
 //! Invariant: different identifiers have different names, unless their SHA-256 hashes collide. An
 //! identifier that looks like a hashed name is hashed, too.

@@ -9,6 +9,11 @@
 //! ceiling would drift and lose tokens. If a row holds 0, its bucket is full and counts as a bucket
 //! without a record.
 //!
+//! The column `span` holds the greatest span, in microseconds, of the steps that took from the
+//! bucket since it was last full. Whenever this span is over, the bucket is full under every limit.
+//! The column is null in a row that a program without this rule has written, and a table may lack
+//! it. Then nothing is known about other spans than the caller's.
+//!
 //! The row of a lockout holds a greater number, which no bucket has; see [`lockout`]. Two
 //! statements change it: one reads it, and one swaps it.
 //!
@@ -112,9 +117,9 @@ pub enum Query {
     /// Replaces a record that is not a bucket's.
     Swap,
     /// Returns 0 if the collation of the column `identifier` distinguishes all names that are
-    /// stored unchanged. Otherwise returns another number. Returns 2 or 3 if no unique index makes
-    /// a name belong to one row.
-    Folds,
+    /// stored unchanged, otherwise another number. It is 2 or 3 if no unique index makes a name
+    /// belong to one row. Then returns 1 if there is a column `span`, otherwise 0.
+    Columns,
     /// Returns 1 if the table exists, otherwise 0.
     Find,
     /// Creates the table.
@@ -148,7 +153,7 @@ impl Query {
         Self::Hold,
         Self::Held,
         Self::Swap,
-        Self::Folds,
+        Self::Columns,
         Self::Find,
         Self::Create,
         Self::Stale,
@@ -165,7 +170,7 @@ impl Query {
                 | Self::LookLocked
                 | Self::Record
                 | Self::Held
-                | Self::Folds
+                | Self::Columns
                 | Self::Find
                 | Self::Stale
                 | Self::StaleAfter
@@ -204,9 +209,9 @@ impl Query {
             (Self::Hold, _) => HOLD,
             (Self::Swap, Dialect::MySql) => mysql::SWAP,
             (Self::Swap, _) => SWAP,
-            (Self::Folds, Dialect::MySql) => mysql::FOLDS,
-            (Self::Folds, Dialect::PgSql) => pgsql::FOLDS,
-            (Self::Folds, Dialect::Sqlite) => sqlite::FOLDS,
+            (Self::Columns, Dialect::MySql) => mysql::COLUMNS,
+            (Self::Columns, Dialect::PgSql) => pgsql::COLUMNS,
+            (Self::Columns, Dialect::Sqlite) => sqlite::COLUMNS,
             (Self::Find, Dialect::MySql) => mysql::FIND,
             (Self::Find, Dialect::PgSql) => pgsql::FIND,
             // The table is always reported missing, because creating an existing table does
@@ -219,8 +224,8 @@ impl Query {
         }
     }
 
-    /// Returns the statement of the query for `table`.
-    pub fn statement(self, table: &Table) -> Statement {
+    /// Returns the statement of the query for `table`. It has a column `span` if `spans` is true.
+    pub fn statement(self, table: &Table, spans: bool) -> Statement {
         let dialect = table.dialect;
         let own = match dialect {
             Dialect::MySql => mysql::word,
@@ -228,7 +233,9 @@ impl Query {
             Dialect::Sqlite => sqlite::word,
         };
         let full = self == Self::Step;
-        template::fill(self.template(dialect), dialect, &|word| {
+        // A window has no span, because a late call takes from a window that has ended.
+        let spans = spans && !self.marks_quota();
+        template::fill(self.template(dialect), dialect, spans, &|word| {
             Some(match word {
                 "table" => table.quoted(),
                 "schema" => table.schema_literal(),
@@ -258,6 +265,13 @@ fn common(word: &str, full: bool) -> Option<&'static str> {
         ("both" | "gate", _) => "",
         ("million" | "divisor", _) => "1e6",
         ("year", _) => YEAR,
+        ("kept", _) => "span",
+        ("short", _) => "CASE WHEN COALESCE(:kept, :year) < :life THEN 1 ELSE 0 END",
+        // A null counts as a year. So rows of earlier versions are full after a year.
+        ("longest", _) => {
+            "CASE WHEN :state = 0 THEN :life WHEN :kept > :life THEN :kept \
+             WHEN :kept IS NULL THEN :year ELSE :life END"
+        }
         ("stale", _) => {
             "(:bare < :now - CASE WHEN microtime < 0 THEN :greater(:span, :year:both) ELSE :span END \
              OR (+microtime > 35184372088832 AND +microtime < 9007199254740992 AND :ended))"
@@ -316,12 +330,12 @@ const GIVE_BACK: &str = "UPDATE :table SET microtime = :lesser(+microtime, :grea
 const UNCOUNT: &str = "UPDATE :table SET microtime = :lesser(:bare, :greater(:bare - :cost, :start:both):both) / :divisor \
      WHERE identifier = :name AND :inside AND :bare <= :end";
 
-const START: &str = "INSERT INTO :table AS s (identifier, microtime) VALUES (:name, (:now - :age) / :million) \
-     ON CONFLICT (identifier) DO UPDATE SET microtime = (:now - :age) / :million WHERE :state = 0";
+const START: &str = "INSERT INTO :table AS s (identifier, microtime{, span}) VALUES (:name, (:now - :age) / :million{, :life}) \
+     ON CONFLICT (identifier) DO UPDATE SET microtime = (:now - :age) / :million{, span = :life} WHERE :state = 0";
 
 /// Changes nothing if the row does not hold a bucket.
-const RAISE: &str = "INSERT INTO :table AS s (identifier, microtime) VALUES (:name, (:now - :age) / :divisor) \
-     ON CONFLICT (identifier) DO UPDATE SET microtime = :greater(:state, :now - :age:both) / :divisor \
+const RAISE: &str = "INSERT INTO :table AS s (identifier, microtime{, span}) VALUES (:name, (:now - :age) / :divisor{, :life}) \
+     ON CONFLICT (identifier) DO UPDATE SET microtime = :greater(:state, :now - :age:both) / :divisor{, span = :longest} \
      WHERE :state < 9000000000000000";
 
 /// Returns a row even if there is no record, because the caller needs the clock, too.
@@ -338,7 +352,7 @@ const SWAP: &str = "INSERT INTO :table AS s (identifier, microtime) VALUES (:nam
      RETURNING 1";
 
 const CREATE: &str = "CREATE TABLE IF NOT EXISTS :table \
-     (identifier varchar(255) NOT NULL PRIMARY KEY, microtime double precision NOT NULL)";
+     (identifier varchar(255) NOT NULL PRIMARY KEY, microtime double precision NOT NULL, span bigint)";
 
 const STALE: &str = "SELECT identifier FROM :table WHERE :stale ORDER BY identifier LIMIT :batch";
 
@@ -357,10 +371,14 @@ mod tests {
         for dialect in Dialect::ALL {
             let table = Table::parse(b"app.limits", dialect).unwrap();
             for query in Query::ALL {
-                let Statement { text, binds } = query.statement(&table);
-                assert_eq!(text.matches('?').count(), binds.len(), "{text}");
-                assert!(!text.contains(':'), "{text}");
-                assert_eq!(text.matches('(').count(), text.matches(')').count());
+                for spans in [false, true] {
+                    let Statement { text, binds } = query.statement(&table, spans);
+                    assert_eq!(text.matches('?').count(), binds.len(), "{text}");
+                    assert!(!text.contains([':', '{', '}']), "{text}");
+                    assert_eq!(text.matches('(').count(), text.matches(')').count());
+                    let names_it = matches!(query, Query::Create | Query::Columns);
+                    assert!(spans || names_it || !text.contains("span"), "{text}");
+                }
             }
         }
     }
@@ -374,9 +392,9 @@ mod tests {
         ] {
             let table = Table::parse(b"app.limits", dialect).unwrap();
             for query in Query::ALL {
-                let text = query.statement(&table).text;
+                let text = query.statement(&table, true).text;
                 let bare = text.replace(quoted, "");
-                let names_it = matches!(query, Query::Find | Query::Folds);
+                let names_it = matches!(query, Query::Find | Query::Columns);
                 assert!(!bare.contains("limits") || names_it, "{text}");
             }
         }
@@ -386,7 +404,7 @@ mod tests {
     fn mysql_is_given_nothing_that_a_mode_takes_for_something_else() {
         let table = Table::parse(b"t", Dialect::MySql).unwrap();
         for query in Query::ALL {
-            let text = query.statement(&table).text;
+            let text = query.statement(&table, true).text;
             let outside_of_strings: String = text.split('\'').step_by(2).collect();
             assert!(!outside_of_strings.contains(['"', '|', '%']), "{text}");
             assert!(!text.contains(['"', '\\']), "{text}");

@@ -14,8 +14,12 @@ pub fn word(word: &str, full: bool) -> Option<&'static str> {
             "CAST(EXTRACT(EPOCH FROM pg_catalog.clock_timestamp()) * CAST(1000000 AS numeric) AS bigint)"
         }
         ("state", _) => {
+            "{CASE WHEN s.microtime > 0 AND :row + s.span <= :now THEN 0 ELSE }:row{ END}"
+        }
+        ("row", _) => {
             "CAST(LEAST(pg_catalog.abs(pg_catalog.round(COALESCE(s.microtime, 9e9) * :million)), 9e15) AS bigint)"
         }
+        ("kept", _) => "s.span",
         ("bare", _) => {
             "CAST(LEAST(pg_catalog.abs(pg_catalog.round(COALESCE(microtime, 9e9) * :million)), 9e15) AS bigint)"
         }
@@ -32,22 +36,24 @@ pub fn word(word: &str, full: bool) -> Option<&'static str> {
     })
 }
 
-pub const TAKE: &str = "WITH seen AS (SELECT :state AS k, :fits AS fits FROM :table AS s WHERE identifier = :name), \
-     put AS (INSERT INTO :table AS s (identifier, microtime) \
-     SELECT :name, (:first) / :divisor WHERE NOT EXISTS (SELECT 1 FROM seen WHERE NOT fits) :gate \
-     ON CONFLICT (identifier) DO UPDATE SET microtime = (:next) / :divisor WHERE :fits RETURNING :state AS k) \
+pub const TAKE: &str = "WITH seen AS (SELECT :state AS k, :fits AS fits{, :short AS short} FROM :table AS s WHERE identifier = :name), \
+     put AS (INSERT INTO :table AS s (identifier, microtime{, span}) \
+     SELECT :name, (:first) / :divisor{, :life} WHERE NOT EXISTS (SELECT 1 FROM seen WHERE NOT fits) :gate \
+     ON CONFLICT (identifier) DO UPDATE SET microtime = (:next) / :divisor{, span = :longest} WHERE :fits RETURNING :state AS k) \
      SELECT :now, COALESCE((SELECT k FROM put), (SELECT k FROM seen), 0), :granted, \
-     (SELECT pg_catalog.count(*) FROM put) + (SELECT pg_catalog.count(*) FROM seen WHERE NOT fits)";
+     (SELECT pg_catalog.count(*) FROM put) + (SELECT pg_catalog.count(*) FROM seen WHERE NOT fits)\
+     { + (SELECT pg_catalog.count(*) FROM seen WHERE NOT fits AND short = 1)}";
 
-pub const LOOK: &str =
-    "SELECT :now, COALESCE((SELECT :state FROM :table AS s WHERE identifier = :name), 0)";
+pub const LOOK: &str = "SELECT :now, COALESCE((SELECT 2 * :state{ + :short} FROM :table AS s WHERE identifier = :name), 0)";
 
 pub const FIND: &str =
     "SELECT CASE WHEN pg_catalog.to_regclass(:relation) IS NULL THEN 0 ELSE 1 END";
 
 /// Counts the column if its collation is not deterministic. Releases before 12 have neither such
 /// collations nor a column that marks them. The detour by JSON lets the statement run there, too.
-pub const FOLDS: &str = "SELECT pg_catalog.count(*) FROM pg_catalog.pg_attribute AS a \
+pub const COLUMNS: &str = "SELECT (SELECT pg_catalog.count(*) FROM pg_catalog.pg_attribute AS a \
      JOIN pg_catalog.pg_collation AS c ON c.oid = a.attcollation \
      WHERE a.attrelid = CAST(:relation AS pg_catalog.regclass) AND a.attname = 'identifier' \
-     AND pg_catalog.to_jsonb(c) ->> 'collisdeterministic' = 'false'";
+     AND pg_catalog.to_jsonb(c) ->> 'collisdeterministic' = 'false'), \
+     (SELECT pg_catalog.count(*) FROM pg_catalog.pg_attribute AS a \
+     WHERE a.attrelid = CAST(:relation AS pg_catalog.regclass) AND a.attname = 'span')";

@@ -5,11 +5,13 @@
 //! ```text
 //! bit 62    always set, so that an id of another table is hardly ever mistaken for a reply
 //! 57 - 61   the number of the call, so that the reply to another call is not accepted
-//! 0 - 56    4 * (age + 2^54), + 3 for a bucket that had no record, otherwise + 1 for a grant
+//! 0 - 56    4 * (age + 2^54), + 3 for a bucket that had no record, otherwise + 1 for a grant,
+//!           + 2 for a record of shorter spans
 //! ```
 //!
 //! The reply to a plain step has no + 1 for a grant. The step was granted if the age is at least
-//! its cost. The age is the server's clock minus the state before the step, in microseconds.
+//! its cost. A bucket that was full was empty in 1970. The age is the server's clock minus the
+//! state before the step, in microseconds.
 
 use super::Table;
 use gcra::clock::{TICKS_PER_MICROSECOND, Ticks, Timestamp};
@@ -37,6 +39,12 @@ pub const fn absent(tag: i64) -> i64 {
 #[must_use]
 pub const fn least(tag: i64, cost: i64) -> i64 {
     tag + 4 * cost
+}
+
+/// Returns the least reply for a bucket that was full.
+#[must_use]
+pub const fn full(tag: i64) -> i64 {
+    tag + 2 * FARTHEST
 }
 
 /// Returns the statement that sets the last insert id of a `MySQL` connection to `id`, which is not
@@ -68,6 +76,8 @@ pub struct MysqlReply {
     /// True if the reply has the flag of a grant. The reply to a plain step on a record never has
     /// this flag.
     pub granted: bool,
+    /// True if only steps of shorter spans took from the bucket since it was last full.
+    pub shorter: bool,
 }
 
 /// The reply for a bucket that had no record.
@@ -75,6 +85,7 @@ pub const CREATED: MysqlReply = MysqlReply {
     age: 0,
     absent: true,
     granted: true,
+    shorter: false,
 };
 
 /// Decodes a reply. Returns `None` if `number` is not the reply to the call with the mark `tag`.
@@ -83,8 +94,9 @@ pub fn answer(number: i64, tag: i64) -> Option<MysqlReply> {
     let low = number.checked_sub(tag)?;
     (-ZERO..ZERO).contains(&low).then_some(MysqlReply {
         age: low >> 2,
-        absent: low & 2 != 0,
+        absent: low & 3 == 3,
         granted: low & 1 != 0,
+        shorter: low & 3 == 2,
     })
 }
 
@@ -133,6 +145,9 @@ mod tests {
             }
             let first = answer(absent(tag), tag).unwrap();
             assert!(first.absent && first.granted);
+            let shorter = answer(tag - 4 + 2, tag).unwrap();
+            assert!(shorter.shorter && !shorter.absent && !shorter.granted);
+            assert_eq!(shorter.age, -1);
         }
     }
 

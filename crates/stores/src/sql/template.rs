@@ -16,6 +16,8 @@ pub enum Bind {
     /// The span: the time in which an empty bucket becomes full. In a purge, a row is stale if its
     /// bucket was empty longer ago than this. The row of a quota stays for a year at least.
     Span,
+    /// The time in which a bucket that is empty after the step or change becomes full.
+    Life,
     /// The span minus the cost. If the cost is 0, a time that is longer than any span.
     Slack,
     /// The time since a bucket without a record was empty.
@@ -37,6 +39,8 @@ pub enum Bind {
     Absent,
     /// The least reply that is a grant.
     Least,
+    /// The least reply for a bucket that was full.
+    Full,
     /// The starts of four windows.
     Start(usize),
     /// The latest instant at which a window is chosen.
@@ -56,6 +60,7 @@ impl Bind {
             "cost" => Self::Cost,
             "indebt" => Self::InDebt,
             "span" => Self::Span,
+            "life" => Self::Life,
             "slack" => Self::Slack,
             "age" => Self::Age,
             "taken" => Self::Taken,
@@ -66,6 +71,7 @@ impl Bind {
             "tag" => Self::Tag,
             "absent" => Self::Absent,
             "least" => Self::Least,
+            "full" => Self::Full,
             "wa" => Self::Start(0),
             "wb" => Self::Start(1),
             "wc" => Self::Start(2),
@@ -99,10 +105,22 @@ pub struct Statement {
 }
 
 /// Fills a template. `meaning` returns the longer text of an abbreviation, and `None` for other
-/// words.
-pub fn fill(text: &str, dialect: Dialect, meaning: &dyn Fn(&str) -> Option<String>) -> Statement {
+/// words. Text in braces is about the column `span`, and is left out unless `spans` is true.
+pub fn fill(
+    text: &str,
+    dialect: Dialect,
+    spans: bool,
+    meaning: &dyn Fn(&str) -> Option<String>,
+) -> Statement {
+    let chosen = |text: &str| {
+        let parts = text.split(['{', '}']).enumerate();
+        let parts = parts.filter(|(place, _)| spans || place % 2 == 0);
+        parts.map(|(_, part)| part).collect::<String>()
+    };
     let mut statement = Statement::default();
-    statement.append(text, dialect, meaning);
+    statement.append(&chosen(text), dialect, &|word| {
+        meaning(word).map(|text| chosen(&text))
+    });
     statement
 }
 
@@ -134,10 +152,23 @@ mod tests {
     #[test]
     fn words_are_filled_in_and_the_rest_are_placeholders() {
         let meaning = |word: &str| (word == "now").then(|| "(:clock + 1)".to_owned());
-        let statement = fill("x = :name, :now - :age", Dialect::Sqlite, &meaning);
+        let statement = fill("x = :name, :now - :age", Dialect::Sqlite, false, &meaning);
         assert_eq!(statement.text, "x = ?, (? + 1) - ?");
         assert_eq!(statement.binds, [Bind::Name, Bind::Clock, Bind::Age]);
-        let typed = fill(":name :cost", Dialect::PgSql, &|_| None);
+        let typed = fill(":name :cost", Dialect::PgSql, false, &|_| None);
         assert_eq!(typed.text, "CAST(? AS varchar) CAST(? AS bigint)");
+        let braces = |spans| {
+            fill("a{, :b}", Dialect::Sqlite, spans, &|_| {
+                Some("{:life}".into())
+            })
+        };
+        assert_eq!(
+            (braces(false).text, braces(false).binds),
+            ("a".into(), vec![])
+        );
+        assert_eq!(
+            (braces(true).text, braces(true).binds),
+            ("a, ?".into(), vec![Bind::Life])
+        );
     }
 }
