@@ -5,7 +5,9 @@ use super::protected;
 use super::question::Question;
 use crate::{decision, exceptions, tokens};
 use gcra::step::MAX_WAIT;
-use gcra::{Decision, Denial, Outcome, Quota, Refill, Step, TICKS_PER_SECOND, Ticks, Verdict};
+use gcra::{
+    Decision, Denial, Outcome, Patience, Quota, Refill, Step, TICKS_PER_SECOND, Ticks, Verdict,
+};
 use stores::remote::Answer;
 use zend::{Call, Number, Thrown, Zval, arithmetic, throw, value};
 
@@ -73,11 +75,8 @@ fn charged(
     argument: u32,
 ) -> Result<Decision, Thrown> {
     let (max_wait, message) = most_debt(&question.step);
-    question.step = Step {
-        cost,
-        max_wait: max_wait.cast_signed(),
-        ..question.step
-    };
+    let step = question.step.with(Patience::Wait(max_wait));
+    question.step = Step { cost, ..step };
     let answer = question.take(question.native(method)?)?;
     let step = question.step_at(answer.value.now);
     let is_closed = step.is_closed(answer.value.empty_at);

@@ -7,7 +7,9 @@ use crate::storage::{self, Storage};
 use crate::{exceptions, tokens};
 use gcra::clock::TICKS_PER_MICROSECOND;
 use gcra::step::MAX_WAIT;
-use gcra::{Decision, Denial, Outcome, Put, Refill, Step, Ticket, Ticks, Timestamp, Windows};
+use gcra::{
+    Decision, Denial, Outcome, Patience, Put, Refill, Step, Ticket, Ticks, Timestamp, Windows,
+};
 use stores::remote::Answer;
 use zend::{Held, Kept, Number, Object, Thrown, Zval, throw};
 
@@ -282,7 +284,8 @@ impl<'a> Question<'a> {
         }
         let rounding = self.plan.quota.rounding(max_wait);
         let max_wait = max_wait + rounding.max(TICKS_PER_MICROSECOND);
-        self.step.max_wait = max_wait.min(MAX_WAIT).cast_signed();
+        let patience = Patience::Wait(max_wait.min(MAX_WAIT));
+        self.step = self.step.with(patience);
     }
 
     /// Lets the call leave at least `floor` tokens in the bucket. Errors refer to the PHP argument
@@ -312,7 +315,8 @@ impl<'a> Question<'a> {
         } else {
             step.cost
         };
-        self.step.max_wait = -cost.saturating_sub(self.step.cost).cast_signed();
+        let floor = cost.saturating_sub(self.step.cost);
+        self.step = self.step.with(Patience::Leave(floor));
         Ok(())
     }
 

@@ -29,6 +29,6 @@ pub use key::{Key, KeyHasher};
 pub use memory_store::MemoryStore;
 pub use quota::{Grain, Quota, QuotaError};
 pub use refill::{Refill, Windows};
-pub use step::{Denial, Outcome, Step, Verdict};
+pub use step::{Denial, Outcome, Patience, Step, Verdict};
 pub use store::Put;
 pub use tokens::{AmountError, Tokens};

@@ -148,6 +148,15 @@ pub enum Denial {
     LockedOut,
 }
 
+/// The tokens with which a caller is content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Patience {
+    /// Those that refill within this many ticks, at most [`MAX_WAIT`].
+    Wait(Ticks),
+    /// Those above a floor of this many ticks, at most 2^60.
+    Leave(Ticks),
+}
+
 impl Step {
     /// Returns a plain step: the bucket is refilled all the time, and denials are free.
     pub const fn new(cost: Ticks, span: Ticks) -> Self {
@@ -172,6 +181,15 @@ impl Step {
     pub const fn exceeds_capacity(&self) -> bool {
         // The cost is below 2^63, and each other number is at most 2^60.
         self.cost.cast_signed() > self.span.cast_signed() + self.max_wait
+    }
+
+    /// Returns the same step of a caller with this patience.
+    pub const fn with(self, patience: Patience) -> Self {
+        let max_wait = match patience {
+            Patience::Wait(ticks) => ticks.cast_signed(),
+            Patience::Leave(ticks) => -ticks.cast_signed(),
+        };
+        Self { max_wait, ..self }
     }
 
     /// Returns the same step as a dry step, which changes nothing.

@@ -405,13 +405,18 @@ fn change(put: &Put, record: ItemState, now: Timestamp) -> ItemUpdate<()> {
             (state, state + span)
         }
     };
-    let lifetime = match *put {
+    let lifetime = lifetime_of(put, record, state);
+    ItemUpdate::Write((), state, full_at, lifetime)
+}
+
+/// Returns the lifetime of an item in this state after a change.
+fn lifetime_of(put: &Put, record: ItemState, state: Timestamp) -> Lifetime {
+    match *put {
         Put::Refund { span, .. } | Put::Bootstrap { span, .. } | Put::Raise { span, .. }
             if state != Timestamp::ZERO =>
         {
             record.lifetime.max(Lifetime::covering(span))
         }
         _ => Lifetime::LEAST,
-    };
-    ItemUpdate::Write((), state, full_at, lifetime)
+    }
 }
