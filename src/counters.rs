@@ -2,7 +2,7 @@
 //! `phpinfo()`.
 
 use gcra::clock::wall_clock;
-use guard::{Limit, Measure};
+use guard::{Measure, Rule};
 use segment::host::Host;
 use segment::slots::clients::Day;
 use segment::slots::counters::{By, Event, Rows, Totals};
@@ -124,7 +124,7 @@ pub fn permits_limit(named: &Named) -> Option<u16> {
     let name = str::from_utf8(named.name.as_deref()?).ok()?;
     let mut rows = [PREFLIGHT_ROW, LIMIT_ROW].iter();
     let limit = rows.find_map(|row| name.strip_prefix(row))?;
-    match Limit::parse(limit).ok()?.first()?.measure() {
+    match Rule::parse(limit).ok()?.first()?.measure() {
         Measure::Concurrent(permits) if is_of_guard(named) => Some(*permits),
         _ => None,
     }

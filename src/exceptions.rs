@@ -8,7 +8,7 @@ use crate::classes;
 use crate::ini::{self, FailureReport};
 use crate::log;
 use gcra::seconds::SpanError;
-use gcra::{AmountError, QuotaError};
+use gcra::{AmountError, LimitError};
 use stores::remote::{Answer, Failure};
 use zend::Zval;
 use zend::throw::{self, Thrown};
@@ -107,15 +107,15 @@ pub enum Origin {
 
 /// Throws `ValueError` for a capacity and a rate that do not form a valid quota.
 #[cold]
-pub fn bad_quota(origin: Origin, error: QuotaError) -> Thrown {
+pub fn bad_limit(origin: Origin, error: LimitError) -> Thrown {
     let (capacity, rate) = ((3, "bucket_capacity"), (4, "tokens_per_second"));
     let ((argument, property), message) = match error {
-        QuotaError::Capacity(AmountError::NotFinite) => (capacity, "must be finite"),
-        QuotaError::Capacity(_) | QuotaError::NoCapacity => (capacity, "must be greater than 0"),
-        QuotaError::Rate(AmountError::NotFinite) => (rate, "must be finite"),
-        QuotaError::Rate(_) | QuotaError::NoRate => (rate, "must be greater than 0"),
-        QuotaError::RateTooHigh => (rate, "must be less than or equal to 1.0E+15"),
-        QuotaError::SpanTooLong => {
+        LimitError::Capacity(AmountError::NotFinite) => (capacity, "must be finite"),
+        LimitError::Capacity(_) | LimitError::NoCapacity => (capacity, "must be greater than 0"),
+        LimitError::Rate(AmountError::NotFinite) => (rate, "must be finite"),
+        LimitError::Rate(_) | LimitError::NoRate => (rate, "must be greater than 0"),
+        LimitError::RateTooHigh => (rate, "must be less than or equal to 1.0E+15"),
+        LimitError::SpanTooLong => {
             let message = "must refill within 2^60 nanoseconds at the given rate";
             (capacity, message)
         }

@@ -3,7 +3,7 @@
 use crate::log::startup_warning;
 use ext_php_rs::flags::IniEntryPermission;
 use ext_php_rs::zend::{IniEntryDef, IniEntryDefs};
-use guard::{Limit, MaxAge, Networks, SyntaxError};
+use guard::{MaxAge, Networks, Rule, SyntaxError};
 use segment::host::{self, HostSettings};
 use segment::memory::Access;
 use std::ffi::CStr;
@@ -26,21 +26,21 @@ static NAMESPACE: Followed = Followed::new(c"tokenbucket.namespace");
 static GUARD_MODE_TEXT: Followed = Followed::new(GUARD_MODE);
 
 /// The limits of the operator.
-pub static GUARD: Parsed<Vec<Limit>> = Parsed::new(
+pub static GUARD: Parsed<Vec<Rule>> = Parsed::new(
     c"tokenbucket.guard",
-    Limit::parse,
+    Rule::parse,
     "no limit of this setting is in force",
 );
 /// The limits that an application adds.
-pub static GUARD_LOCAL: Parsed<Vec<Limit>> = Parsed::new(
+pub static GUARD_LOCAL: Parsed<Vec<Rule>> = Parsed::new(
     c"tokenbucket.guard_local",
-    Limit::parse,
+    Rule::parse,
     "no limit of this setting is in force",
 );
 /// The limits of preflight requests, which the other limits then do not count.
-pub static GUARD_PREFLIGHTS: Parsed<Vec<Limit>> = Parsed::new(
+pub static GUARD_PREFLIGHTS: Parsed<Vec<Rule>> = Parsed::new(
     c"tokenbucket.guard_preflights",
-    Limit::parse,
+    Rule::parse,
     "the other limits count preflight requests, too",
 );
 /// The proxies whose `X-Forwarded-For` the guard believes.

@@ -8,8 +8,8 @@
 use crate::decision::{self, Attempt, DecisionState};
 use crate::storage::{self, Decide, Location, Storage, Swap};
 use crate::{attached, classes, exceptions};
+use gcra::limit::MAX_SPAN;
 use gcra::lockout::{self as rules, Lockout as Rules};
-use gcra::quota::MAX_SPAN;
 use gcra::step::{Denial, Outcome, Verdict};
 use gcra::{Key, Ticks, Timestamp, boot_clock, seconds};
 use segment::slots::counters::By;

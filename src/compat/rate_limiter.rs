@@ -12,7 +12,7 @@ use crate::storage;
 use crate::tokens;
 use compat::{Wait, json_bucket};
 use ext_php_rs::ffi::{IS_FALSE, IS_NULL};
-use gcra::{AmountError, Grain, Quota, QuotaError, Step, Tokens, seconds};
+use gcra::{AmountError, Grain, Limit, LimitError, Step, Tokens, seconds};
 use segment::slots::counters::By;
 use std::cell::Cell;
 use stores::remote::redis::Redis;
@@ -106,7 +106,7 @@ fn decide(this: &Object<RateLimiter>) -> Result<Wait, Thrown> {
         }));
     };
     let native = storage::of(object).ok_or_else(unfit)?;
-    let Some((quota, step)) = step(this, native.grain())? else {
+    let Some((limit, step)) = step(this, native.grain())? else {
         return Ok(Wait::NEVER);
     };
     let Some(redis) = storage::remote::<Redis>(native) else {
@@ -120,7 +120,7 @@ fn decide(this: &Object<RateLimiter>) -> Result<Wait, Thrown> {
         |redis| redis.raw_name(identifier),
         |visit| {
             let key = visit.store.raw_name(identifier);
-            let wait = json_bucket::take(visit, &key, &quota)?;
+            let wait = json_bucket::take(visit, &key, &limit)?;
             redis.count(&bucket, By::Store, wait.admits());
             Ok(wait)
         },
@@ -151,9 +151,9 @@ fn storage(this: &Object<RateLimiter>) -> Result<Zval, Thrown> {
     Ok(storage)
 }
 
-/// Returns the quota and the step of one request. Returns `None` if `$initNum` is 0, so that no
+/// Returns the limit and the step of one request. Returns `None` if `$initNum` is 0, so that no
 /// request is allowed.
-fn step(this: &Object<RateLimiter>, grain: Grain) -> Result<Option<(Quota, Step)>, Thrown> {
+fn step(this: &Object<RateLimiter>, grain: Grain) -> Result<Option<(Limit, Step)>, Thrown> {
     let number = |slot, name| {
         let number = value::to_number(&this.copy_property(slot));
         number.ok_or_else(|| not_of_type(name, "int|float"))
@@ -166,16 +166,16 @@ fn step(this: &Object<RateLimiter>, grain: Grain) -> Result<Option<(Quota, Step)
     if span < grain.ticks() {
         return Err(throw::value_error(&of("expire", "must be greater than 0")));
     }
-    let quota = match Quota::within(tokens, span, grain) {
-        Err(QuotaError::NoCapacity) => return Ok(None),
+    let limit = match Limit::within(tokens, span, grain) {
+        Err(LimitError::NoCapacity) => return Ok(None),
         Err(_) => {
             let message = "must not be more than can be counted in $expire seconds";
             return Err(throw::value_error(&of("initNum", message)));
         }
-        Ok(quota) => quota,
+        Ok(limit) => limit,
     };
-    let cost = quota.cost(Tokens::ONE);
-    Ok(cost.map(|cost| (quota, Step::new(cost, quota.span()))))
+    let cost = limit.cost(Tokens::ONE);
+    Ok(cost.map(|cost| (limit, Step::new(cost, limit.span()))))
 }
 
 fn of(property: &str, message: &str) -> String {

@@ -7,7 +7,7 @@ use crate::exceptions;
 use crate::storage::{self, HeldPermit, PermitPlace, Storage, acquire_in_segment};
 use crate::token_bucket::wait::{patience, until};
 use gcra::key::Row;
-use gcra::quota::MAX_SPAN;
+use gcra::limit::MAX_SPAN;
 use gcra::{Key, Ticks, seconds};
 use segment::permits::{Acquired, MAX_LIMIT, Refusal};
 use std::cell::Cell;

@@ -2,7 +2,7 @@
 
 use super::{ALL_HELD, DecisionState, HeaderSource, float};
 use gcra::clock::wall_clock;
-use gcra::{Decision, Quota, Ticks, seconds};
+use gcra::{Decision, Limit, Ticks, seconds};
 use zend::{Object, value};
 
 /// The greatest integer that a structured HTTP field can hold (RFC 9651).
@@ -20,11 +20,11 @@ const BESIDE_TOKENS: [&[u8]; 4] = [
 #[inline]
 pub fn fields_of(object: &Object<DecisionState>) -> Fields {
     match &**object {
-        DecisionState(Some(HeaderSource::Bucket(quota, decision, 0))) => {
-            Fields::of_decision(quota, decision)
+        DecisionState(Some(HeaderSource::Bucket(limit, decision, 0))) => {
+            Fields::of_decision(limit, decision)
         }
-        DecisionState(Some(HeaderSource::Bucket(quota, decision, floor))) => {
-            Fields::above(quota, decision, *floor)
+        DecisionState(Some(HeaderSource::Bucket(limit, decision, floor))) => {
+            Fields::above(limit, decision, *floor)
         }
         DecisionState(Some(HeaderSource::Lockout(next, _))) => Fields::of_lockout(object, *next),
         DecisionState(None) => Fields::of_properties(object),
@@ -32,8 +32,8 @@ pub fn fields_of(object: &Object<DecisionState>) -> Fields {
 }
 
 /// Returns the header fields of a decision. `policy` is in quotes, without line breaks.
-pub fn fields(quota: &Quota, decision: &Decision, policy: &str) -> Lines {
-    Fields::of_decision(quota, decision).lines(policy, false)
+pub fn fields(limit: &Limit, decision: &Decision, policy: &str) -> Lines {
+    Fields::of_decision(limit, decision).lines(policy, false)
 }
 
 /// Returns the text as a string of a structured field (RFC 9651), in quotes. Returns `None` if a
@@ -53,7 +53,7 @@ pub fn quoted(text: &[u8]) -> Option<String> {
     Some(quoted)
 }
 
-/// Returns the parameter pk of the fields: the bytes that select the client's part of a quota.
+/// Returns the parameter pk of the fields: the bytes that select the client's part of a limit.
 pub fn partition(key: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::from(";pk=:");
@@ -79,7 +79,7 @@ pub struct Fields {
     /// The parameter w: the seconds in which the whole bucket refills, if they are known. At least
     /// 1.
     window: Option<u64>,
-    /// The parameter qu, in quotes, if the quota is not in requests or tokens.
+    /// The parameter qu, in quotes, if the limit is not in requests or tokens.
     unit: Option<String>,
     /// The parameter t: the seconds in which the remaining tokens refill, or one token if none
     /// remains. `None` if they are not known, or if the tokens are not the reason of a denial.
@@ -91,31 +91,31 @@ pub struct Fields {
 }
 
 impl Fields {
-    fn of_decision(quota: &Quota, decision: &Decision) -> Self {
+    fn of_decision(limit: &Limit, decision: &Decision) -> Self {
         let remaining = u64::try_from(decision.remaining).map_or(0, |it| it.min(GREATEST_FIELD));
-        let reset = if quota.window().is_some() {
+        let reset = if limit.window().is_some() {
             decision.reset_after
         } else if remaining > 0 {
-            quota.refill(remaining)
+            limit.refill(remaining)
         } else {
             // The bucket is full after `reset_after`. It holds one token when only the refill of
             // the other tokens remains.
-            let others = quota.span() - quota.refill(1);
+            let others = limit.span() - limit.refill(1);
             decision.reset_after.saturating_sub(others)
         };
         let retry_after = decision.retry_after.filter(|_| !decision.allowed());
-        let retry_after = retry_after.map(|ticks| quota.whole_seconds(ticks));
+        let retry_after = retry_after.map(|ticks| limit.whole_seconds(ticks));
         Self {
-            capacity: quota.capacity().floor().min(GREATEST_FIELD),
+            capacity: limit.capacity().floor().min(GREATEST_FIELD),
             remaining,
-            window: Some(match quota.window() {
+            window: Some(match limit.window() {
                 Some(seconds) => u64::from(seconds),
-                None => quota.whole_seconds(quota.span()).max(1),
+                None => limit.whole_seconds(limit.span()).max(1),
             }),
             unit: None,
-            reset: Some(quota.whole_seconds(reset)),
+            reset: Some(limit.whole_seconds(reset)),
             retry_after,
-            full_after: quota.whole_seconds(decision.reset_after),
+            full_after: limit.whole_seconds(decision.reset_after),
         }
         .beside_tokens(decision.is_beside_tokens())
     }
@@ -123,24 +123,24 @@ impl Fields {
     /// Returns the numbers of a call with a floor of `floor` ticks. They leave out the tokens of
     /// the floor, which are not for this caller.
     #[cold]
-    fn above(quota: &Quota, decision: &Decision, floor: Ticks) -> Self {
-        let fields = Self::of_decision(quota, decision);
+    fn above(limit: &Limit, decision: &Decision, floor: Ticks) -> Self {
+        let fields = Self::of_decision(limit, decision);
         let above = |ticks: Ticks| {
-            quota
+            limit
                 .tokens(ticks.saturating_sub(floor))
                 .min(GREATEST_FIELD)
         };
-        let held = quota.span().saturating_sub(decision.reset_after);
+        let held = limit.span().saturating_sub(decision.reset_after);
         let remaining = fields.remaining.min(above(held));
-        let others = (quota.span() - quota.refill(1)).saturating_sub(floor);
+        let others = (limit.span() - limit.refill(1)).saturating_sub(floor);
         let reset = match remaining {
             0 => decision.reset_after.saturating_sub(others),
-            _ => quota.refill(remaining),
+            _ => limit.refill(remaining),
         };
         Self {
-            capacity: above(quota.span()),
+            capacity: above(limit.span()),
             remaining,
-            reset: fields.reset.map(|_| quota.whole_seconds(reset)),
+            reset: fields.reset.map(|_| limit.whole_seconds(reset)),
             ..fields
         }
     }

@@ -7,7 +7,7 @@ pub use header::{Fields, Lines, fields, fields_of, quoted};
 use crate::classes;
 use ext_php_rs::ffi::IS_NULL;
 use gcra::clock::TICKS_PER_MICROSECOND;
-use gcra::{Decision, Denial, Quota, Ticks, Timestamp, Verdict, seconds};
+use gcra::{Decision, Denial, Limit, Ticks, Timestamp, Verdict, seconds};
 use segment::slots::counters::By;
 use std::cell::Cell;
 use zend::object::{instantiate_beside_memory, instantiate_with};
@@ -44,8 +44,8 @@ pub struct DecisionState(Option<HeaderSource>);
 /// The values that header fields need, in addition to the properties.
 #[derive(Debug)]
 enum HeaderSource {
-    /// The quota, the decision and the ticks of the floor.
-    Bucket(Quota, Decision, Ticks),
+    /// The limit, the decision and the ticks of the floor.
+    Bucket(Limit, Decision, Ticks),
     /// A lockout: the ticks until its next attempt, or until its failures are forgotten. If the
     /// decision is that of an attempt, also the attempt, until it is cancelled.
     Lockout(Ticks, Cell<Option<Attempt>>),
@@ -75,8 +75,8 @@ impl State for DecisionState {
     fn cloned(&self) -> Option<Self> {
         // An attempt is cancelled once, so no copy of its decision can cancel it.
         Some(Self(self.0.as_ref().map(|source| match *source {
-            HeaderSource::Bucket(quota, decision, floor) => {
-                HeaderSource::Bucket(quota, decision, floor)
+            HeaderSource::Bucket(limit, decision, floor) => {
+                HeaderSource::Bucket(limit, decision, floor)
             }
             HeaderSource::Lockout(next, _) => HeaderSource::Lockout(next, Cell::new(None)),
         })))
@@ -115,14 +115,14 @@ struct Properties {
 }
 
 impl Properties {
-    fn of(quota: &Quota, decision: &Decision, refused_by: Zval) -> Self {
+    fn of(limit: &Limit, decision: &Decision, refused_by: Zval) -> Self {
         let retry_after = decision.retry_after;
         Self {
             allowed: decision.allowed(),
             remaining: decision.remaining as f64,
-            capacity: quota.capacity().to_float(),
-            retry_after: retry_after.map_or(f64::INFINITY, |ticks| shown(quota, ticks)),
-            reset_after: shown(quota, decision.reset_after),
+            capacity: limit.capacity().to_float(),
+            retry_after: retry_after.map_or(f64::INFINITY, |ticks| shown(limit, ticks)),
+            reset_after: shown(limit, decision.reset_after),
             reason: REASONS[decision.verdict.number()].to_zval(),
             fallback: decision.fallback,
             refused_by,
@@ -152,27 +152,27 @@ fn truth(truth: bool) -> Zval {
     value
 }
 
-/// Returns the PHP object for a decision under `quota`.
-pub fn to_object(quota: &Quota, decision: &Decision) -> Zval {
-    above(quota, decision, 0, Zval::null())
+/// Returns the PHP object for a decision under `limit`.
+pub fn to_object(limit: &Limit, decision: &Decision) -> Zval {
+    above(limit, decision, 0, Zval::null())
 }
 
 /// Does the same as [`above`] for a caller that owns memory outside PHP's heap, which would leak if
 /// PHP reached its memory limit.
-pub fn to_object_beside_memory(quota: &Quota, decision: &Decision, floor: Ticks) -> Zval {
-    let properties = Properties::of(quota, decision, Zval::null());
+pub fn to_object_beside_memory(limit: &Limit, decision: &Decision, floor: Ticks) -> Zval {
+    let properties = Properties::of(limit, decision, Zval::null());
     instantiate_beside_memory(
-        DecisionState(Some(HeaderSource::Bucket(*quota, *decision, floor))),
+        DecisionState(Some(HeaderSource::Bucket(*limit, *decision, floor))),
         properties.values(),
     )
 }
 
-/// Returns the PHP object for a decision under `quota` on a call with a floor of `floor` ticks.
+/// Returns the PHP object for a decision under `limit` on a call with a floor of `floor` ticks.
 /// `refused_by` is the array key of the bucket that refused a call on several buckets, or null.
-pub fn above(quota: &Quota, decision: &Decision, floor: Ticks, refused_by: Zval) -> Zval {
-    let properties = Properties::of(quota, decision, refused_by);
+pub fn above(limit: &Limit, decision: &Decision, floor: Ticks, refused_by: Zval) -> Zval {
+    let properties = Properties::of(limit, decision, refused_by);
     instantiate_with(
-        DecisionState(Some(HeaderSource::Bucket(*quota, *decision, floor))),
+        DecisionState(Some(HeaderSource::Bucket(*limit, *decision, floor))),
         properties.values(),
     )
 }
@@ -266,12 +266,12 @@ pub fn take_attempt(object: &Object<DecisionState>, lockout: [u8; 16]) -> Option
 /// Converts a time of `ticks` to seconds. Subtracts the time that rounding the time per token has
 /// added, but at most a microsecond, because a caller needs longer than that to call again. The
 /// result is 0 only if `ticks` is 0.
-fn shown(quota: &Quota, ticks: Ticks) -> f64 {
+fn shown(limit: &Limit, ticks: Ticks) -> f64 {
     if ticks == 0 {
         // This is the most frequent case: a grant has no wait.
         return 0.0;
     }
-    let rounding = quota.rounding(ticks).min(TICKS_PER_MICROSECOND);
+    let rounding = limit.rounding(ticks).min(TICKS_PER_MICROSECOND);
     seconds::from_ticks(ticks.saturating_sub(rounding).max(1))
 }
 

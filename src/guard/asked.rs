@@ -1,6 +1,6 @@
 //! A request and its client, as the rules of the crate [`guard`] read them.
 
-use super::rules::Rule;
+use super::rules::RuleBuckets;
 use gcra::clock::wall_clock;
 use gcra::key::Row;
 use guard::Client;
@@ -37,8 +37,8 @@ pub struct Asked<'a> {
 
 impl Asked<'_> {
     /// Returns the identifier of the bucket of this rule.
-    pub fn identifier(&self, rule: &Rule) -> Vec<u8> {
-        rule.limit.identifier(self.variables, self.client)
+    pub fn identifier(&self, rule: &RuleBuckets) -> Vec<u8> {
+        rule.identifier(self.variables, self.client)
     }
 
     /// Counts the client among those that this row has denied today.

@@ -1,7 +1,7 @@
 //! Blocks of clients that have used up the tokens of a limit with `block`.
 
 use super::asked::Asked;
-use super::rules::{self, Rule};
+use super::rules::{self, RuleBuckets};
 use super::syslog;
 use gcra::batch::Taken;
 use gcra::{Denial, Key, TICKS_PER_SECOND, Ticks, Verdict};
@@ -14,7 +14,7 @@ use segment::slots::SharedMemory;
 /// or `None` if this call has not blocked it.
 pub fn after(
     store: &SharedMemory,
-    rule: &Rule,
+    rule: &RuleBuckets,
     key: Key<'_>,
     asked: &Asked<'_>,
     denied: &Taken,
@@ -30,11 +30,11 @@ pub fn after(
 }
 
 /// Writes the record of a block to the system's log, except for limits of applications.
-pub fn report(store: &SharedMemory, rule: &Rule, asked: &Asked<'_>) {
+pub fn report(store: &SharedMemory, rule: &RuleBuckets, asked: &Asked<'_>) {
     let Some(pause) = pause(rule).filter(|_| rule.is_of_operator) else {
         return;
     };
-    let (client, name) = (asked.client, rule.limit.name());
+    let (client, name) = (asked.client, rule.name());
     let seconds = pause / TICKS_PER_SECOND;
     let record = format!("guard: blocked {client} for {seconds} s by \"{name}\"");
     if let Err(error) = syslog::write(&record) {
@@ -43,8 +43,8 @@ pub fn report(store: &SharedMemory, rule: &Rule, asked: &Asked<'_>) {
     }
 }
 
-const fn pause(rule: &Rule) -> Option<Ticks> {
-    match *rule.limit.measure() {
+fn pause(rule: &RuleBuckets) -> Option<Ticks> {
+    match *rule.measure() {
         Measure::Rate { block, .. } => block,
         Measure::Concurrent(_) => None,
     }

@@ -8,32 +8,36 @@
 use super::asked::Asked;
 use super::block;
 use super::permits::OfRequest;
-use super::rules::Rule;
+use super::rules::RuleBuckets;
 use gcra::batch::{Few, Grouped, Taken};
-use gcra::{Quota, Ticket};
-use guard::{Limit, Measure};
+use gcra::{Limit, Ticket};
+use guard::{Measure, Rule};
 use segment::host::Host;
 use segment::slots::SharedMemory;
 
 /// The limit that denies a request, with what the response states.
 pub enum Exceeded<'a> {
     /// A rate: its bucket denies.
-    Tokens(&'a Quota, Taken),
+    Tokens(&'a Limit, Taken),
     /// A limit of concurrent requests, of which no permit could be taken.
-    Permits(&'a Limit),
+    Permits(&'a Rule),
 }
 
 /// A rule whose limit is a rate.
-type Rate<'a> = (&'a Rule, &'a Quota);
+type Rate<'a> = (&'a RuleBuckets, &'a Limit);
 
 /// Takes a token from each rate and a permit from each limit of concurrent requests, or nothing.
 /// The permits are held until the request ends.
-pub fn enforce<'a>(host: &Host, rules: &[&'a Rule], asked: &Asked<'_>) -> Result<(), Exceeded<'a>> {
+pub fn enforce<'a>(
+    host: &Host,
+    rules: &[&'a RuleBuckets],
+    asked: &Asked<'_>,
+) -> Result<(), Exceeded<'a>> {
     let mut rates = Few::<Rate<'_>>::new();
-    let mut concurrent = Few::<(&Rule, u16)>::new();
+    let mut concurrent = Few::<(&RuleBuckets, u16)>::new();
     for &rule in rules {
-        match rule.limit.measure() {
-            Measure::Rate { quota, .. } => rates.push((rule, quota)),
+        match rule.measure() {
+            Measure::Rate { limit, .. } => rates.push((rule, limit)),
             &Measure::Concurrent(limit) => concurrent.push((rule, limit)),
         }
     }
@@ -56,7 +60,7 @@ pub fn enforce<'a>(host: &Host, rules: &[&'a Rule], asked: &Asked<'_>) -> Result
 fn acquire<'a>(
     permits: &mut OfRequest,
     host: &Host,
-    rules: &[(&'a Rule, u16)],
+    rules: &[(&'a RuleBuckets, u16)],
     asked: &Asked<'_>,
 ) -> Result<(), Exceeded<'a>> {
     for &(rule, limit) in rules {
@@ -64,7 +68,7 @@ fn acquire<'a>(
         let key = rule.key(&identifier);
         if !permits.acquire(host, key, limit) {
             asked.count_denied(host.slots(), key.row);
-            return Err(Exceeded::Permits(&rule.limit));
+            return Err(Exceeded::Permits(rule));
         }
     }
     Ok(())
@@ -80,9 +84,9 @@ fn take<'a>(
     let &[rate] = rates else {
         return in_batch(store, rates, asked, |tickets| store.take_all(tickets).err());
     };
-    let (rule, quota) = rate;
+    let (rule, limit) = rate;
     let identifier = asked.identifier(rule);
-    let step = quota.step_whole(1);
+    let step = limit.step_whole(1);
     let outcome = store.take(rule.key(&identifier), &step, None);
     if outcome.granted() {
         return Ok(());
@@ -119,10 +123,10 @@ fn in_batch<'a>(
     let identifiers = rates.iter().map(|(rule, _)| asked.identifier(rule));
     let identifiers: Few<Vec<u8>> = identifiers.collect();
     let tickets = rates.iter().zip(&identifiers).enumerate();
-    let tickets = tickets.map(|(index, ((rule, quota), identifier))| Ticket {
+    let tickets = tickets.map(|(index, ((rule, limit), identifier))| Ticket {
         index,
         key: rule.key(identifier),
-        step: quota.step_whole(1),
+        step: limit.step_whole(1),
     });
     let mut tickets: Few<_> = tickets.collect();
     batch(Grouped::new(&mut tickets)).map_or(Ok(()), |denied| {
@@ -136,7 +140,7 @@ fn in_batch<'a>(
 /// limit has a block.
 fn refusal<'a>(
     store: &SharedMemory,
-    (rule, quota): Rate<'a>,
+    (rule, limit): Rate<'a>,
     identifier: &[u8],
     asked: &Asked<'_>,
     denied: Taken,
@@ -147,5 +151,5 @@ fn refusal<'a>(
     if blocked.is_some() {
         block::report(store, rule, asked);
     }
-    Exceeded::Tokens(quota, blocked.unwrap_or(denied))
+    Exceeded::Tokens(limit, blocked.unwrap_or(denied))
 }

@@ -4,10 +4,10 @@
 //! caller is an [`Operator`].
 
 use super::operator::Operator;
-use super::rules::{self, Rule};
+use super::rules::{self, RuleBuckets};
 use crate::{attached, classes, decision, exceptions, ini};
-use gcra::quota::MAX_SPAN;
-use gcra::{Decision, Key, KeyHasher, Outcome, Put, Quota, Step, TICKS_PER_SECOND, seconds};
+use gcra::limit::MAX_SPAN;
+use gcra::{Decision, Key, KeyHasher, Limit, Outcome, Put, Step, TICKS_PER_SECOND, seconds};
 use guard::{Client, Measure, Unnamed};
 use segment::slots::SharedMemory;
 use std::cell::OnceCell;
@@ -23,7 +23,7 @@ const IDENTIFIER: usize = 2;
 #[derive(Clone, Copy, Debug)]
 struct Known {
     operator: Operator,
-    quota: Quota,
+    limit: Limit,
     hasher: KeyHasher,
     client: Option<Client>,
 }
@@ -53,14 +53,14 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
     let operator = Operator::of(host, call, 3)?;
     let rule = rules::named(host.slots(), text)
         .map_err(|message| throw::argument_value(1, &printable(message)))?;
-    let Measure::Rate { quota, .. } = *rule.limit.measure() else {
+    let Measure::Rate { limit, .. } = *rule.measure() else {
         let message = "must not have \"concurrent\", because its permits end with their requests";
         return Err(throw::argument_value(1, message));
     };
     let (identifier, client) = bucket(call, &rule)?;
     let known = Known {
         operator,
-        quota,
+        limit,
         hasher: rule.hasher(),
         client,
     };
@@ -71,21 +71,21 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
         return Err(throw::error(&message));
     }
     let shown = client.map(|client| value::of_bytes(client.to_string().as_bytes()));
-    this.set_property(LIMIT, value::of_bytes(rule.limit.name().as_bytes()));
+    this.set_property(LIMIT, value::of_bytes(rule.name().as_bytes()));
     this.set_property(CLIENT, shown.unwrap_or_else(Zval::null));
     this.set_property(IDENTIFIER, value::of_bytes(&identifier));
     Ok(())
 }
 
 /// Returns the identifier of the bucket that argument 2 names, and its client.
-fn bucket(call: &mut Call<'_>, rule: &Rule) -> Result<(Vec<u8>, Option<Client>), Thrown> {
+fn bucket(call: &mut Call<'_>, rule: &RuleBuckets) -> Result<(Vec<u8>, Option<Client>), Thrown> {
     let mut values = Vec::new();
     for (_, value) in call.array(2)? {
         let value = value::dereference(value).zend_str();
         let value = value.ok_or_else(|| throw::argument_type(2, "must contain only strings"))?;
         values.push(value.as_bytes());
     }
-    rule.limit.named(&values).map_err(|unnamed| {
+    rule.named(&values).map_err(|unnamed| {
         let message = match unnamed {
             Unnamed::Count(0) => "must be empty, because all clients share the bucket".to_owned(),
             Unnamed::Count(keys) => {
@@ -109,7 +109,7 @@ pub fn peek(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
 /// Implements `reset(): void`.
 pub fn reset(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let named = Named::of(call.this())?;
-    let span = named.known.quota.span();
+    let span = named.known.limit.span();
     named.store.put(named.key(), &Put::Reset { span });
     named.record("reset", "");
     Ok(())
@@ -167,7 +167,7 @@ impl Named {
 
     /// Returns the step of one request.
     fn step(&self) -> Step {
-        self.known.quota.step_whole(1)
+        self.known.limit.step_whole(1)
     }
 
     /// Returns the decision on a request of the client now.
@@ -177,8 +177,8 @@ impl Named {
     }
 
     fn object(&self, step: &Step, outcome: &Outcome) -> Zval {
-        let quota = &self.known.quota;
-        decision::to_object(quota, &Decision::new(quota, step, outcome))
+        let limit = &self.known.limit;
+        decision::to_object(limit, &Decision::new(limit, step, outcome))
     }
 
     /// Fails if the settings of this process list the client as a trusted proxy or as an allowed

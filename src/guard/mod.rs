@@ -21,7 +21,7 @@ use crate::{attached, ini, log};
 use asked::{Asked, Variables};
 use gcra::batch::Few;
 use guard::{Client, Networks, Target};
-use rules::Rule;
+use rules::RuleBuckets;
 use segment::slots::SharedMemory;
 use segment::slots::counters::By;
 use std::rc::Rc;
@@ -103,7 +103,7 @@ fn refuses(request: &Request) -> bool {
     let lists = lists(store, variables);
     let target = Target::of(variables);
     let rules = lists.iter().flatten().flat_map(|list| list.iter());
-    let rules: Few<&Rule> = rules.filter(|rule| rule.limit.counts(&target)).collect();
+    let rules: Few<&RuleBuckets> = rules.filter(|rule| rule.counts(&target)).collect();
     if !enforces {
         observe::observe(host, &rules, &asked);
         return false;
@@ -138,7 +138,7 @@ fn counted<'a>(store: &SharedMemory, variables: &'a Variables<'a>) -> Option<Ask
 }
 
 /// Returns the lists of the rules that may count the request.
-fn lists(store: &SharedMemory, variables: &Variables<'_>) -> [Option<Rc<Vec<Rule>>>; 2] {
+fn lists(store: &SharedMemory, variables: &Variables<'_>) -> [Option<Rc<Vec<RuleBuckets>>>; 2] {
     match rules::preflights(store).filter(|_| guard::is_preflight(variables)) {
         Some(rules) => [Some(rules), None],
         None => [rules::operators(store), rules::applications(store)],

@@ -6,25 +6,25 @@
 use super::asked::Asked;
 use super::block;
 use super::permits::OfRequest;
-use super::rules::{self, Rule};
+use super::rules::{self, RuleBuckets};
 use gcra::batch::Taken;
 use guard::Measure;
 use segment::host::Host;
 
 /// Counts the decision of each limit. Logs the limits whose buckets would deny the request.
-pub fn observe(host: &Host, rules: &[&Rule], asked: &Asked<'_>) {
+pub fn observe(host: &Host, rules: &[&RuleBuckets], asked: &Asked<'_>) {
     let (store, mut permits) = (host.slots(), OfRequest::default());
     for rule in rules {
         let identifier = asked.identifier(rule);
         let key = rule.observed_key(&identifier);
-        match rule.limit.measure() {
+        match rule.measure() {
             &Measure::Concurrent(limit) => {
                 if !permits.acquire(host, key, limit) {
                     asked.count_denied(store, key.row);
                 }
             }
-            Measure::Rate { quota, .. } => {
-                let (index, step) = (0, quota.step_whole(1));
+            Measure::Rate { limit, .. } => {
+                let (index, step) = (0, limit.step_whole(1));
                 let outcome = store.take(key, &step, None);
                 if outcome.granted() {
                     continue;
@@ -37,7 +37,7 @@ pub fn observe(host: &Host, rules: &[&Rule], asked: &Asked<'_>) {
                 asked.count_denied(store, key.row);
                 // The block is not written to the system's log, because tools would ban the client.
                 block::after(store, rule, key, asked, &denied);
-                let (client, name) = (asked.client, rule.limit.name());
+                let (client, name) = (asked.client, rule.name());
                 let message = format!(
                     "guard: {client} exceeds \"{name}\" and would be denied in the mode \"enforce\""
                 );

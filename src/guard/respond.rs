@@ -15,9 +15,9 @@ const SOON: &str = "Retry-After: 1";
 /// share, because the server is busy then.
 pub fn refuse(request: &Request, refusal: &Exceeded<'_>) {
     match refusal {
-        Exceeded::Tokens(quota, taken) => {
-            let decision = Decision::new(quota, &taken.step, &taken.outcome);
-            let fields = decision::fields(quota, &decision, "\"guard\"");
+        Exceeded::Tokens(limit, taken) => {
+            let decision = Decision::new(limit, &taken.step, &taken.outcome);
+            let fields = decision::fields(limit, &decision, "\"guard\"");
             let fields = [NO_STORE].into_iter().chain(fields.iter());
             request::respond(request, 429, fields, "Too many requests.\n");
         }

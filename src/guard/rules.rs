@@ -3,10 +3,11 @@
 use crate::counters::{LIMIT_ROW, PREFLIGHT_ROW};
 use crate::{ini, log};
 use gcra::clock::TICKS_PER_SECOND;
-use gcra::{Grain, Key, KeyHasher, Quota, Tokens};
-use guard::{Limit, Networks};
+use gcra::{Grain, Key, KeyHasher, Limit, Tokens};
+use guard::{Networks, Rule};
 use segment::slots::SharedMemory;
 use std::cell::RefCell;
+use std::ops::Deref;
 use std::rc::Rc;
 use std::thread::LocalKey;
 use stores::printable;
@@ -35,8 +36,8 @@ const PREFLIGHTS: Setting = Setting {
 const APPLICATIONS: &str = "guard_local";
 
 /// A limit, and the hashers of its buckets.
-pub struct Rule {
-    pub limit: Limit,
+pub struct RuleBuckets {
+    rule: Rule,
     hasher: KeyHasher,
     /// The hasher of its buckets in the mode "observe".
     observed: KeyHasher,
@@ -44,15 +45,23 @@ pub struct Rule {
     pub is_of_operator: bool,
 }
 
+impl Deref for RuleBuckets {
+    type Target = Rule;
+
+    fn deref(&self) -> &Rule {
+        &self.rule
+    }
+}
+
 /// The parsed values of a setting, each with its text.
 type Known<T> = RefCell<Vec<(Vec<u8>, Rc<T>)>>;
 
 thread_local! {
-    static RULES: Known<Vec<Rule>> = RefCell::default();
+    static RULES: Known<Vec<RuleBuckets>> = RefCell::default();
     static NETWORKS: Known<Networks> = RefCell::default();
 }
 
-impl Rule {
+impl RuleBuckets {
     /// Returns the hasher of its buckets in the mode "enforce".
     pub const fn hasher(&self) -> KeyHasher {
         self.hasher
@@ -69,25 +78,25 @@ impl Rule {
     }
 
     /// Returns the rule of a limit. `names` are the parts of its namespace.
-    fn new(store: &SharedMemory, limit: Limit, names: &[&[u8]], row: &str) -> Self {
+    fn new(store: &SharedMemory, rule: Rule, names: &[&[u8]], row: &str) -> Self {
         let observed = [&[b"observe".as_slice()], names].concat();
         Self {
             hasher: hasher(store, names, row),
             observed: hasher(store, &observed, row),
             is_of_operator: row != APPLICATIONS,
-            limit,
+            rule,
         }
     }
 }
 
 impl Setting {
-    fn row_of(&self, limit: &Limit) -> String {
-        format!("{}{}", self.row, limit.name())
+    fn row_of(&self, rule: &Rule) -> String {
+        format!("{}{}", self.row, rule.name())
     }
 
-    fn rule(&self, store: &SharedMemory, limit: Limit) -> Rule {
-        let (name, row) = (limit.name().to_owned(), self.row_of(&limit));
-        Rule::new(store, limit, &[self.kind, name.as_bytes()], &row)
+    fn rule(&self, store: &SharedMemory, rule: Rule) -> RuleBuckets {
+        let (name, row) = (rule.name().to_owned(), self.row_of(&rule));
+        RuleBuckets::new(store, rule, &[self.kind, name.as_bytes()], &row)
     }
 }
 
@@ -103,13 +112,13 @@ pub fn networks(store: &SharedMemory, setting: &ini::Parsed<Networks>) -> Option
 
 /// Returns the rules of the operator. Their buckets do not depend on settings that an application
 /// can change.
-pub fn operators(store: &SharedMemory) -> Option<Rc<Vec<Rule>>> {
+pub fn operators(store: &SharedMemory) -> Option<Rc<Vec<RuleBuckets>>> {
     ini::GUARD.text(|text| known(&RULES, text, || of(store, &ini::GUARD, &LIMITS)))
 }
 
 /// Returns the rules of preflight requests, or `None` if the other rules count these requests. An
 /// invalid setting has no rules, so the other rules count the requests in this case, too.
-pub fn preflights(store: &SharedMemory) -> Option<Rc<Vec<Rule>>> {
+pub fn preflights(store: &SharedMemory) -> Option<Rc<Vec<RuleBuckets>>> {
     let setting = &ini::GUARD_PREFLIGHTS;
     let rules = setting.text(|text| {
         if text.is_empty() {
@@ -122,9 +131,9 @@ pub fn preflights(store: &SharedMemory) -> Option<Rc<Vec<Rule>>> {
 }
 
 /// Returns the rules of a setting of the operator.
-fn of(store: &SharedMemory, ini: &ini::Parsed<Vec<Limit>>, setting: &Setting) -> Vec<Rule> {
-    let limits = valid(store, ini).into_iter();
-    limits.map(|limit| setting.rule(store, limit)).collect()
+fn of(store: &SharedMemory, ini: &ini::Parsed<Vec<Rule>>, setting: &Setting) -> Vec<RuleBuckets> {
+    let rules = valid(store, ini).into_iter();
+    rules.map(|rule| setting.rule(store, rule)).collect()
 }
 
 /// Returns the rule of a limit that an operator names by its text, or by its row in `status()`. The
@@ -132,26 +141,26 @@ fn of(store: &SharedMemory, ini: &ini::Parsed<Vec<Limit>>, setting: &Setting) ->
 ///
 /// # Errors
 /// Returns a message if the text is not one limit, or if no process has used this limit.
-pub fn named(store: &SharedMemory, text: &[u8]) -> Result<Rule, String> {
+pub fn named(store: &SharedMemory, text: &[u8]) -> Result<RuleBuckets, String> {
     let text = String::from_utf8_lossy(text);
     let of_row = |setting: &Setting| text.strip_prefix(setting.row);
     let (setting, text) = of_row(&PREFLIGHTS).map_or_else(
         || (&LIMITS, of_row(&LIMITS).unwrap_or(&text)),
         |text| (&PREFLIGHTS, text),
     );
-    let limits = Limit::parse(text).map_err(|error| ini::expected(text, error))?;
-    let [limit] = <[Limit; 1]>::try_from(limits).map_err(|_| "must be one limit".to_owned())?;
-    if !store.has_row(setting.row_of(&limit).as_bytes()) {
-        let row = setting.row_of(&limit);
+    let rules = Rule::parse(text).map_err(|error| ini::expected(text, error))?;
+    let [rule] = <[Rule; 1]>::try_from(rules).map_err(|_| "must be one limit".to_owned())?;
+    if !store.has_row(setting.row_of(&rule).as_bytes()) {
+        let row = setting.row_of(&rule);
         return Err(format!(
             "must be a limit that the guard has used, \"{row}\" given"
         ));
     }
-    Ok(setting.rule(store, limit))
+    Ok(setting.rule(store, rule))
 }
 
 /// Returns the rules that the application adds. `tokenbucket.namespace` separates their buckets.
-pub fn applications(store: &SharedMemory) -> Option<Rc<Vec<Rule>>> {
+pub fn applications(store: &SharedMemory) -> Option<Rc<Vec<RuleBuckets>>> {
     ini::GUARD_LOCAL.text(|text| {
         if text.is_empty() {
             return None;
@@ -161,10 +170,10 @@ pub fn applications(store: &SharedMemory) -> Option<Rc<Vec<Rule>>> {
             let length = namespace.len().to_le_bytes();
             let known_as = [b"local", &length[..], namespace, text].concat();
             known(&RULES, &known_as, || {
-                let rule = |limit: Limit| {
-                    let name = limit.name().to_owned();
+                let rule = |rule: Rule| {
+                    let name = rule.name().to_owned();
                     let names = [b"local", namespace, name.as_bytes()];
-                    Rule::new(store, limit, &names, APPLICATIONS)
+                    RuleBuckets::new(store, rule, &names, APPLICATIONS)
                 };
                 valid(store, &ini::GUARD_LOCAL)
                     .into_iter()
@@ -218,12 +227,12 @@ pub fn hasher(store: &SharedMemory, names: &[&[u8]], row: &str) -> KeyHasher {
 
 /// Logs a message, unless one about the same `subject` was logged on this host in the last minute.
 pub fn log(store: &SharedMemory, subject: &str, message: &str) {
-    let Ok(quota) = Quota::within(Tokens::ONE, 60 * TICKS_PER_SECOND, Grain::Nanosecond) else {
+    let Ok(limit) = Limit::within(Tokens::ONE, 60 * TICKS_PER_SECOND, Grain::Nanosecond) else {
         return;
     };
     let hasher = hasher(store, &[b"log lines"], "guard: log lines");
     let key = hasher.key(subject.as_bytes());
-    if store.take(key, &quota.step_whole(1), None).granted() {
+    if store.take(key, &limit.step_whole(1), None).granted() {
         // The message may quote a setting of an application, which may contain any bytes.
         log::write(&printable(message));
     }

@@ -7,7 +7,7 @@
 use super::contract::Storage;
 use crate::exceptions;
 use gcra::clock::TICKS_PER_MICROSECOND;
-use gcra::quota::MAX_SPAN;
+use gcra::limit::MAX_SPAN;
 use gcra::store::{UNKNOWN_SPAN, empty_at};
 use gcra::{AmountError, Grain, Key, Put, Step, TICKS_PER_SECOND, Ticks, Timestamp, seconds};
 use zend::{Call, Object, State, Thrown, Zval, invoke, throw, value};

@@ -4,7 +4,7 @@ use super::bucket::{Bucket, with_plan};
 use super::question::{Home, Question};
 use super::userland;
 use crate::{decision, exceptions, storage, tokens};
-use gcra::{Decision, Quota, Step};
+use gcra::{Decision, Limit, Step};
 use zend::{Call, Number, Object, Thrown, Zval};
 
 /// Implements `attempt(int|float $tokens = 1, int|float $floor = 0): TokenBucket\Decision`. Takes
@@ -13,14 +13,14 @@ pub fn attempt(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let number = tokens::optional(call, 0)?;
     let bucket = call.this::<Bucket>();
     *result = if call.count() < 2
-        && let Some((quota, decision)) = direct(bucket, number, |step| step)?
+        && let Some((limit, decision)) = direct(bucket, number, |step| step)?
     {
-        decision::to_object(&quota, &decision)
+        decision::to_object(&limit, &decision)
     } else {
         let question = question(call, bucket, number, "attempt")?;
         let decision = decide(&question)?;
         decision::above(
-            &question.plan.quota,
+            &question.plan.limit,
             &decision,
             question.step.floor(),
             Zval::null(),
@@ -35,16 +35,16 @@ pub fn peek(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let number = tokens::optional(call, 0)?;
     let bucket = call.this::<Bucket>();
     *result = if call.count() < 2
-        && let Some((quota, decision)) = direct(bucket, number, Step::dry)?
+        && let Some((limit, decision)) = direct(bucket, number, Step::dry)?
     {
-        decision::to_object(&quota, &decision)
+        decision::to_object(&limit, &decision)
     } else {
         let question = question(call, bucket, number, "peek")?;
         let (storage, step) = (question.native("peek")?, question.step.dry());
         let answer = question.run(storage, &step, None)?;
         let decision = question.decision(&answer);
         decision::above(
-            &question.plan.quota,
+            &question.plan.limit,
             &decision,
             question.step.floor(),
             Zval::null(),
@@ -86,12 +86,12 @@ fn direct(
     bucket: &Object<Bucket>,
     number: Number,
     changed: impl FnOnce(Step) -> Step,
-) -> Result<Option<(Quota, Decision)>, Thrown> {
+) -> Result<Option<(Limit, Decision)>, Thrown> {
     let decided = with_plan(bucket, |plan| {
         plan.is_direct.then(|| {
             let step = changed(plan.step(number)?);
             let outcome = storage::take(plan.key(), &step, None);
-            Ok((plan.quota, Decision::new(&plan.quota, &step, &outcome)))
+            Ok((plan.limit, Decision::new(&plan.limit, &step, &outcome)))
         })
     })?;
     let decided = decided.transpose();

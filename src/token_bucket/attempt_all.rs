@@ -57,9 +57,9 @@ fn decide_elements(
     } else {
         elements[index].key.shallow_clone()
     };
-    let quota = &questions[index].plan.quota;
+    let limit = &questions[index].plan.limit;
     Ok((
-        decision::above(quota, &decision, floor, refused_by),
+        decision::above(limit, &decision, floor, refused_by),
         is_late,
     ))
 }
@@ -87,11 +87,11 @@ fn decide_batch(questions: &[Question<'_>]) -> Result<(usize, Decision, Ticks, b
         },
     };
     let question = &questions[taken.index];
-    let quota = &question.plan.quota;
+    let limit = &question.plan.limit;
     let decision = Decision {
         verdict: taken.step.reason(&taken.outcome),
         fallback: calls.fallback[taken.index],
-        ..Decision::new(quota, &taken.step, &taken.outcome)
+        ..Decision::new(limit, &taken.step, &taken.outcome)
     };
     let is_late = question.is_late(&taken.outcome) || calls.is_scattered(&taken.outcome);
     Ok((taken.index, decision, taken.step.floor(), is_late))
@@ -133,9 +133,9 @@ impl<'k> Calls<'_, 'k> {
     /// Throws `ValueError` if their quotas differ.
     fn check_quotas(&self) -> Result<(), Thrown> {
         // Two calls on one quota may have different windows if one has just ended.
-        let quota = |ticket: &Ticket<'_>| self.questions[ticket.index].plan.quota.in_window(0);
+        let limit = |ticket: &Ticket<'_>| self.questions[ticket.index].plan.limit.in_window(0);
         let differs = |mine: &[Ticket<'_>]| match mine {
-            [first, others @ ..] => others.iter().any(|other| quota(other) != quota(first)),
+            [first, others @ ..] => others.iter().any(|other| limit(other) != limit(first)),
             [] => false,
         };
         let mut operations = self.groups.iter().flatten();
@@ -276,8 +276,8 @@ impl<'k> Calls<'_, 'k> {
     /// Returns the take after which the fewest tokens are left, or the first of several.
     fn tightest(&self, taken: &[Taken]) -> Option<Taken> {
         let remaining = |taken: &&Taken| {
-            let quota = &self.questions[taken.index].plan.quota;
-            gcra::decision::remaining(quota, &taken.step, &taken.outcome)
+            let limit = &self.questions[taken.index].plan.limit;
+            gcra::decision::remaining(limit, &taken.step, &taken.outcome)
         };
         taken.iter().min_by_key(remaining).copied()
     }

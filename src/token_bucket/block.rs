@@ -9,7 +9,7 @@ use super::charge::changed;
 use super::question::Question;
 use super::quota;
 use crate::{decision, exceptions, tokens};
-use gcra::quota::MAX_SPAN;
+use gcra::limit::MAX_SPAN;
 use gcra::{Decision, Put, Refill, Step, Ticks, seconds};
 use zend::{Call, Number, Thrown, Zval, throw};
 
@@ -26,14 +26,14 @@ pub fn block(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     question.native("block")?;
     if let Refill::Windows(_) = question.step.refill {
         let decision = block_windows(&question, ticks)?;
-        *result = decision::to_object(&question.plan.quota, &decision);
+        *result = decision::to_object(&question.plan.limit, &decision);
         return Ok(());
     }
     let step = question.measured_step()?;
     // A bucket whose capacity is below one token is full at the end of the block.
     let cost = step.cost.min(step.span);
     let decision = raise(&mut question, Step { cost, ..step }, ticks, "block")?;
-    *result = decision::to_object(&question.plan.quota, &decision);
+    *result = decision::to_object(&question.plan.limit, &decision);
     Ok(())
 }
 
@@ -53,7 +53,7 @@ fn block_windows(question: &Question<'_>, ticks: Ticks) -> Result<Decision, Thro
     } else {
         look.decide(seen.value.empty_at.max(until), seen.value.now)
     };
-    Ok(changed(&question.plan.quota, &look, &seen))
+    Ok(changed(&question.plan.limit, &look, &seen))
 }
 
 /// Implements `drain(int|float $tokens = 0): TokenBucket\Decision`.
@@ -64,7 +64,7 @@ pub fn drain(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     question.refuse_windows("drain()")?;
     let step = question.measured_step()?;
     let decision = raise(&mut question, step, 0, "drain")?;
-    *result = decision::to_object(&question.plan.quota, &decision);
+    *result = decision::to_object(&question.plan.limit, &decision);
     Ok(())
 }
 
@@ -93,5 +93,5 @@ fn raise(
         let age = left.cost.cast_signed() - ticks.cast_signed();
         storage.raise(key, age, left.span)?
     };
-    Ok(changed(&question.plan.quota, &look, &seen))
+    Ok(changed(&question.plan.limit, &look, &seen))
 }

@@ -2,11 +2,11 @@
 
 use super::calendar::{Calendar, CalendarCell};
 use super::plan::{
-    CAPACITY, IDENTIFIER, Memo, NAMES, Overrides, Plan, RATE, STORAGE, Source, counting, quota,
+    CAPACITY, IDENTIFIER, Memo, NAMES, Overrides, Plan, RATE, STORAGE, Source, counting, limit,
     storage_of,
 };
 use crate::classes::TOKEN_BUCKET;
-use crate::exceptions::{Origin, bad_property, bad_quota};
+use crate::exceptions::{Origin, bad_limit, bad_property};
 use ext_php_rs::ffi::{IS_LONG, IS_STRING};
 use std::cell::RefCell;
 use std::mem;
@@ -162,11 +162,11 @@ pub fn derive(
     origin: Origin,
 ) -> Result<(), Thrown> {
     let calendar = bucket.calendar.get();
-    let quota = |grain| match calendar {
+    let limit = |grain| match calendar {
         Some(Calendar { period, .. }) => counting(numbers[0], period.shortest()),
-        None => quota(numbers, grain),
+        None => limit(numbers, grain),
     };
-    let quota = |grain| quota(grain).map_err(|error| bad_quota(origin, error));
+    let limit = |grain| limit(grain).map_err(|error| bad_limit(origin, error));
     let overrides = Overrides::of(bucket.zend(), &TOKEN_BUCKET);
-    Memo::derive(&bucket.memo, overrides, source, identifier, quota).map(drop)
+    Memo::derive(&bucket.memo, overrides, source, identifier, limit).map(drop)
 }

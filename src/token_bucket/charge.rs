@@ -6,7 +6,7 @@ use super::question::Question;
 use crate::{decision, exceptions, tokens};
 use gcra::step::MAX_WAIT;
 use gcra::{
-    Decision, Denial, Outcome, Patience, Quota, Refill, Step, TICKS_PER_SECOND, Ticks, Verdict,
+    Decision, Denial, Limit, Outcome, Patience, Refill, Step, TICKS_PER_SECOND, Ticks, Verdict,
 };
 use stores::remote::Answer;
 use zend::{Call, Number, Thrown, Zval, arithmetic, throw, value};
@@ -17,7 +17,7 @@ pub fn charge(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let mut question = Question::of(call.this::<Bucket>(), number, 1)?;
     let cost = price(&mut question, number, 1)?;
     let decision = charged(&mut question, cost, "charge", 1)?;
-    *result = decision::to_object(&question.plan.quota, &decision);
+    *result = decision::to_object(&question.plan.limit, &decision);
     Ok(())
 }
 
@@ -36,7 +36,7 @@ pub fn settle(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     } else {
         given_back(&question, taken - cost)?
     };
-    *result = decision::to_object(&question.plan.quota, &decision);
+    *result = decision::to_object(&question.plan.limit, &decision);
     Ok(())
 }
 
@@ -50,12 +50,12 @@ fn price(question: &mut Question<'_>, number: Number, argument: u32) -> Result<T
     let tokens = tokens.map_err(|error| exceptions::bad_amount(argument, error))?;
     let plan = &question.plan;
     if plan.overrides.tokens_to_seconds {
-        let grain = plan.quota.grain();
+        let grain = plan.limit.grain();
         let step = protected::step(question.bucket, plan.overrides, number, grain)?;
         question.step.span = step.span;
         return Ok(step.cost);
     }
-    plan.quota.price(tokens).ok_or_else(|| {
+    plan.limit.price(tokens).ok_or_else(|| {
         throw::argument_value(
             argument,
             "must refill within 2^60 nanoseconds at the bucket's rate",
@@ -112,13 +112,13 @@ fn given_back(question: &Question<'_>, cost: Ticks) -> Result<Decision, Thrown> 
     let refunded = question.give_back(storage, cost)?;
     let (mut seen, look) = question.look(storage)?;
     seen.fallback |= refunded.fallback;
-    Ok(changed(&question.plan.quota, &look, &seen))
+    Ok(changed(&question.plan.limit, &look, &seen))
 }
 
 /// Returns the decision on a change that was made, from the outcome of a dry step after it. The
 /// change was made, even if the bucket is in debt.
-pub fn changed(quota: &Quota, look: &Step, seen: &Answer<Outcome>) -> Decision {
-    let mut decision = Decision::new(quota, look, &seen.value);
+pub fn changed(limit: &Limit, look: &Step, seen: &Answer<Outcome>) -> Decision {
+    let mut decision = Decision::new(limit, look, &seen.value);
     decision.fallback = seen.fallback;
     if decision.verdict == Verdict::Denied(Denial::Insufficient) {
         decision.verdict = Verdict::Granted;

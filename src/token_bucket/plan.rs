@@ -9,7 +9,7 @@ use crate::storage::{self, Clock, Storage};
 use crate::tokens;
 use ext_php_rs::ffi::{IS_DOUBLE, IS_LONG, IS_STRING};
 use gcra::key::Row;
-use gcra::{AmountError, Grain, Key, Quota, QuotaError, Step};
+use gcra::{AmountError, Grain, Key, Limit, LimitError, Step};
 use std::cell::RefCell;
 use std::mem;
 use zend::{Class, Identity, Number, Obj, Thrown, Zval, hooks, invoke, throw, value};
@@ -50,7 +50,7 @@ pub struct Plan {
     /// The hash in two halves, because the engine aligns objects to 8 bytes only.
     hash: [u64; 2],
     row: Row,
-    pub quota: Quota,
+    pub limit: Limit,
     pub overrides: Overrides,
     /// True if `consume()` needs only one step in shared memory and no PHP code.
     pub is_direct: bool,
@@ -124,7 +124,7 @@ impl Memo {
                 identifier: Zval::new(),
                 hash: [0; 2],
                 row: Row(0),
-                quota: Quota::ONE_A_SECOND,
+                limit: Limit::ONE_A_SECOND,
                 overrides: Overrides::NONE,
                 is_direct: false,
             },
@@ -145,11 +145,11 @@ impl Memo {
         overrides: Overrides,
         source: &Source<'_>,
         identifier: &Zval,
-        quota: impl FnOnce(Grain) -> Result<Quota, Thrown>,
+        limit: impl FnOnce(Grain) -> Result<Limit, Thrown>,
     ) -> Result<Option<[Zval; 2]>, Thrown> {
         let storage = storage::of(storage_of(source[STORAGE])?);
         let grain = storage.map_or(Grain::Nanosecond, Clock::grain);
-        let quota = quota(grain)?;
+        let limit = limit(grain)?;
         let key = storage.map(|it| it.key(value::bytes(identifier)));
         let (hash, row) = key.map_or((0, Row(0)), |key| (key.hash, key.row));
         let can_be_held = storage.is_some_and(Storage::can_be_held);
@@ -173,9 +173,9 @@ impl Memo {
             plan.hash = [hash as u64, (hash >> 64) as u64];
         }
         plan.row = row;
-        plan.quota = quota;
+        plan.limit = limit;
         plan.overrides = overrides;
-        let can_be_direct = overrides == Overrides::NONE && quota.window().is_none();
+        let can_be_direct = overrides == Overrides::NONE && limit.window().is_none();
         plan.is_direct = storage.is_some_and(<dyn Storage>::is_direct) && can_be_direct;
         Ok(old)
     }
@@ -204,9 +204,9 @@ impl Plan {
         if let Number::Int(int) = number
             && let Ok(whole) = u64::try_from(int)
         {
-            return Ok(self.quota.step_whole(whole));
+            return Ok(self.limit.step_whole(whole));
         }
-        tokens::amount(number).map(|tokens| self.quota.step(tokens))
+        tokens::amount(number).map(|tokens| self.limit.step(tokens))
     }
 
     /// Returns the identifier as a string.
@@ -229,7 +229,7 @@ impl Plan {
 struct Latest {
     numbers: [Number; 2],
     grain: Grain,
-    quota: Quota,
+    limit: Limit,
 }
 
 thread_local! {
@@ -238,30 +238,30 @@ thread_local! {
         RefCell::new(Latest {
             numbers: [Number::Int(1); 2],
             grain: Grain::Nanosecond,
-            quota: Quota::ONE_A_SECOND,
+            limit: Limit::ONE_A_SECOND,
         })
     };
 }
 
-/// Returns the quota of `limit` tokens in each window. `shortest` is the length of the shortest
+/// Returns the quota of `number` tokens in each window. `shortest` is the length of the shortest
 /// window in seconds.
-pub fn counting(limit: Number, shortest: u32) -> Result<Quota, QuotaError> {
-    match limit {
-        Number::Int(limit) => Quota::counting(u64::try_from(limit).unwrap_or(0), shortest),
-        Number::Float(_) => Err(QuotaError::NoCapacity),
+pub fn counting(number: Number, shortest: u32) -> Result<Limit, LimitError> {
+    match number {
+        Number::Int(number) => Limit::counting(u64::try_from(number).unwrap_or(0), shortest),
+        Number::Float(_) => Err(LimitError::NoCapacity),
     }
 }
 
 /// Returns the quota of a capacity and a rate.
-pub fn quota(numbers: [Number; 2], grain: Grain) -> Result<Quota, QuotaError> {
+pub fn limit(numbers: [Number; 2], grain: Grain) -> Result<Limit, LimitError> {
     LATEST.with_borrow_mut(|latest| {
         if (latest.numbers, latest.grain) != (numbers, grain) {
-            let capacity = tokens::amount(numbers[0]).map_err(QuotaError::Capacity)?;
-            let rate = tokens::amount(numbers[1]).map_err(QuotaError::Rate)?;
-            latest.quota = Quota::new(capacity, rate, grain)?;
+            let capacity = tokens::amount(numbers[0]).map_err(LimitError::Capacity)?;
+            let rate = tokens::amount(numbers[1]).map_err(LimitError::Rate)?;
+            latest.limit = Limit::new(capacity, rate, grain)?;
             latest.numbers = numbers;
             latest.grain = grain;
         }
-        Ok(latest.quota)
+        Ok(latest.limit)
     })
 }

@@ -64,7 +64,7 @@ pub fn protected_bootstrap(call: &mut Call<'_>, _result: &mut Zval) -> Result<()
     let held = match storage::held(bucket.copy_property(STORAGE)) {
         Ok(storage) => {
             let identifier = plan.key().identifier;
-            return storage::start_at(&*storage, identifier, span, plan.quota.span());
+            return storage::start_at(&*storage, identifier, span, plan.limit.span());
         }
         Err(userland) => userland,
     };

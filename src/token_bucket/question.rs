@@ -83,7 +83,7 @@ impl<'a> Question<'a> {
             home,
             plan,
         };
-        if question.plan.quota.window().is_some() {
+        if question.plan.limit.window().is_some() {
             question.enter_window()?;
         }
         Ok(question)
@@ -94,7 +94,7 @@ impl<'a> Question<'a> {
         let now = self.native("attempt")?.unix_time(self.plan.key());
         let windows = quota::windows(self.bucket, now)?;
         self.step.refill = Refill::Windows(windows);
-        self.plan.quota = self.plan.quota.in_window(windows.lengths[1]);
+        self.plan.limit = self.plan.limit.in_window(windows.lengths[1]);
         Ok(())
     }
 
@@ -242,7 +242,7 @@ impl<'a> Question<'a> {
         if !overrides.tokens_to_seconds || !self.step.exceeds_capacity() {
             return Ok(self.step);
         }
-        protected::step(self.bucket, overrides, self.number, self.plan.quota.grain())
+        protected::step(self.bucket, overrides, self.number, self.plan.limit.grain())
     }
 
     /// Returns the extension's storage. `method` is the name of a method that userland storages do
@@ -282,7 +282,7 @@ impl<'a> Question<'a> {
         if self.step.exceeds_capacity() {
             return;
         }
-        let rounding = self.plan.quota.rounding(max_wait);
+        let rounding = self.plan.limit.rounding(max_wait);
         let max_wait = max_wait + rounding.max(TICKS_PER_MICROSECOND);
         let patience = Patience::Wait(max_wait.min(MAX_WAIT));
         self.step = self.step.with(patience);
@@ -369,7 +369,7 @@ impl<'a> Question<'a> {
         Decision {
             verdict: step.reason(&outcome.value),
             fallback: outcome.fallback,
-            ..Decision::new(&self.plan.quota, &step, &outcome.value)
+            ..Decision::new(&self.plan.limit, &step, &outcome.value)
         }
     }
 }

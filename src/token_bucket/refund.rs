@@ -22,7 +22,7 @@ pub fn refund(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let tokens = tokens::amount(number);
     let tokens = tokens.map_err(|error| exceptions::bad_amount(1, error))?;
     question
-        .give_back(storage, plan.quota.refund(tokens))
+        .give_back(storage, plan.limit.refund(tokens))
         .map(drop)
 }
 

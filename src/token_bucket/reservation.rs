@@ -86,7 +86,7 @@ pub fn reserve(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     } else {
         f64::INFINITY
     };
-    let decision = decision::to_object(&question.plan.quota, &decision);
+    let decision = decision::to_object(&question.plan.limit, &decision);
     *result = instantiate(reservation, |object| {
         object.set_property(DECISION, decision);
         object.set_property(DELAY, value::of_float(shown));

@@ -55,7 +55,7 @@ pub fn consume(question: &Question<'_>, object: &Zval) -> Result<bool, Thrown> {
 /// Fails as [`consume`] does.
 pub fn estimate(question: &Question<'_>, object: &Zval) -> Result<Decision, Thrown> {
     let granted = consume(question, object)?;
-    let (step, span) = (&question.step, question.plan.quota.span());
+    let (step, span) = (&question.step, question.plan.limit.span());
     let (verdict, retry_after) = if granted {
         (Verdict::Granted, Some(0))
     } else if step.exceeds_capacity() {

@@ -23,7 +23,7 @@ pub fn wait(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
         question.wait_at_most(timeout);
         take_within(&question)?
     };
-    *result = decision::to_object(&question.plan.quota, &decision);
+    *result = decision::to_object(&question.plan.limit, &decision);
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 
 use crate::{Wait, wait};
 use gcra::clock::TICKS_PER_MICROSECOND;
-use gcra::{Quota, Tokens};
+use gcra::{Limit, Tokens};
 use stores::remote::redis::{Argument, CLOCK, RECORD, Redis, Script};
 use stores::remote::{Cause, Visit};
 
@@ -11,17 +11,17 @@ static TAKE: Script = Script::new(&[RECORD, CLOCK, include_str!("json_bucket.lua
 /// Takes one token from the bucket at `key`, which [`Redis::raw_name`] made. Returns the wait
 /// until the bucket holds a token.
 ///
-/// The times in `quota` are whole microseconds. If the capacity is below one token, the call is
+/// The times in `limit` are whole microseconds. If the capacity is below one token, the call is
 /// denied without a round trip.
-pub fn take(visit: &Visit<'_, Redis>, key: &[u8], quota: &Quota) -> Result<Wait, Cause> {
-    let Some(cost) = quota.cost(Tokens::ONE) else {
+pub fn take(visit: &Visit<'_, Redis>, key: &[u8], limit: &Limit) -> Result<Wait, Cause> {
+    let Some(cost) = limit.cost(Tokens::ONE) else {
         return Ok(Wait::NEVER);
     };
     // The text has enough digits to read back the same double.
-    let capacity = quota.capacity().to_float().to_string();
+    let capacity = limit.capacity().to_float().to_string();
     let arguments = [
         Argument::micros(cost),
-        Argument::micros(quota.span()),
+        Argument::micros(limit.span()),
         Argument::Word(capacity.as_bytes()),
     ];
     let reply = visit.run(&TAKE, &[key], &arguments)?;

@@ -18,7 +18,7 @@
 //! be sorted, and a denial still names the step that was denied.
 
 use crate::key::Key;
-use crate::quota::MAX_SPAN;
+use crate::limit::MAX_SPAN;
 use crate::step::{Outcome, Step};
 use crate::store::Put;
 use smallvec::SmallVec;
@@ -183,7 +183,7 @@ fn denied<'a, 'k>(tickets: &'a [Ticket<'k>], mut outcome: Outcome) -> Option<&'a
 }
 
 /// Returns one step that takes the tokens of all tickets on one bucket, at least one. Their steps
-/// have one quota. The bucket must hold the greatest of their floors afterwards.
+/// have one limit. The bucket must hold the greatest of their floors afterwards.
 pub fn sum(tickets: &[Ticket<'_>]) -> Step {
     let mut all = tickets[0].step;
     for Ticket { step, .. } in &tickets[1..] {

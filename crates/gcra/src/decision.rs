@@ -3,7 +3,7 @@
 //! A decision is computed from the integers of an [`Outcome`], without another call to the store.
 
 use crate::clock::{TICKS_PER_SECOND, Ticks};
-use crate::quota::Quota;
+use crate::limit::Limit;
 use crate::refill::Refill;
 use crate::step::{Denial, Outcome, Step, Verdict};
 
@@ -50,9 +50,9 @@ pub fn retry_after(step: &Step, outcome: &Outcome) -> Option<Ticks> {
 }
 
 impl Decision {
-    /// Computes the decision of a store from the `outcome` of `step` under `quota`. For a step with
+    /// Computes the decision of a store from the `outcome` of `step` under `limit`. For a step with
     /// a floor, the verdict must come from [`Step::reason`].
-    pub fn new(quota: &Quota, step: &Step, outcome: &Outcome) -> Self {
+    pub fn new(limit: &Limit, step: &Step, outcome: &Outcome) -> Self {
         // The store may have decided in another window than that of this host's clock.
         let moved;
         let step = if let Refill::Windows(_) = step.refill {
@@ -63,7 +63,7 @@ impl Decision {
         };
         Self {
             verdict: outcome.verdict,
-            remaining: remaining(quota, step, outcome),
+            remaining: remaining(limit, step, outcome),
             retry_after: retry_after(step, outcome),
             reset_after: step.reset_after(outcome.empty_at, outcome.now),
             fallback: false,
@@ -85,16 +85,16 @@ impl Decision {
     }
 }
 
-/// Returns [`Decision::remaining`] after `outcome` of `step` under `quota`.
-pub fn remaining(quota: &Quota, step: &Step, outcome: &Outcome) -> i64 {
+/// Returns [`Decision::remaining`] after `outcome` of `step` under `limit`.
+pub fn remaining(limit: &Limit, step: &Step, outcome: &Outcome) -> i64 {
     if outcome.verdict == Verdict::Denied(Denial::TableFull) {
         // The table has no place for the bucket, so no token can be taken.
         return 0;
     }
     let debt = step.debt(outcome.empty_at, outcome.now);
     if debt > 0 {
-        return i64::try_from(quota.tokens_owed(debt)).map_or(i64::MIN, i64::wrapping_neg);
+        return i64::try_from(limit.tokens_owed(debt)).map_or(i64::MIN, i64::wrapping_neg);
     }
-    let tokens = quota.tokens(step.available(outcome.empty_at, outcome.now));
+    let tokens = limit.tokens(step.available(outcome.empty_at, outcome.now));
     i64::try_from(tokens).unwrap_or(i64::MAX)
 }

@@ -1,7 +1,7 @@
 //! The token bucket's arithmetic, without input and output.
 //!
 //! A bucket is one number: the instant at which it was, or will be, empty ([`Step`] explains the
-//! arithmetic). A [`Quota`] turns a capacity and a rate into whole ticks. A [`Step`] decides
+//! arithmetic). A [`Limit`] turns a capacity and a rate into whole ticks. A [`Step`] decides
 //! whether the bucket grants tokens. A store keeps the number and makes the step atomic. A
 //! [`Decision`] is the result that callers read: allowed or denied, with numbers in tokens and
 //! ticks.
@@ -13,9 +13,9 @@ pub mod batch;
 pub mod clock;
 pub mod decision;
 pub mod key;
+pub mod limit;
 pub mod lockout;
 pub mod memory_store;
-pub mod quota;
 pub mod refill;
 pub mod seconds;
 pub mod step;
@@ -26,8 +26,8 @@ pub use batch::Ticket;
 pub use clock::{TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
 pub use decision::Decision;
 pub use key::{Key, KeyHasher};
+pub use limit::{Grain, Limit, LimitError};
 pub use memory_store::MemoryStore;
-pub use quota::{Grain, Quota, QuotaError};
 pub use refill::{Refill, Windows};
 pub use step::{Denial, Outcome, Patience, Step, Verdict};
 pub use store::Put;

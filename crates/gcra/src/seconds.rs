@@ -4,7 +4,7 @@
 //! small. Waiting times for callers are rounded up, too, so that the wait is long enough.
 
 use crate::clock::{TICKS_PER_SECOND, Ticks};
-use crate::quota::{Grain, MAX_SPAN};
+use crate::limit::{Grain, MAX_SPAN};
 use crate::step::Step;
 use crate::tokens::{AmountError, Tokens};
 
@@ -72,7 +72,7 @@ pub fn from_ticks(ticks: Ticks) -> f64 {
 ///
 /// Rounding the two times separately would lose a token, because 1/3 s rounds up to more than a
 /// tenth of 10/3 s. So if n rounded costs exceed the full span by at most n grains, the full span
-/// becomes n costs, as in a quota. On a fake clock times are rounded down, so the full span may
+/// becomes n costs, as in a limit. On a fake clock times are rounded down, so the full span may
 /// become shorter. Fails with a [`SpanError`] that states whether the cost or the span is invalid.
 pub fn to_step(cost: f64, full: f64, grain: Grain) -> Result<Step, SpanError> {
     let is_fake = grain == Grain::FakeNanosecond;

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! This is GCRA (the generic cell rate algorithm) with its theoretical arrival time shifted back by
-//! the span. In this form, a changed quota works on a live bucket. A smaller capacity causes
+//! the span. In this form, a changed limit works on a live bucket. A smaller capacity causes
 //! denials for one refill at most. A larger capacity grants no extra tokens at once.
 //!
 //! Invariant: a step never moves `empty_at` back. A denial does not change it, unless it charges a

@@ -185,7 +185,7 @@ fn shift_left(value: u128, shift: u32) -> Option<u128> {
 /// Returns `ceil(numerator / divisor)`, or `None` above `u64::MAX`.
 fn divide_up(numerator: u128, divisor: u64) -> Option<u64> {
     // Uses 64-bit divisions where possible, and does not divide by 1, because divisions take most
-    // of the time in which a quota is created.
+    // of the time in which a limit is created.
     match u64::try_from(numerator) {
         Ok(numerator) if divisor == 1 => Some(numerator),
         Ok(numerator) => Some(numerator.div_ceil(divisor)),

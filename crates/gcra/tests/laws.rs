@@ -1,8 +1,8 @@
-//! Tests the laws of the step and the quota on random histories.
+//! Tests the laws of the step and the limit on random histories.
 //!
 //! The code keeps a bucket in one `u64`. The tests compare its results with naive models that count
 //! tokens as exact fractions. The tests also check the promises themselves. Any window admits at
-//! most the tokens that the quota allows. Earlier grants explain every denial. The tests set the
+//! most the tokens that the limit allows. Earlier grants explain every denial. The tests set the
 //! clock, so no test sleeps.
 //!
 //! The seed is fixed, so that failures are reproducible. If the environment variable

@@ -3,10 +3,10 @@
 
 use super::SyntaxError;
 use super::condition::{Condition, Pattern};
-use super::limit::{Limit, Measure, Part};
+use super::rule::{Measure, Part, Rule};
 use super::scanner::Scanner;
 use gcra::clock::{TICKS_PER_SECOND, Ticks};
-use gcra::quota::{Grain, Quota};
+use gcra::limit::{Grain, Limit};
 use gcra::tokens::Tokens;
 use std::ffi::CString;
 
@@ -26,7 +26,7 @@ const SPACE: &str = "a space and a whole number";
 const NUMBER: &str = "a whole number from 1 to 1000000000";
 const COUNT: &str = "a whole number from 1 to 1000000000, or \"concurrent\"";
 
-impl Limit {
+impl Rule {
     /// Parses a list of limits, which `;` separates. A limit is `KEY[+KEY...] COUNT/UNIT`,
     /// optionally followed by `burst COUNT`. The burst is the capacity. Without it, the capacity is
     /// the count. `block COUNT UNIT` may follow, if a key is `ip`. Then a client that lacks tokens
@@ -34,7 +34,7 @@ impl Limit {
     /// once. Before the keys there may be a condition, `on PATH` or `on METHOD[,METHOD...] PATH`.
     /// Fails with the position of the first error. Two equal limits are an error, too.
     pub fn parse(text: &str) -> Result<Vec<Self>, SyntaxError> {
-        let mut limits: Vec<Self> = Vec::new();
+        let mut rules: Vec<Self> = Vec::new();
         let mut start = 0;
         for item in text.split(';') {
             let mut scanner = Scanner::new(item, start);
@@ -43,20 +43,20 @@ impl Limit {
                 continue;
             }
             let begin = scanner.at;
-            let limit = limit(&mut scanner)?;
-            if limits.contains(&limit) {
+            let rule = rule(&mut scanner)?;
+            if rules.contains(&rule) {
                 return Err(SyntaxError {
                     at: begin,
                     expected: "another limit",
                 });
             }
-            limits.push(limit);
+            rules.push(rule);
         }
-        Ok(limits)
+        Ok(rules)
     }
 }
 
-fn limit(scanner: &mut Scanner<'_>) -> Result<Limit, SyntaxError> {
+fn rule(scanner: &mut Scanner<'_>) -> Result<Rule, SyntaxError> {
     let condition = if scanner.skip_word("on") {
         Some(condition(scanner)?)
     } else {
@@ -73,7 +73,7 @@ fn limit(scanner: &mut Scanner<'_>) -> Result<Limit, SyntaxError> {
         return Err(scanner.before("", "\";\" or the end"));
     }
     let condition_name = condition.as_ref().map_or(String::new(), Condition::name);
-    Ok(Limit {
+    Ok(Rule {
         condition,
         parts,
         measure,
@@ -107,14 +107,14 @@ fn rate(scanner: &mut Scanner<'_>, is_of_client: bool) -> Result<(Measure, Strin
     } else {
         count
     };
-    let quota = quota(capacity, count, span).ok_or(SyntaxError {
+    let limit = limit(capacity, count, span).ok_or(SyntaxError {
         at: begin,
         expected: "a burst that refills within 36 years",
     })?;
     let name = format!("{count}/{unit} burst {capacity}");
     if scanner.is_at_end() {
         let block = None;
-        return Ok((Measure::Rate { quota, block }, name));
+        return Ok((Measure::Rate { limit, block }, name));
     }
     let begin = scanner.at;
     if !scanner.skip_word("block") {
@@ -134,7 +134,7 @@ fn rate(scanner: &mut Scanner<'_>, is_of_client: bool) -> Result<(Measure, Strin
     let (pause, text) = pause(scanner)?;
     let block = Some(pause);
     Ok((
-        Measure::Rate { quota, block },
+        Measure::Rate { limit, block },
         format!("{name} block {text}"),
     ))
 }
@@ -263,7 +263,7 @@ fn variable(header: &str) -> Option<CString> {
 }
 
 /// Returns the quota of at most `capacity` tokens, with `count` tokens in each span.
-fn quota(capacity: i64, count: i64, span: Ticks) -> Option<Quota> {
+fn limit(capacity: i64, count: i64, span: Ticks) -> Option<Limit> {
     let [capacity, count] = [capacity, count].map(Tokens::from_int);
-    Quota::refilling(capacity.ok()?, count.ok()?, span, Grain::Nanosecond).ok()
+    Limit::refilling(capacity.ok()?, count.ok()?, span, Grain::Nanosecond).ok()
 }

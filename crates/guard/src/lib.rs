@@ -1,6 +1,6 @@
 //! The guard's rules: the limits of php.ini that a request must pass before its script is compiled.
 //!
-//! This crate is pure. It parses the settings ([`Limit`], [`Networks`]), finds the client's address
+//! This crate is pure. It parses the settings ([`Rule`], [`Networks`]), finds the client's address
 //! ([`Client`]), decides which limits count the request ([`Target`]) and makes the identifiers of
 //! the buckets. The PHP extension reads the request, takes the tokens and sends the response.
 //!
@@ -12,19 +12,19 @@ mod age;
 mod client;
 mod condition;
 mod grammar;
-mod limit;
 mod named;
 mod nat64;
 mod networks;
 mod path;
+mod rule;
 mod scanner;
 mod target;
 
 pub use age::{Age, MaxAge};
 pub use client::Client;
-pub use limit::{Limit, Measure, Part};
 pub use named::Unnamed;
 pub use networks::Networks;
+pub use rule::{Measure, Part, Rule};
 pub use target::Target;
 
 use std::ffi::CStr;

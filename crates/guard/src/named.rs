@@ -1,6 +1,6 @@
 //! Buckets that an operator names, by the values of their keys.
 
-use super::limit::{Limit, Part};
+use super::rule::{Part, Rule};
 use super::{Client, GuardedRequest};
 use std::ffi::CStr;
 
@@ -36,7 +36,7 @@ impl GuardedRequest for Values<'_> {
     }
 }
 
-impl Limit {
+impl Rule {
     /// Returns the identifier of the bucket that counts the requests with these values, one for
     /// each key in the order of the limit. The key `all` has no value. Also returns the client, if
     /// `ip` is a key.
@@ -78,8 +78,8 @@ mod tests {
         }
     }
 
-    fn limit(text: &str) -> Limit {
-        Limit::parse(text).unwrap().remove(0)
+    fn limit(text: &str) -> Rule {
+        Rule::parse(text).unwrap().remove(0)
     }
 
     fn named(text: &str, values: &[&str]) -> Result<(Vec<u8>, Option<Client>), Unnamed> {

@@ -2,7 +2,7 @@
 //! bucket that counts it.
 #![allow(clippy::unwrap_used)]
 
-use guard::{Client, GuardedRequest, Limit, Networks, Target};
+use guard::{Client, GuardedRequest, Networks, Rule, Target};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -31,7 +31,7 @@ fn client(peer: &[u8], forwarded: &[u8], trusted: &str) -> Client {
 /// Returns the identifier of the bucket of `limit` for a request with these variables.
 fn identifier(limit: &str, variables: Vec<(&'static CStr, &[u8])>) -> Vec<u8> {
     let request = Variables(variables);
-    let limits = Limit::parse(limit).unwrap();
+    let limits = Rule::parse(limit).unwrap();
     limits[0].identifier(&request, Client::of(&request, &Networks::default()))
 }
 
@@ -170,7 +170,7 @@ proptest! {
         let variables = vec![(c"REQUEST_URI", spelled.as_bytes()), (c"SCRIPT_NAME", b"/index.php")];
         prop_assert_eq!(identifier("path 1/second", variables.clone()), plain.as_bytes(), "{}", spelled);
         for condition in [plain.clone(), format!("{plain}*"), "/*".to_owned()] {
-            let limits = Limit::parse(&format!("on {condition} ip 1/second")).unwrap();
+            let limits = Rule::parse(&format!("on {condition} ip 1/second")).unwrap();
             prop_assert!(limits[0].counts(&Target::of(&Variables(variables.clone()))), "{} {}", condition, spelled);
         }
     }
@@ -197,14 +197,14 @@ proptest! {
     ) {
         let burst = burst.map_or(String::new(), |burst| format!("{blanks}burst{blanks}{burst}"));
         let text = format!("{blanks}{condition}{}{blanks}{count}/{unit}{burst}{blanks}", keys.join("+"));
-        let limits = Limit::parse(&text).unwrap();
+        let limits = Rule::parse(&text).unwrap();
         prop_assert_eq!(limits.len(), 1);
-        prop_assert_eq!(&Limit::parse(limits[0].name()).unwrap(), &limits);
+        prop_assert_eq!(&Rule::parse(limits[0].name()).unwrap(), &limits);
     }
 
     #[test]
     fn errors_are_inside_the_text(text in "(on )?[ipath+;/ 0-9secondburst:é,.*?POST%]{0,40}|\\PC{0,20}") {
-        if let Err(error) = Limit::parse(&text) {
+        if let Err(error) = Rule::parse(&text) {
             prop_assert!(text.is_char_boundary(error.at), "{:?}", error);
         }
         if let Err(error) = Networks::parse(&text) {
@@ -342,8 +342,8 @@ fn identifiers_begin_with_readable_values() {
 fn a_limit_without_a_condition_has_the_name_that_it_always_had() {
     let text = "ip 100/minute burst 20; IP+Path 10/SECOND ;host 5/hour;path+header:X_Api-Key 7/Day \
         burst 70; ip+host+path+header:a+header:Content-Type 1000000000/day burst 1";
-    let limits = Limit::parse(text).unwrap();
-    let names: Vec<_> = limits.iter().map(Limit::name).collect();
+    let limits = Rule::parse(text).unwrap();
+    let names: Vec<_> = limits.iter().map(Rule::name).collect();
     assert_eq!(
         names,
         [

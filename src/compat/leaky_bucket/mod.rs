@@ -12,7 +12,7 @@ use crate::classes;
 use crate::storage;
 use compat::Wait;
 use compat::leaky_bucket::{self, Family, Limits, Requested, SETS, member, set_of};
-use gcra::quota::MAX_SPAN;
+use gcra::limit::MAX_SPAN;
 use gcra::{Outcome, Refill, Step, TICKS_PER_SECOND, Ticks};
 use segment::slots::counters::By;
 use std::cell::{Cell, RefCell};

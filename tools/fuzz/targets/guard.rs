@@ -5,7 +5,7 @@
 //! sends to a trusted proxy.
 #![no_main]
 
-use guard::{Client, GuardedRequest, Limit, Networks};
+use guard::{Client, GuardedRequest, Networks, Rule};
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
 use std::ffi::CStr;
@@ -56,11 +56,11 @@ fuzz_target!(|input: Input<'_>| {
         let found = Client::of(&Variables(&input, b"::1", &forwarded), &proxy);
         assert_eq!(found, Client::Known(IpAddr::V4(address)));
     }
-    match Limit::parse(input.limits) {
+    match Rule::parse(input.limits) {
         Ok(limits) => {
             for limit in &limits {
                 limit.identifier(&request, client);
-                let again = Limit::parse(limit.name()).expect("a canonical form");
+                let again = Rule::parse(limit.name()).expect("a canonical form");
                 assert_eq!(again, std::slice::from_ref(limit));
             }
         }

@@ -6,7 +6,7 @@ include!("server.inc.rs");
 use compat::json_bucket;
 use compat::leaky_bucket::{self, Family, Limits};
 use compat::minutes::{Life, MinuteCounters};
-use gcra::{Grain, Quota, Tokens};
+use gcra::{Grain, Limit, Tokens};
 use libfuzzer_sys::fuzz_target;
 use redis::Value;
 use stores::remote::Cause;
@@ -45,7 +45,7 @@ fn other_records(answer: &[u8], told: impl Fn(Cause) + Copy) {
         }
         _ => None,
     };
-    let quota = Quota::within(Tokens::ONE, 60 * TICKS_PER_SECOND, Grain::Microsecond);
+    let quota = Limit::within(Tokens::ONE, 60 * TICKS_PER_SECOND, Grain::Microsecond);
     let family = Family {
         action: None,
         limits: Limits {

@@ -4,7 +4,7 @@
 use crate::{redis, visit};
 use compat::records::{self, Next, Records, Stepped};
 use compat::{Wait, json_bucket};
-use gcra::{Grain, Quota, TICKS_PER_SECOND, Ticks, Timestamp, Tokens};
+use gcra::{Grain, Limit, TICKS_PER_SECOND, Ticks, Timestamp, Tokens};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use stores::remote::redis::{CLOCK, RECORD, Redis};
@@ -26,10 +26,10 @@ fn fields(record: &[u8]) -> Option<(f64, f64)> {
 /// Takes one token from a bucket as the script does. Returns `None` if the record is invalid. Every
 /// number is a double, as in Lua.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-fn step(quota: &Quota, record: Option<&[u8]>, now: Timestamp) -> Option<Stepped> {
-    let capacity = quota.capacity().to_float();
+fn step(limit: &Limit, record: Option<&[u8]>, now: Timestamp) -> Option<Stepped> {
+    let capacity = limit.capacity().to_float();
     let micros = |ticks: Ticks| (ticks / MICROSECOND) as f64;
-    let (now, span) = (micros(now.0), micros(quota.span()));
+    let (now, span) = (micros(now.0), micros(limit.span()));
     let empty_at = match record {
         None => 0.0,
         Some(record) => {
@@ -38,7 +38,7 @@ fn step(quota: &Quota, record: Option<&[u8]>, now: Timestamp) -> Option<Stepped>
             (second * 1e6 + 0.5).floor() - (held + 0.5).floor()
         }
     };
-    let state = empty_at.max(now - span) + micros(quota.cost(Tokens::ONE)?);
+    let state = empty_at.max(now - span) + micros(limit.cost(Tokens::ONE)?);
     if state > now {
         return Some((false, None));
     }
@@ -78,14 +78,14 @@ fn the_script_and_the_step_do_the_same() {
         failure_persistence: None,
         ..Config::default()
     };
-    let quotas = (1u32..200, 1u64..100_000_000).prop_filter_map("a quota", |(tokens, micros)| {
+    let limits = (1u32..200, 1u64..100_000_000).prop_filter_map("a limit", |(tokens, micros)| {
         let tokens = Tokens::from_float(f64::from(tokens) / 2.0).ok()?;
-        Quota::within(tokens, micros * MICROSECOND, Grain::Microsecond).ok()
+        Limit::within(tokens, micros * MICROSECOND, Grain::Microsecond).ok()
     });
-    let any = (quotas, found(), prop::collection::vec(any::<bool>(), 1..6));
+    let any = (limits, found(), prop::collection::vec(any::<bool>(), 1..6));
     let mut runner = TestRunner::new(config);
-    let result = runner.run(&any, |(quota, found, by_script)| {
-        if quota.cost(Tokens::ONE).is_none() {
+    let result = runner.run(&any, |(limit, found, by_script)| {
+        if limit.cost(Tokens::ONE).is_none() {
             return Ok(());
         }
         match found {
@@ -96,11 +96,11 @@ fn the_script_and_the_step_do_the_same() {
             }
             None => drop(server.cli(&["DEL", "bucket"])),
         }
-        let step = |record: Option<&[u8]>, now| step(&quota, record, now);
+        let step = |record: Option<&[u8]>, now| step(&limit, record, now);
         for by_script in by_script {
             let (before, began) = (record(), time());
             let granted = if by_script {
-                json_bucket::take(&visit(&store), key, &quota).map(Wait::admits)
+                json_bucket::take(&visit(&store), key, &limit).map(Wait::admits)
             } else {
                 records::take(&visit(&store), key, step)
             };

@@ -1,7 +1,7 @@
-//! Tests the promises of a quota: the limit on the tokens that any window admits, and a correct
+//! Tests the promises of a limit: the limit on the tokens that any window admits, and a correct
 //! reason for each denial.
 //!
-//! The sums are exact fractions and use the **requested** quota. So they show any error that
+//! The sums are exact fractions and use the **requested** limit. So they show any error that
 //! rounding in the code causes.
 
 use crate::history::{Asked, Call, Kind, any_quotas, calls, even_quotas};
@@ -41,7 +41,7 @@ fn run(
     let mut events = Vec::new();
     for call in calls {
         let who = call.who.index(asked.len());
-        now += call.gap(&asked[who].quota(), calls.len());
+        now += call.gap(&asked[who].limit(), calls.len());
         let step = step(call, asked[who]);
         let what = if call.kind == Kind::Refund {
             if !refunds {
@@ -72,7 +72,7 @@ fn run(
 }
 
 fn plain(call: &Call, asked: Asked) -> Step {
-    call.step(&asked.quota(), asked)
+    call.step(&asked.limit(), asked)
 }
 
 /// Returns the greatest number of tokens by which the sum of a window `[t1, t2]` exceeds
@@ -180,8 +180,8 @@ proptest! {
         calls in calls(true),
     ) {
         let stern = |call: &Call, asked: Asked| Step {
-            refill: calls[0].stern_step(&asked.quota(), asked).refill,
-            ..call.stern_step(&asked.quota(), asked)
+            refill: calls[0].stern_step(&asked.limit(), asked).refill,
+            ..call.stern_step(&asked.limit(), asked)
         };
         let events = run(&[asked], &calls, false, stern);
         let excess = greatest_excess(granted(&events, 0), &asked.per_tick());
@@ -226,7 +226,7 @@ proptest! {
     ) {
         let drained = |call: &Call, asked: Asked| Step {
             max_debt: 0,
-            ..call.stern_step(&asked.quota(), asked)
+            ..call.stern_step(&asked.limit(), asked)
         };
         let events = run(&asked, &calls, false, drained);
         for (last, event) in events.iter().enumerate() {

@@ -208,11 +208,11 @@ fn two_cancels_of_all_tokens_that_nobody_follows_grant_too_much() {
     assert!(greatest_excess(&history, 2, generous) > 0);
 }
 
-/// Runs reservations of several quotas on one bucket. The rates of the quotas are equal. The bucket
+/// Runs reservations of several limits on one bucket. The rates of the limits are equal. The bucket
 /// is empty, and all calls come at one instant. Each item is the span and the cost of a
 /// reservation, and the number of an earlier reservation that is cancelled after this one, if any.
 /// `part` returns the part of a cost that a cancel gives back in a debt. Returns the greatest
-/// number of ticks by which the reservations of one quota exceed its bound.
+/// number of ticks by which the reservations of one limit exceed its bound.
 fn greatest_excess_of_quotas(
     calls: &[(Ticks, Ticks, Option<usize>)],
     part: fn(Ticks) -> Ticks,

@@ -1,11 +1,11 @@
-//! Random quotas and random histories of calls on a bucket.
+//! Random limits and random histories of calls on a bucket.
 //!
-//! Random times are fractions of the times of the quota with which they are used. So calls are
+//! Random times are fractions of the times of the limit with which they are used. So calls are
 //! often made just before and just after an instant at which the verdict changes.
 
 use crate::model::{Exact, Refill, exact, per_tick};
-use gcra::quota::MAX_SPAN;
-use gcra::{Grain, Quota, Step, Ticks, Tokens};
+use gcra::limit::MAX_SPAN;
+use gcra::{Grain, Limit, Step, Ticks, Tokens};
 use proptest::prelude::*;
 use std::num::NonZero;
 
@@ -17,13 +17,13 @@ pub struct Asked {
 }
 
 impl Asked {
-    pub fn quota(self) -> Quota {
+    pub fn limit(self) -> Limit {
         self.checked().expect("drawn from valid ones")
     }
 
-    fn checked(self) -> Option<Quota> {
+    fn checked(self) -> Option<Limit> {
         let (capacity, rate) = (tokens(self.capacity), tokens(self.rate));
-        Quota::new(capacity, rate, Grain::Nanosecond).ok()
+        Limit::new(capacity, rate, Grain::Nanosecond).ok()
     }
 
     pub fn refill(self) -> Refill {
@@ -34,7 +34,7 @@ impl Asked {
         exact(self.capacity)
     }
 
-    /// Returns the tokens that the rate adds in each tick, before the quota is rounded.
+    /// Returns the tokens that the rate adds in each tick, before the limit is rounded.
     pub fn per_tick(self) -> Exact {
         per_tick(self.rate)
     }
@@ -72,13 +72,13 @@ fn valid(asked: impl Strategy<Value = (f64, f64)>) -> impl Strategy<Value = Aske
     })
 }
 
-/// Yields quotas with a whole capacity and at most a million tokens a second. Every token of such a
-/// quota costs the same.
+/// Yields limits with a whole capacity and at most a million tokens a second. Every token of such a
+/// limit costs the same.
 pub fn even_quotas() -> impl Strategy<Value = Asked> {
     valid((whole_capacities(), rates(-4.0, 6.0)))
 }
 
-/// Yields quotas of all kinds. The capacity may be a fraction, and a token may cost a fraction of a
+/// Yields limits of all kinds. The capacity may be a fraction, and a token may cost a fraction of a
 /// tick.
 pub fn any_quotas() -> impl Strategy<Value = Asked> {
     let fractions = (-3.0..6.0).prop_map(|magnitude| 10f64.powf(magnitude));
@@ -86,7 +86,7 @@ pub fn any_quotas() -> impl Strategy<Value = Asked> {
     valid((capacities, rates(-4.0, 15.0)))
 }
 
-/// A length of time, as a fraction of a time of the quota with which it is used.
+/// A length of time, as a fraction of a time of the limit with which it is used.
 #[derive(Clone, Copy, Debug)]
 pub enum Part {
     Ticks(Ticks),
@@ -97,14 +97,14 @@ pub enum Part {
 
 impl Part {
     /// Returns the length of time in ticks, at most `most`.
-    pub fn of(self, quota: &Quota, most: Ticks) -> Ticks {
-        let token = quota.cost(Tokens::ONE).unwrap_or(quota.span());
+    pub fn of(self, limit: &Limit, most: Ticks) -> Ticks {
+        let token = limit.cost(Tokens::ONE).unwrap_or(limit.span());
         let ticks = match self {
             Self::Ticks(ticks) => ticks,
             Self::OfToken(eighths, more) => {
                 (token / 8 * eighths + token % 8 * eighths / 8).saturating_add_signed(more)
             }
-            Self::OfSpan(eighths) => quota.span() / 8 * eighths,
+            Self::OfSpan(eighths) => limit.span() / 8 * eighths,
         };
         ticks.min(most)
     }
@@ -177,14 +177,14 @@ pub enum Kind {
 impl Call {
     /// Returns the ticks since the previous call. This number is limited, so that a history of
     /// `calls` calls stays within the clock's range.
-    pub fn gap(&self, quota: &Quota, calls: usize) -> Ticks {
-        self.gap.of(quota, MAX_SPAN / 2 / calls as u64)
+    pub fn gap(&self, limit: &Limit, calls: usize) -> Ticks {
+        self.gap.of(limit, MAX_SPAN / 2 / calls as u64)
     }
 
     /// Returns the call's step, without a drain tick or a debt.
-    pub fn step(&self, quota: &Quota, asked: Asked) -> Step {
+    pub fn step(&self, limit: &Limit, asked: Asked) -> Step {
         let wanted = tokens(self.amount.of(asked));
-        let step = Step::new(quota.cost(wanted).expect("within capacity"), quota.span());
+        let step = Step::new(limit.cost(wanted).expect("within capacity"), limit.span());
         if self.kind == Kind::Peek {
             step.dry()
         } else {
@@ -193,32 +193,32 @@ impl Call {
     }
 
     /// Returns the call's drain tick.
-    pub fn drain_tick(&self, quota: &Quota) -> NonZero<Ticks> {
+    pub fn drain_tick(&self, limit: &Limit) -> NonZero<Ticks> {
         // `now - tick - span` must not be negative.
-        let tick = self.tick.of(quota, MAX_SPAN - quota.span());
+        let tick = self.tick.of(limit, MAX_SPAN - limit.span());
         NonZero::new(tick).unwrap_or(NonZero::<Ticks>::MIN)
     }
 
     /// Returns the call's step, with its drain tick and its greatest debt.
-    pub fn stern_step(&self, quota: &Quota, asked: Asked) -> Step {
+    pub fn stern_step(&self, limit: &Limit, asked: Asked) -> Step {
         Step {
-            refill: gcra::Refill::every(self.drain_tick(quota)),
-            max_debt: self.max_debt.of(quota, MAX_SPAN),
-            ..self.step(quota, asked)
+            refill: gcra::Refill::every(self.drain_tick(limit)),
+            max_debt: self.max_debt.of(limit, MAX_SPAN),
+            ..self.step(limit, asked)
         }
     }
 
     /// Returns the call's step, which waits for its tokens or has a floor if denials are free.
-    pub fn patient_step(&self, quota: &Quota, asked: Asked) -> Step {
-        let step = self.stern_step(quota, asked);
+    pub fn patient_step(&self, limit: &Limit, asked: Asked) -> Step {
+        let step = self.stern_step(limit, asked);
         let max_wait = if step.max_debt == 0 {
-            self.max_wait.of(quota, MAX_SPAN / 64).cast_signed()
+            self.max_wait.of(limit, MAX_SPAN / 64).cast_signed()
         } else {
             0
         };
         // A floor is at most the rest of the capacity.
         let max_wait = if self.is_floor {
-            -max_wait.min((quota.span() - step.cost).cast_signed())
+            -max_wait.min((limit.span() - step.cost).cast_signed())
         } else {
             max_wait
         };

@@ -1,7 +1,7 @@
-//! The naive models of a bucket and its quota, in exact fractions of tokens.
+//! The naive models of a bucket and its limit, in exact fractions of tokens.
 //!
 //! The models follow the definitions and not the code. They have no `empty_at` and share no
-//! arithmetic with the code. They model the quota after rounding, because the rounded rate is part
+//! arithmetic with the code. They model the limit after rounding, because the rounded rate is part
 //! of the contract.
 
 use gcra::{Ticks, Timestamp};
@@ -23,7 +23,7 @@ pub fn whole(number: impl Into<BigInt>) -> Exact {
     Exact::from_integer(number.into())
 }
 
-/// A quota after rounding. `per_tick` tokens are added in each tick, and the bucket holds the
+/// A limit after rounding. `per_tick` tokens are added in each tick, and the bucket holds the
 /// tokens of `span` ticks.
 #[derive(Clone, Debug)]
 pub struct Refill {
@@ -53,7 +53,7 @@ fn meant(rate: f64) -> (Exact, Exact) {
     }
 }
 
-/// Returns the tokens that a rate adds in each tick, before the quota is rounded. The difference
+/// Returns the tokens that a rate adds in each tick, before the limit is rounded. The difference
 /// from the double is less than the rounding of a double.
 pub fn per_tick(rate: f64) -> Exact {
     let (group, unit) = meant(rate);
@@ -64,7 +64,7 @@ pub fn per_tick(rate: f64) -> Exact {
 }
 
 impl Refill {
-    /// Creates a quota. Rounds the time in which a group of tokens refills up to whole ticks.
+    /// Creates a limit. Rounds the time in which a group of tokens refills up to whole ticks.
     pub fn new(capacity: f64, rate: f64) -> Self {
         let (group, unit) = meant(rate);
         let per_tick = group / unit.ceil();
@@ -90,7 +90,7 @@ impl Refill {
 /// A request for tokens: the model of a step.
 #[derive(Debug)]
 pub struct Draw<'a> {
-    /// The quota of this caller.
+    /// The limit of this caller.
     pub refill: &'a Refill,
     pub tokens: Exact,
     /// The drain tick: tokens are added only at multiples of this number of ticks.

@@ -5,7 +5,7 @@
 //! cases. Otherwise a sample is tried.
 
 use gcra::seconds::{from_ticks, to_step, to_ticks};
-use gcra::{Decision, Grain, KeyHasher, MemoryStore, Quota, Step, TICKS_PER_SECOND, Ticks, Tokens};
+use gcra::{Decision, Grain, KeyHasher, Limit, MemoryStore, Step, TICKS_PER_SECOND, Ticks, Tokens};
 
 const PERIODS: [u32; 5] = [1, 60, 3_600, 86_400, 604_800];
 const MOST: u32 = 100_000;
@@ -21,42 +21,42 @@ fn cases() -> impl Iterator<Item = (u32, u32)> {
         .filter(move |(n, _)| is_tried(n))
 }
 
-fn quota(n: u32, period: u32, grain: Grain) -> Quota {
+fn limit(n: u32, period: u32, grain: Grain) -> Limit {
     let rate = Tokens::from_float(f64::from(n) / f64::from(period)).unwrap();
-    Quota::new(Tokens::from_int(n.into()).unwrap(), rate, grain).unwrap()
+    Limit::new(Tokens::from_int(n.into()).unwrap(), rate, grain).unwrap()
 }
 
 /// A bucket on a fake clock.
 struct Bucket {
     store: MemoryStore,
-    quota: Quota,
+    limit: Limit,
 }
 
 impl Bucket {
-    fn emptied(quota: Quota) -> Self {
+    fn emptied(limit: Limit) -> Self {
         let store = MemoryStore::default();
-        let bucket = Self { store, quota };
-        assert!(bucket.attempt(bucket.quota.capacity().floor()).allowed());
+        let bucket = Self { store, limit };
+        assert!(bucket.attempt(bucket.limit.capacity().floor()).allowed());
         bucket
     }
 
     fn run(&self, step: &Step) -> Decision {
         let key = KeyHasher::new([0; 2]).key(b"x");
-        Decision::new(&self.quota, step, &self.store.take(key, step, None))
+        Decision::new(&self.limit, step, &self.store.take(key, step, None))
     }
 
     fn attempt(&self, tokens: u64) -> Decision {
-        self.run(&self.quota.step_whole(tokens))
+        self.run(&self.limit.step_whole(tokens))
     }
 }
 
 #[test]
 fn the_tokens_of_a_period_are_back_after_it() {
     for (n, period) in cases() {
-        let bucket = Bucket::emptied(quota(n, period, Grain::FakeNanosecond));
+        let bucket = Bucket::emptied(limit(n, period, Grain::FakeNanosecond));
         assert!(!bucket.attempt(1).allowed(), "{n} in {period} s: not empty");
         bucket.store.advance(to_ticks(period.into()).unwrap());
-        let left = bucket.run(&bucket.quota.step_whole(0)).remaining;
+        let left = bucket.run(&bucket.limit.step_whole(0)).remaining;
         assert_eq!(left, i64::from(n), "{n} in {period} s");
         assert!(bucket.attempt(n.into()).allowed(), "{n} in {period} s");
     }
@@ -65,9 +65,9 @@ fn the_tokens_of_a_period_are_back_after_it() {
 #[test]
 fn tokens_taken_one_by_one_are_back_after_a_period() {
     for (n, period) in cases().filter(|(n, _)| *n <= 300 || n % 9_797 == 0 || *n == MOST) {
-        let quota = quota(n, period, Grain::FakeNanosecond);
+        let limit = limit(n, period, Grain::FakeNanosecond);
         let (store, key) = (MemoryStore::default(), KeyHasher::new([0; 2]).key(b"x"));
-        let one = quota.step_whole(1);
+        let one = limit.step_whole(1);
         for _ in 0..n {
             assert!(store.take(key, &one, None).granted(), "{n} in {period} s");
         }
@@ -83,17 +83,17 @@ fn tokens_taken_one_by_one_are_back_after_a_period() {
 fn a_denied_call_succeeds_after_retry_after() {
     for (n, period) in cases() {
         for tokens in [1, n.div_ceil(2), n] {
-            let quota = quota(n, period, Grain::FakeNanosecond);
-            let waits: [fn(&Quota, Ticks) -> Ticks; 2] = [
+            let limit = limit(n, period, Grain::FakeNanosecond);
+            let waits: [fn(&Limit, Ticks) -> Ticks; 2] = [
                 |_, wait| to_ticks(from_ticks(wait)).unwrap(),
-                |quota, wait| quota.whole_seconds(wait) * TICKS_PER_SECOND,
+                |limit, wait| limit.whole_seconds(wait) * TICKS_PER_SECOND,
             ];
             for wait in waits {
-                let bucket = Bucket::emptied(quota);
+                let bucket = Bucket::emptied(limit);
                 let denied = bucket.attempt(tokens.into());
                 bucket
                     .store
-                    .advance(wait(&quota, denied.retry_after.unwrap()));
+                    .advance(wait(&limit, denied.retry_after.unwrap()));
                 let granted = bucket.attempt(tokens.into()).allowed();
                 assert!(granted, "{tokens} of {n} in {period} s: {denied:?}");
             }
@@ -105,8 +105,8 @@ fn a_denied_call_succeeds_after_retry_after() {
 fn a_period_is_the_window_on_every_clock() {
     for (n, period) in cases() {
         for grain in [Grain::FakeNanosecond, Grain::Nanosecond, Grain::Microsecond] {
-            let quota = quota(n, period, grain);
-            let seconds = quota.whole_seconds(quota.span());
+            let limit = limit(n, period, grain);
+            let seconds = limit.whole_seconds(limit.span());
             assert_eq!(seconds, period.into(), "{n} in {period} s, {grain:?}");
         }
     }
@@ -116,12 +116,12 @@ fn a_period_is_the_window_on_every_clock() {
 fn real_clocks_never_exceed_the_rate() {
     for (n, period) in cases() {
         for grain in [Grain::Nanosecond, Grain::Microsecond] {
-            let quota = quota(n, period, grain);
+            let limit = limit(n, period, grain);
             let ticks = TICKS_PER_SECOND * Ticks::from(period);
-            assert!(quota.span() >= ticks, "{n} in {period} s, {grain:?}");
+            assert!(limit.span() >= ticks, "{n} in {period} s, {grain:?}");
             let is_whole = (ticks / grain.ticks()).is_multiple_of(Ticks::from(n));
-            if is_whole && quota.cost_whole(1).unwrap() < 1_000_000_000_000_000 {
-                assert_eq!(quota.span(), ticks, "{n} in {period} s, {grain:?}");
+            if is_whole && limit.cost_whole(1).unwrap() < 1_000_000_000_000_000 {
+                assert_eq!(limit.span(), ticks, "{n} in {period} s, {grain:?}");
             }
         }
     }

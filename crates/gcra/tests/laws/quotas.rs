@@ -1,10 +1,10 @@
-//! Tests the quota, which holds a capacity and a rate in whole ticks.
+//! Tests the limit, which holds a capacity and a rate in whole ticks.
 
 use crate::history::{Amount, any_quotas, even_quotas, tokens};
 use crate::model::{exact, whole};
 use crate::tried;
 use gcra::clock::EPOCH;
-use gcra::quota::MAX_SPAN;
+use gcra::limit::MAX_SPAN;
 use gcra::{Step, Ticks, Timestamp, Tokens};
 use proptest::prelude::*;
 
@@ -13,13 +13,13 @@ proptest! {
 
     #[test]
     fn a_full_bucket_of_n_grants_exactly_n_at_one_instant(asked in even_quotas()) {
-        let quota = asked.quota();
-        let n = quota.capacity().floor();
-        let one = Step::new(quota.cost(Tokens::ONE).unwrap(), quota.span());
+        let limit = asked.limit();
+        let n = limit.capacity().floor();
+        let one = Step::new(limit.cost(Tokens::ONE).unwrap(), limit.span());
         if n > 3000 {
             // There are too many tokens to take them one by one. All tokens cost the same, so the
             // test compares the product of their number and their cost.
-            prop_assert_eq!(u128::from(n) * u128::from(one.cost), u128::from(quota.span()));
+            prop_assert_eq!(u128::from(n) * u128::from(one.cost), u128::from(limit.span()));
             return Ok(());
         }
         let (mut empty_at, mut taken) = (Timestamp::ZERO, 0);
@@ -36,13 +36,13 @@ proptest! {
 
     #[test]
     fn the_rate_is_never_above_and_less_than_a_thousandth_below(asked in any_quotas()) {
-        let quota = asked.quota();
+        let limit = asked.limit();
         let asked_rate = asked.per_tick();
         // The rate after rounding, as the model computes it.
         let kept = asked.refill().per_tick;
         prop_assert!(kept <= asked_rate);
         prop_assert!(kept > asked_rate * exact(0.999));
-        prop_assert_eq!(whole(quota.span()), (asked.exact_capacity() / kept).ceil());
+        prop_assert_eq!(whole(limit.span()), (asked.exact_capacity() / kept).ceil());
     }
 
     #[test]
@@ -53,16 +53,16 @@ proptest! {
         shift in 0u32..64,
         available in 0..2 * MAX_SPAN,
     ) {
-        let (quota, refill) = (asked.quota(), asked.refill());
+        let (limit, refill) = (asked.limit(), asked.refill());
         let amount = Amount::Fraction(parts).of(asked);
-        prop_assert_eq!(quota.cost(tokens(amount)).map(whole), Some(refill.cost(&exact(amount))));
-        for n in [n >> shift, quota.capacity().floor()] {
+        prop_assert_eq!(limit.cost(tokens(amount)).map(whole), Some(refill.cost(&exact(amount))));
+        for n in [n >> shift, limit.capacity().floor()] {
             let within = whole(n) <= asked.exact_capacity();
             let cost = within.then(|| refill.cost(&whole(n)));
-            prop_assert_eq!(quota.cost_whole(n).map(whole), cost);
+            prop_assert_eq!(limit.cost_whole(n).map(whole), cost);
         }
-        for available in [available, available >> shift, quota.span(), quota.span() - 1] {
-            let tokens = quota.tokens(available);
+        for available in [available, available >> shift, limit.span(), limit.span() - 1] {
+            let tokens = limit.tokens(available);
             let exact = refill.remaining(available);
             prop_assert!(whole(tokens) == exact || (tokens == u64::MAX && whole(tokens) < exact));
         }
@@ -70,10 +70,10 @@ proptest! {
 
     #[test]
     fn costs_stay_within_the_burst(asked in any_quotas(), parts in 0u32..=64) {
-        let quota = asked.quota();
-        let span: Ticks = quota.span();
+        let limit = asked.limit();
+        let span: Ticks = limit.span();
         prop_assert!((1..=MAX_SPAN).contains(&span));
-        let cost = |amount| quota.cost(tokens(amount));
+        let cost = |amount| limit.cost(tokens(amount));
         prop_assert!(cost(Amount::Fraction(parts).of(asked)).unwrap() <= span);
         prop_assert_eq!(cost(asked.capacity), Some(span));
         prop_assert_eq!(cost(asked.capacity.next_up()), None);

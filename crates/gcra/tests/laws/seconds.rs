@@ -3,7 +3,7 @@
 
 use crate::model::{exact, whole};
 use crate::tried;
-use gcra::quota::MAX_SPAN;
+use gcra::limit::MAX_SPAN;
 use gcra::seconds::{from_ticks, to_step, to_ticks};
 use gcra::{Grain, Ticks};
 use num_traits::ToPrimitive;

@@ -5,12 +5,12 @@ use crate::history::{Asked, Call, Kind, any_quotas, calls, tokens};
 use crate::model::{Bucket, Draw, exact, whole};
 use crate::tried;
 use gcra::clock::EPOCH;
-use gcra::{Decision, Denial, Grain, Put, Quota, Step, Timestamp, Verdict};
+use gcra::{Decision, Denial, Grain, Limit, Put, Step, Timestamp, Verdict};
 use proptest::prelude::*;
 
 /// A moment of a history: one call on a bucket in some state.
 struct Moment {
-    quota: Quota,
+    limit: Limit,
     step: Step,
     kind: Kind,
     empty_at: Timestamp,
@@ -23,16 +23,16 @@ fn live(
     calls: &[Call],
     mut show: impl FnMut(&Moment) -> Result<(), TestCaseError>,
 ) -> Result<(), TestCaseError> {
-    let quotas: Vec<_> = asked.iter().map(|asked| asked.quota()).collect();
+    let limits: Vec<_> = asked.iter().map(|asked| asked.limit()).collect();
     let (mut empty_at, mut now) = (Timestamp::ZERO, EPOCH);
     for call in calls {
         let who = call.who.index(asked.len());
-        let quota = quotas[who];
-        now += call.gap(&quota, calls.len());
-        let step = call.stern_step(&quota, asked[who]);
+        let limit = limits[who];
+        now += call.gap(&limit, calls.len());
+        let step = call.stern_step(&limit, asked[who]);
         let kind = call.kind;
         show(&Moment {
-            quota,
+            limit,
             step,
             kind,
             empty_at,
@@ -61,17 +61,17 @@ proptest! {
         let (mut empty_at, mut now) = (Timestamp::ZERO, EPOCH);
         for call in &calls {
             let who = call.who.index(asked.len());
-            let (quota, refill) = (asked[who].quota(), &refills[who]);
-            now += call.gap(&quota, calls.len());
+            let (limit, refill) = (asked[who].limit(), &refills[who]);
+            now += call.gap(&limit, calls.len());
             let wanted = exact(call.amount.of(asked[who]));
-            let step = call.patient_step(&quota, asked[who]);
+            let step = call.patient_step(&limit, asked[who]);
             prop_assert_eq!(whole(step.cost), refill.cost(&wanted));
             prop_assert_eq!(whole(step.span), refill.span.clone());
             if call.kind == Kind::Refund {
                 bucket.refund(refill, &wanted, now);
                 empty_at = Put::refunded(empty_at, now, step.cost, step.span);
             } else {
-                let tick = call.drain_tick(&quota);
+                let tick = call.drain_tick(&limit);
                 let Step { max_debt, max_wait, dry, .. } = step;
                 let draw = Draw { refill, tokens: wanted, tick, max_debt, max_wait, dry };
                 let outcome = step.decide(empty_at, now);
@@ -137,9 +137,9 @@ proptest! {
     #[test]
     fn retry_after_is_tight(asked in crowds(), calls in calls(true)) {
         live(&asked, &calls, |moment| {
-            let &Moment { quota, step, empty_at, now, .. } = moment;
+            let &Moment { limit, step, empty_at, now, .. } = moment;
             let outcome = step.decide(empty_at, now);
-            let decision = Decision::new(&quota, &step, &outcome);
+            let decision = Decision::new(&limit, &step, &outcome);
             prop_assert_eq!(decision.allowed(), outcome.granted());
             let retry = decision.retry_after.expect("within capacity");
             if outcome.granted() {
@@ -157,9 +157,9 @@ proptest! {
     #[test]
     fn reset_after_is_tight(asked in crowds(), calls in calls(true)) {
         live(&asked, &calls, |moment| {
-            let &Moment { quota, step, empty_at, now, .. } = moment;
+            let &Moment { limit, step, empty_at, now, .. } = moment;
             let outcome = step.decide(empty_at, now);
-            let reset = Decision::new(&quota, &step, &outcome).reset_after;
+            let reset = Decision::new(&limit, &step, &outcome).reset_after;
             let held = |later| step.available(outcome.empty_at, now + later);
             prop_assert_eq!(held(reset), step.span);
             prop_assert!(reset == 0 || held(reset - 1) < step.span);
@@ -176,9 +176,9 @@ proptest! {
         random in any::<u64>(),
     ) {
         live(&asked, &calls, |moment| {
-            let &Moment { quota, step, empty_at, now, .. } = moment;
+            let &Moment { limit, step, empty_at, now, .. } = moment;
             let outcome = step.dry().decide(empty_at, now);
-            let remaining = Decision::new(&quota, &step, &outcome).remaining;
+            let remaining = Decision::new(&limit, &step, &outcome).remaining;
             prop_assert!(remaining >= 0 || empty_at > now.floor(step.refill.tick()));
             let remaining = remaining.max(0).unsigned_abs();
             let near = [remaining.saturating_sub(1), remaining, remaining.saturating_add(1)];
@@ -189,7 +189,7 @@ proptest! {
                     prop_assert_eq!(remaining, 0);
                     continue;
                 }
-                let granted = quota.cost_whole(n).is_some_and(|cost| {
+                let granted = limit.cost_whole(n).is_some_and(|cost| {
                     Step { cost, ..step.dry() }.decide(empty_at, now).granted()
                 });
                 prop_assert_eq!(granted, n <= remaining, "{} of {}", n, remaining);
@@ -204,8 +204,8 @@ proptest! {
         call in calls(true),
         first in 0..2 * EPOCH.0,
     ) {
-        let quota = asked.quota();
-        let step = Step { dry: false, ..call[0].stern_step(&quota, asked) };
+        let limit = asked.limit();
+        let step = Step { dry: false, ..call[0].stern_step(&limit, asked) };
         let first = Timestamp(first);
         let outcome = step.decide_first(Some(first), EPOCH);
         prop_assert!(outcome.granted());
@@ -216,10 +216,10 @@ proptest! {
 
 #[test]
 fn a_shrinking_and_growing_capacity_does_the_right_thing() {
-    let quota = |capacity| Quota::new(tokens(capacity), tokens(1.0), Grain::Nanosecond).unwrap();
-    let (small, large) = (quota(5.0), quota(50.0));
-    let second = quota(1.0).span();
-    let step = |quota: &Quota, n| Step::new(n * second, quota.span());
+    let limit = |capacity| Limit::new(tokens(capacity), tokens(1.0), Grain::Nanosecond).unwrap();
+    let (small, large) = (limit(5.0), limit(50.0));
+    let second = limit(1.0).span();
+    let step = |limit: &Limit, n| Step::new(n * second, limit.span());
     let now = EPOCH + 100 * second;
     let drained = step(&large, 50).decide(Timestamp::ZERO, now).empty_at;
     assert!(!step(&small, 1).decide(drained, now).granted());

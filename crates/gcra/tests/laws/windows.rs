@@ -6,7 +6,7 @@
 
 use crate::tried;
 use gcra::clock::{EPOCH, TICKS_PER_MICROSECOND};
-use gcra::{Denial, Put, Quota, Refill, Step, TICKS_PER_SECOND, Ticks, Timestamp, Tokens, Verdict};
+use gcra::{Denial, Limit, Put, Refill, Step, TICKS_PER_SECOND, Ticks, Timestamp, Tokens, Verdict};
 use proptest::prelude::*;
 
 /// The length of the shortest window in seconds. So a window grants at most three million tokens.
@@ -141,7 +141,7 @@ struct Judged {
     false_denials: usize,
 }
 
-fn step(quota: &Quota, tokens: u64, windows: gcra::Windows) -> Step {
+fn step(quota: &Limit, tokens: u64, windows: gcra::Windows) -> Step {
     Step {
         refill: Refill::Windows(windows),
         ..quota.step(Tokens::from_int(tokens.cast_signed()).unwrap())
@@ -182,7 +182,7 @@ fn run((lengths, from, calls): &(Vec<u32>, f64, Vec<Call>), way: Way, own_clock:
             }
             _ => windows,
         };
-        let quota = Quota::counting(limit, SHORTEST).unwrap();
+        let quota = Limit::counting(limit, SHORTEST).unwrap();
         limits[true_window] = limits[true_window].max(limit);
         let used = model.used_in(true_window, &calendar);
         match act {
@@ -321,7 +321,7 @@ proptest! {
         part in 0..1_000_000u64,
     ) {
         let calendar = Calendar::new(&history.0);
-        let quota = Quota::counting(8, SHORTEST).unwrap();
+        let quota = Limit::counting(8, SHORTEST).unwrap();
         let now = calendar.0[4] + part * TICKS_PER_MICROSECOND;
         let empty_at = calendar.0[4] + used * TICKS_PER_MICROSECOND;
         let step_at = |now| step(&quota, tokens, calendar.windows(calendar.window(now)));
@@ -390,13 +390,13 @@ fn wrong_windows_are_found() {
 
 #[test]
 fn a_limit_is_at_most_the_microseconds_of_the_shortest_window() {
-    use gcra::QuotaError;
-    assert_eq!(Quota::counting(0, 60), Err(QuotaError::NoCapacity));
+    use gcra::LimitError;
+    assert_eq!(Limit::counting(0, 60), Err(LimitError::NoCapacity));
     assert_eq!(
-        Quota::counting(60_000_001, 60),
-        Err(QuotaError::SpanTooLong)
+        Limit::counting(60_000_001, 60),
+        Err(LimitError::SpanTooLong)
     );
-    let most = Quota::counting(60_000_000, 60).unwrap();
+    let most = Limit::counting(60_000_000, 60).unwrap();
     assert_eq!(
         (most.span(), most.window()),
         (60 * TICKS_PER_SECOND, Some(60))

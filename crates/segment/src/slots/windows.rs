@@ -16,7 +16,7 @@ use super::protocol::Variant;
 use super::table::SharedMemory;
 use super::word::Lifetime;
 use gcra::clock::{TICKS_PER_SECOND, boot_clock, unix_time};
-use gcra::quota::MAX_SPAN;
+use gcra::limit::MAX_SPAN;
 use gcra::{Key, Outcome, Refill, Step, Ticks, Timestamp, Windows};
 
 impl<V: Variant> SharedMemory<V> {

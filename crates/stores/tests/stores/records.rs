@@ -2,7 +2,7 @@
 
 use crate::homes::{self, Home};
 use crate::{CAPACITY, HOUR, MICROSECOND, RESET, assert_insufficient, now, refund, singles, take};
-use gcra::quota::MAX_SPAN;
+use gcra::limit::MAX_SPAN;
 use gcra::{Key, Put, Step, TICKS_PER_SECOND};
 
 /// Creates the record of a bucket that was empty `hours` hours ago.

@@ -5,12 +5,12 @@ use super::path::path;
 use super::target::Target;
 use super::{Client, GuardedRequest};
 use gcra::clock::Ticks;
-use gcra::quota::Quota;
+use gcra::limit::Limit;
 use std::ffi::{CStr, CString};
 
-/// One limit: a quota or a number of permits for each combination of values of its parts.
+/// One limit of php.ini: a rate or a number of permits for each combination of values of its parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Limit {
+pub struct Rule {
     /// The requests that the limit counts. `None`: all requests.
     pub(super) condition: Option<Condition>,
     /// The parts of the bucket's identifier. At least one, and each only once.
@@ -25,7 +25,7 @@ pub struct Limit {
 pub enum Measure {
     /// A number of requests per time, counted as tokens of a bucket.
     Rate {
-        quota: Quota,
+        limit: Limit,
         /// The ticks for which a client is blocked when it lacks tokens. Only a limit with the part
         /// [`Part::Ip`] can have this.
         block: Option<Ticks>,
@@ -49,7 +49,7 @@ pub enum Part {
     All,
 }
 
-impl Limit {
+impl Rule {
     /// Returns the number that the limit allows for each combination of values.
     pub const fn measure(&self) -> &Measure {
         &self.measure
@@ -118,7 +118,7 @@ mod tests {
     use gcra::tokens::Tokens;
 
     fn names(text: &str) -> Vec<String> {
-        let limits = Limit::parse(text).unwrap();
+        let limits = Rule::parse(text).unwrap();
         limits.iter().map(|limit| limit.name().to_owned()).collect()
     }
 
@@ -167,18 +167,18 @@ mod tests {
     }
 
     #[test]
-    fn a_quota_adds_the_count_in_the_unit_and_holds_the_burst() {
-        let limits = Limit::parse("ip 100/minute burst 20; ip 7/day").unwrap();
-        let quota = |limit: &Limit| match limit.measure() {
-            Measure::Rate { quota, .. } => *quota,
+    fn a_rate_adds_the_count_in_the_unit_and_holds_the_burst() {
+        let limits = Rule::parse("ip 100/minute burst 20; ip 7/day").unwrap();
+        let limit = |limit: &Rule| match limit.measure() {
+            Measure::Rate { limit, .. } => *limit,
             Measure::Concurrent(_) => panic!("a rate"),
         };
-        let [first, second] = [0, 1].map(|at| quota(&limits[at]));
+        let [first, second] = [0, 1].map(|at| limit(&limits[at]));
         assert_eq!(first.cost_whole(1), Some(600_000_000));
         assert_eq!(first.capacity(), Tokens::from_int(20).unwrap());
         assert_eq!(second.cost_whole(7), Some(86_400_000_000_006));
-        let most = Limit::parse("ip 1000000000/second").unwrap();
-        assert_eq!(quota(&most[0]).span(), TICKS_PER_SECOND);
+        let most = Rule::parse("ip 1000000000/second").unwrap();
+        assert_eq!(limit(&most[0]).span(), TICKS_PER_SECOND);
     }
 
     #[test]
@@ -246,7 +246,7 @@ mod tests {
             ("ip 1/second;\u{0} ", 12, "a key"),
             ("ip 1/second; ip 1/second burst 1", 13, "another limit"),
         ] {
-            let error = Limit::parse(text).unwrap_err();
+            let error = Rule::parse(text).unwrap_err();
             assert_eq!(error.at, at, "{text}: {error:?}");
             assert!(error.expected.starts_with(expected), "{text}: {error:?}");
         }

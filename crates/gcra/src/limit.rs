@@ -1,6 +1,6 @@
-//! The quota: a capacity and a rate in whole ticks.
+//! The limit: a capacity and a rate in whole ticks.
 //!
-//! Invariant of every `Quota`: `1 <= span <= MAX_SPAN`, and the cost of any amount up to the
+//! Invariant of every `Limit`: `1 <= span <= MAX_SPAN`, and the cost of any amount up to the
 //! capacity is at most `span`. So the sum of an instant and a few spans fits into 64 bits.
 
 use crate::clock::{EPOCH, TICKS_PER_MICROSECOND, TICKS_PER_SECOND, Ticks};
@@ -80,7 +80,7 @@ impl Grain {
 /// unit = 3,333,333,340 ns`. A full bucket grants ten single tokens, and then one token every
 /// 333,333,334 ns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Quota {
+pub struct Limit {
     unit: Ticks,
     group: u64,
     grain: Grain,
@@ -93,10 +93,10 @@ pub struct Quota {
     whole_capacity: u64,
 }
 
-/// The reason why a capacity and a rate are not a valid quota. The PHP extension writes the
+/// The reason why a capacity and a rate are not a valid limit. The PHP extension writes the
 /// message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum QuotaError {
+pub enum LimitError {
     /// The capacity is not a valid amount.
     Capacity(AmountError),
     /// The capacity is zero.
@@ -111,7 +111,7 @@ pub enum QuotaError {
     SpanTooLong,
 }
 
-impl Quota {
+impl Limit {
     /// One token, which refills in a second.
     pub const ONE_A_SECOND: Self = Self {
         unit: TICKS_PER_SECOND,
@@ -124,47 +124,47 @@ impl Quota {
         whole_capacity: 1,
     };
 
-    /// Returns the quota of at most `capacity` tokens and `rate` tokens a second, for a store that
-    /// counts in `grain`. Fails with [`QuotaError`] if the capacity or the rate is zero, the rate
+    /// Returns the limit of at most `capacity` tokens and `rate` tokens a second, for a store that
+    /// counts in `grain`. Fails with [`LimitError`] if the capacity or the rate is zero, the rate
     /// is too high or the span is too long.
-    pub fn new(capacity: Tokens, rate: Tokens, grain: Grain) -> Result<Self, QuotaError> {
+    pub fn new(capacity: Tokens, rate: Tokens, grain: Grain) -> Result<Self, LimitError> {
         if capacity.is_zero() {
-            return Err(QuotaError::NoCapacity);
+            return Err(LimitError::NoCapacity);
         }
         if rate.is_zero() {
-            return Err(QuotaError::NoRate);
+            return Err(LimitError::NoRate);
         }
         if Tokens::from_int(MAX_RATE).is_ok_and(|greatest| rate > greatest) {
-            return Err(QuotaError::RateTooHigh);
+            return Err(LimitError::RateTooHigh);
         }
         Self::refilling(capacity, rate, TICKS_PER_SECOND, grain)
     }
 
-    /// Returns the quota of at most `capacity` tokens, refilled in a `span` of ticks, for a store
+    /// Returns the limit of at most `capacity` tokens, refilled in a `span` of ticks, for a store
     /// that counts in `grain`.
     ///
     /// The time per token is computed from the span directly, and not from a rounded rate. For
     /// example, each of 7 tokens a minute costs a seventh of a minute, rounded up. Fails with
-    /// [`QuotaError`] if the capacity is zero or the span is too long. Fails with
-    /// [`QuotaError::RateTooHigh`] if the span is 0 or too short.
-    pub fn within(capacity: Tokens, span: Ticks, grain: Grain) -> Result<Self, QuotaError> {
+    /// [`LimitError`] if the capacity is zero or the span is too long. Fails with
+    /// [`LimitError::RateTooHigh`] if the span is 0 or too short.
+    pub fn within(capacity: Tokens, span: Ticks, grain: Grain) -> Result<Self, LimitError> {
         Self::refilling(capacity, capacity, span, grain)
     }
 
-    /// Returns the quota of at most `capacity` tokens, to which `added` tokens are added in each
+    /// Returns the limit of at most `capacity` tokens, to which `added` tokens are added in each
     /// `span` of ticks, for a store that counts in `grain`. Fails with the errors of
-    /// [`Quota::within`], and [`QuotaError::NoRate`] if no tokens are added.
+    /// [`Limit::within`], and [`LimitError::NoRate`] if no tokens are added.
     pub fn refilling(
         capacity: Tokens,
         added: Tokens,
         span: Ticks,
         grain: Grain,
-    ) -> Result<Self, QuotaError> {
+    ) -> Result<Self, LimitError> {
         if capacity.is_zero() {
-            return Err(QuotaError::NoCapacity);
+            return Err(LimitError::NoCapacity);
         }
         if added.is_zero() {
-            return Err(QuotaError::NoRate);
+            return Err(LimitError::NoRate);
         }
         // Finds the least group of tokens whose refill takes at least LEAST_UNIT grains, and the
         // time that this refill takes. At MAX_RATE tokens a second, a group is 10^9 tokens, or
@@ -175,37 +175,37 @@ impl Quota {
             let unit = grains.and_then(|grains| unit(added, grains, grain));
             // `None` means an overflow: the span is too long, or so many tokens are added that no
             // group is large enough.
-            let (unit, is_rounded) = unit.ok_or(QuotaError::SpanTooLong)?;
+            let (unit, is_rounded) = unit.ok_or(LimitError::SpanTooLong)?;
             if unit >= LEAST_UNIT {
-                let quota = Self::of_unit(capacity, unit, group, grain);
-                let quota = quota.ok_or(QuotaError::SpanTooLong)?;
+                let limit = Self::of_unit(capacity, unit, group, grain);
+                let limit = limit.ok_or(LimitError::SpanTooLong)?;
                 return Ok(Self {
                     is_rounded,
-                    ..quota
+                    ..limit
                 });
             }
             group *= 10;
         }
-        Err(QuotaError::RateTooHigh)
+        Err(LimitError::RateTooHigh)
     }
 
-    /// Returns the quota of `limit` tokens in each window. A token costs a microsecond in every
+    /// Returns the limit of `number` tokens in each window. A token costs a microsecond in every
     /// store, so the state counts the tokens that were taken in a window. A part of a token costs
-    /// as much as a whole one. Fails with [`QuotaError::NoCapacity`] if the limit is 0. Fails with
-    /// [`QuotaError::SpanTooLong`] if the limit exceeds the number of microseconds in the shortest
+    /// as much as a whole one. Fails with [`LimitError::NoCapacity`] if the number is 0. Fails with
+    /// [`LimitError::SpanTooLong`] if the number exceeds the number of microseconds in the shortest
     /// window, which is `shortest` seconds long.
-    pub fn counting(limit: u64, shortest: u32) -> Result<Self, QuotaError> {
-        let capacity = i64::try_from(limit).ok().map(Tokens::from_int);
+    pub fn counting(number: u64, shortest: u32) -> Result<Self, LimitError> {
+        let capacity = i64::try_from(number).ok().map(Tokens::from_int);
         let capacity = capacity.and_then(Result::ok).filter(|it| !it.is_zero());
-        let capacity = capacity.ok_or(QuotaError::NoCapacity)?;
-        let quota = Self::of_unit(capacity, 1, 1, Grain::Microsecond);
-        quota
+        let capacity = capacity.ok_or(LimitError::NoCapacity)?;
+        let limit = Self::of_unit(capacity, 1, 1, Grain::Microsecond);
+        limit
             .filter(|it| it.span <= Ticks::from(shortest) * TICKS_PER_SECOND)
             .map(|it| it.in_window(shortest))
-            .ok_or(QuotaError::SpanTooLong)
+            .ok_or(LimitError::SpanTooLong)
     }
 
-    /// Returns the same quota in a window of this many seconds.
+    /// Returns the same limit in a window of this many seconds.
     pub const fn in_window(self, seconds: u32) -> Self {
         Self {
             window: seconds,
@@ -218,7 +218,7 @@ impl Quota {
         Some(self.window).filter(|&seconds| seconds > 0)
     }
 
-    /// Returns the quota that adds `group` tokens in `unit` grains, or `None` if the span is too
+    /// Returns the limit that adds `group` tokens in `unit` grains, or `None` if the span is too
     /// long.
     fn of_unit(capacity: Tokens, unit: u64, group: u64, grain: Grain) -> Option<Self> {
         let unit = unit.checked_mul(grain.ticks())?;
@@ -263,7 +263,7 @@ impl Quota {
         Some(grains * self.grain.ticks())
     }
 
-    /// Returns the ticks in which `tokens` refill, rounded as in [`Quota::cost`]. `tokens` may
+    /// Returns the ticks in which `tokens` refill, rounded as in [`Limit::cost`]. `tokens` may
     /// exceed the capacity. Returns `None` above [`MAX_SPAN`].
     pub fn price(&self, tokens: Tokens) -> Option<Ticks> {
         let grains = grains(tokens, self.unit, self.group, self.grain)?;
@@ -278,7 +278,7 @@ impl Quota {
         self.step_of(self.cost(tokens))
     }
 
-    /// Returns the step that takes whole `tokens`. The result is that of [`Quota::step`], but this
+    /// Returns the step that takes whole `tokens`. The result is that of [`Limit::step`], but this
     /// function is faster.
     #[inline]
     pub fn step_whole(&self, tokens: u64) -> Step {
@@ -307,7 +307,7 @@ impl Quota {
         worth.map_or(most, |worth| worth.min(most))
     }
 
-    /// Returns the cost of whole `tokens` in ticks. The result is that of [`Quota::cost`], but this
+    /// Returns the cost of whole `tokens` in ticks. The result is that of [`Limit::cost`], but this
     /// function is faster.
     #[inline]
     pub fn cost_whole(&self, tokens: u64) -> Option<Ticks> {
@@ -377,7 +377,7 @@ impl Quota {
     }
 
     /// Returns a time of `ticks` in whole seconds, rounded up, for HTTP fields. Rounding the time
-    /// per token must not turn a minute into 61 seconds, so [`Quota::ignored`] is subtracted first.
+    /// per token must not turn a minute into 61 seconds, so [`Limit::ignored`] is subtracted first.
     pub fn whole_seconds(&self, ticks: Ticks) -> u64 {
         let span = ticks.saturating_sub(self.ignored(ticks));
         span.div_ceil(TICKS_PER_SECOND)
@@ -427,38 +427,38 @@ fn unit(added: Tokens, grains: u64, grain: Grain) -> Option<(u64, bool)> {
 mod tests {
     use super::*;
 
-    fn quota(capacity: f64, rate: f64) -> Result<Quota, QuotaError> {
+    fn limit(capacity: f64, rate: f64) -> Result<Limit, LimitError> {
         quota_of(capacity, rate, Grain::Nanosecond)
     }
 
-    fn quota_of(capacity: f64, rate: f64, grain: Grain) -> Result<Quota, QuotaError> {
+    fn quota_of(capacity: f64, rate: f64, grain: Grain) -> Result<Limit, LimitError> {
         let tokens = |amount| Tokens::from_float(amount).unwrap();
-        Quota::new(tokens(capacity), tokens(rate), grain)
+        Limit::new(tokens(capacity), tokens(rate), grain)
     }
 
     #[test]
     fn the_worked_example_holds() {
-        let quota = quota(10.0, 3.0).unwrap();
-        assert_eq!(quota.cost(Tokens::ONE), Some(333_333_334));
-        assert_eq!(quota.span(), 3_333_333_340);
-        assert_eq!(quota.tokens(quota.span()), 10);
-        assert_eq!(quota.tokens(333_333_333), 0);
+        let limit = limit(10.0, 3.0).unwrap();
+        assert_eq!(limit.cost(Tokens::ONE), Some(333_333_334));
+        assert_eq!(limit.span(), 3_333_333_340);
+        assert_eq!(limit.tokens(limit.span()), 10);
+        assert_eq!(limit.tokens(333_333_333), 0);
     }
 
     #[test]
     fn coarse_quotas_are_whole_microseconds() {
         for (capacity, rate) in [(10.0, 3.0), (1e6, 1e7), (2.5, 1e12), (1e12, 1e15)] {
             let tokens = |n| Tokens::from_float(n).unwrap();
-            let quota = quota_of(capacity, rate, Grain::Microsecond).unwrap();
-            assert_eq!(quota.span() % 1_000, 0);
+            let limit = quota_of(capacity, rate, Grain::Microsecond).unwrap();
+            assert_eq!(limit.span() % 1_000, 0);
             for n in [1u64, 2, 3, 9, 10, 999_999] {
-                let Some(cost) = quota.cost_whole(n) else {
+                let Some(cost) = limit.cost_whole(n) else {
                     continue;
                 };
                 assert_eq!(cost % 1_000, 0, "{capacity} {rate} {n}");
-                assert_eq!(quota.cost(tokens(n as f64)), Some(cost));
+                assert_eq!(limit.cost(tokens(n as f64)), Some(cost));
                 assert!(
-                    quota.tokens(cost) >= n && quota.tokens(cost - 1) < n.max(quota.tokens(cost))
+                    limit.tokens(cost) >= n && limit.tokens(cost - 1) < n.max(limit.tokens(cost))
                 );
                 // The rate is never faster than requested, and less than 0.1 % slower.
                 let exact = n as f64 / rate * 1e9;
@@ -470,41 +470,41 @@ mod tests {
     #[test]
     fn a_span_holds_its_tokens() {
         let within = |tokens: i64, span, grain| {
-            Quota::within(Tokens::from_int(tokens).unwrap(), span, grain).unwrap()
+            Limit::within(Tokens::from_int(tokens).unwrap(), span, grain).unwrap()
         };
         let minute = 60 * TICKS_PER_SECOND;
-        let quota = within(30, minute, Grain::Microsecond);
-        assert_eq!(quota.cost_whole(1), Some(2_000_000_000));
-        assert_eq!(quota.span(), minute);
-        let quota = within(7, minute, Grain::Nanosecond);
-        assert_eq!(quota.cost_whole(1), Some(8_571_428_572));
-        assert_eq!(quota.span(), 60_000_000_004);
-        let quota = within(5_000_000, TICKS_PER_SECOND, Grain::Microsecond);
-        assert_eq!(quota.cost_whole(5), Some(1_000));
-        assert_eq!(quota.span(), TICKS_PER_SECOND);
-        let none = Quota::within(Tokens::ONE, 0, Grain::Nanosecond);
-        assert_eq!(none, Err(QuotaError::RateTooHigh));
+        let limit = within(30, minute, Grain::Microsecond);
+        assert_eq!(limit.cost_whole(1), Some(2_000_000_000));
+        assert_eq!(limit.span(), minute);
+        let limit = within(7, minute, Grain::Nanosecond);
+        assert_eq!(limit.cost_whole(1), Some(8_571_428_572));
+        assert_eq!(limit.span(), 60_000_000_004);
+        let limit = within(5_000_000, TICKS_PER_SECOND, Grain::Microsecond);
+        assert_eq!(limit.cost_whole(5), Some(1_000));
+        assert_eq!(limit.span(), TICKS_PER_SECOND);
+        let none = Limit::within(Tokens::ONE, 0, Grain::Nanosecond);
+        assert_eq!(none, Err(LimitError::RateTooHigh));
     }
 
     #[test]
     fn a_rate_means_the_whole_grains_that_it_is_nearest_to() {
         // A sixth is not a double. 10.0 / 60.0 is a little less.
-        let sixth = quota(10.0, 10.0 / 60.0).unwrap();
+        let sixth = limit(10.0, 10.0 / 60.0).unwrap();
         assert_eq!(sixth.cost_whole(1), Some(6_000_000_000));
         assert_eq!(sixth.rounding(sixth.span()), 0);
         // The rate of three tokens a second is exact, but the cost of a token is not a whole number
         // of nanoseconds.
-        let third = quota(3.0, 3.0).unwrap();
+        let third = limit(3.0, 3.0).unwrap();
         assert_eq!(third.cost_whole(1), Some(333_333_334));
         assert_eq!(third.rounding(third.span()), 4);
         // The next double after a sixth is used as it is.
-        let above = quota(10.0, (1f64 / 6.0).next_up()).unwrap();
-        let below = quota(10.0, (1f64 / 6.0).next_down()).unwrap();
+        let above = limit(10.0, (1f64 / 6.0).next_up()).unwrap();
+        let below = limit(10.0, (1f64 / 6.0).next_down()).unwrap();
         assert_eq!(above.cost_whole(1), Some(6_000_000_000));
         assert_eq!(below.cost_whole(1), Some(6_000_000_001));
         // The first rate is ten tokens in three microseconds. The second one is a token in 7.5
         // microseconds, in a remote store.
-        assert_eq!(quota(10.0, 1e7 / 3.0).unwrap().span(), 3_000);
+        assert_eq!(limit(10.0, 1e7 / 3.0).unwrap().span(), 3_000);
         let coarse = quota_of(1000.0, 1e6 / 7.5, Grain::Microsecond).unwrap();
         assert_eq!(coarse.span(), 7_500_000);
     }
@@ -520,8 +520,8 @@ mod tests {
         // At a rate of a token in 30 days, neighbouring doubles differ by more than a nanosecond
         // per token.
         for n in 1..=1000 {
-            let quota = fake(f64::from(n), f64::from(n) / 2_592_000.0);
-            assert!(quota.span() <= 2_592_000_000_000_000, "{n} in 30 days");
+            let limit = fake(f64::from(n), f64::from(n) / 2_592_000.0);
+            assert!(limit.span() <= 2_592_000_000_000_000, "{n} in 30 days");
         }
     }
 
@@ -537,21 +537,21 @@ mod tests {
             ] {
                 let cost = Tokens::from_float(1.0 / f64::from(parts)).unwrap();
                 let rate = f64::from(capacity) / period;
-                let quota = quota_of(f64::from(capacity), rate, Grain::FakeNanosecond).unwrap();
-                let calls = quota.span() / quota.cost(cost).unwrap();
+                let limit = quota_of(f64::from(capacity), rate, Grain::FakeNanosecond).unwrap();
+                let calls = limit.span() / limit.cost(cost).unwrap();
                 assert_eq!(
                     calls,
                     u64::from(capacity * parts),
                     "{capacity} {parts} {period}"
                 );
-                assert_eq!(quota.refund(cost), quota.cost(cost).unwrap());
-                assert_eq!(quota.cost(quota.capacity()), Some(quota.span()));
+                assert_eq!(limit.refund(cost), limit.cost(cost).unwrap());
+                assert_eq!(limit.cost(limit.capacity()), Some(limit.span()));
             }
         }
-        let quota = quota_of(1.0, 1e6, Grain::FakeNanosecond).unwrap();
+        let limit = quota_of(1.0, 1e6, Grain::FakeNanosecond).unwrap();
         let least = Tokens::from_float(1e-9).unwrap();
-        assert_eq!(quota.cost(least), Some(1), "no token is free");
-        assert_eq!(quota.cost(Tokens::ZERO), Some(0));
+        assert_eq!(limit.cost(least), Some(1), "no token is free");
+        assert_eq!(limit.cost(Tokens::ZERO), Some(0));
     }
 
     #[test]
@@ -567,26 +567,26 @@ mod tests {
 
     #[test]
     fn senseless_quotas_are_refused() {
-        assert_eq!(quota(0.0, 1.0), Err(QuotaError::NoCapacity));
-        assert_eq!(quota(1.0, 0.0), Err(QuotaError::NoRate));
-        assert_eq!(quota(1.0, 2e15), Err(QuotaError::RateTooHigh));
-        assert_eq!(quota(1.0, 1e-300), Err(QuotaError::SpanTooLong));
-        assert_eq!(quota(1e300, 1e15), Err(QuotaError::SpanTooLong));
-        assert_eq!(quota(1e10, 1.0), Err(QuotaError::SpanTooLong));
+        assert_eq!(limit(0.0, 1.0), Err(LimitError::NoCapacity));
+        assert_eq!(limit(1.0, 0.0), Err(LimitError::NoRate));
+        assert_eq!(limit(1.0, 2e15), Err(LimitError::RateTooHigh));
+        assert_eq!(limit(1.0, 1e-300), Err(LimitError::SpanTooLong));
+        assert_eq!(limit(1e300, 1e15), Err(LimitError::SpanTooLong));
+        assert_eq!(limit(1e10, 1.0), Err(LimitError::SpanTooLong));
     }
 
     #[test]
     fn a_fraction_above_the_capacity_has_no_cost() {
-        let quota = quota(1.000_05, 1e6).unwrap();
-        assert!(quota.cost(Tokens::from_float(1.000_09).unwrap()).is_none());
-        assert!(quota.cost(Tokens::from_float(1.000_05).unwrap()).is_some());
+        let limit = limit(1.000_05, 1e6).unwrap();
+        assert!(limit.cost(Tokens::from_float(1.000_09).unwrap()).is_none());
+        assert!(limit.cost(Tokens::from_float(1.000_05).unwrap()).is_some());
     }
 
     #[test]
     fn a_price_may_exceed_the_capacity() {
         let tokens = |amount| Tokens::from_float(amount).unwrap();
-        let quota = quota_of(10.0, 1e7, Grain::Microsecond).unwrap();
-        assert_eq!(quota.price(tokens(25.0)), Some(3_000));
+        let limit = quota_of(10.0, 1e7, Grain::Microsecond).unwrap();
+        assert_eq!(limit.price(tokens(25.0)), Some(3_000));
         let year = quota_of(1.0, 1.0, Grain::Microsecond).unwrap();
         let most = MAX_SPAN / TICKS_PER_SECOND;
         assert_eq!(
@@ -594,38 +594,38 @@ mod tests {
             Some(most * TICKS_PER_SECOND)
         );
         assert_eq!(year.price(tokens(most as f64 + 1.0)), None);
-        let exact = Quota::within(Tokens::ONE, MAX_SPAN, Grain::Nanosecond).unwrap();
+        let exact = Limit::within(Tokens::ONE, MAX_SPAN, Grain::Nanosecond).unwrap();
         assert_eq!(exact.price(Tokens::ONE), Some(MAX_SPAN));
     }
 
     #[test]
     fn a_step_above_the_capacity_costs_a_grain_more_than_the_burst() {
         for grain in [Grain::Nanosecond, Grain::Microsecond] {
-            let quota = quota_of(2.0, 1.0, grain).unwrap();
-            let too_much = quota.span() + grain.ticks();
-            assert_eq!(quota.step_whole(3), Step::new(too_much, quota.span()));
+            let limit = quota_of(2.0, 1.0, grain).unwrap();
+            let too_much = limit.span() + grain.ticks();
+            assert_eq!(limit.step_whole(3), Step::new(too_much, limit.span()));
         }
     }
 
     #[test]
     fn tokens_owed_are_rounded_up() {
-        let quota = quota(10.0, 1e7).unwrap();
+        let limit = limit(10.0, 1e7).unwrap();
         let owed = [(0, 0), (1, 1), (100, 1), (101, 2), (1_000, 10)];
-        assert_eq!(owed.map(|(debt, _)| (debt, quota.tokens_owed(debt))), owed);
+        assert_eq!(owed.map(|(debt, _)| (debt, limit.tokens_owed(debt))), owed);
     }
 
     #[test]
     fn a_refill_takes_at_most_the_burst() {
-        let quota = quota(10.0, 2.0).unwrap();
-        assert_eq!(quota.refill(3), 3 * TICKS_PER_SECOND / 2);
-        assert_eq!(quota.refill(11), quota.span());
+        let limit = limit(10.0, 2.0).unwrap();
+        assert_eq!(limit.refill(3), 3 * TICKS_PER_SECOND / 2);
+        assert_eq!(limit.refill(11), limit.span());
     }
 
     #[test]
     fn a_rate_identifies_no_unit_from_2_51_on() {
         let rounding = |unit: u64| {
-            let quota = quota(1.0, 1e9 / unit as f64).unwrap();
-            quota.rounding(quota.span())
+            let limit = limit(1.0, 1e9 / unit as f64).unwrap();
+            limit.rounding(limit.span())
         };
         assert_eq!(rounding(LEAST_UNNAMED - 1), 0);
         assert_eq!(rounding(LEAST_UNNAMED), 2);
@@ -633,11 +633,11 @@ mod tests {
 
     #[test]
     fn refunds_of_parts_return_no_more_than_was_taken() {
-        let quota = quota(1000.0, 4e9).unwrap();
-        let taken = quota.cost(Tokens::from_int(1000).unwrap()).unwrap();
-        assert!(1000 * quota.refund(Tokens::ONE) <= taken);
-        assert_eq!(quota.refund(Tokens::from_int(1000).unwrap()), taken);
-        assert_eq!(quota.refund(Tokens::from_float(1e300).unwrap()), MAX_SPAN);
+        let limit = limit(1000.0, 4e9).unwrap();
+        let taken = limit.cost(Tokens::from_int(1000).unwrap()).unwrap();
+        assert!(1000 * limit.refund(Tokens::ONE) <= taken);
+        assert_eq!(limit.refund(Tokens::from_int(1000).unwrap()), taken);
+        assert_eq!(limit.refund(Tokens::from_float(1e300).unwrap()), MAX_SPAN);
         // A store in microseconds gives back whole microseconds.
         let coarse = quota_of(1000.0, 1e4, Grain::Microsecond).unwrap();
         assert_eq!(coarse.refund(Tokens::from_int(5).unwrap()), 500_000);
@@ -648,12 +648,12 @@ mod tests {
     #[test]
     fn whole_costs_agree_with_exact_ones() {
         for (capacity, rate) in [(10.0, 3.0), (1e6, 1e7), (2.5, 1e12), (1e12, 1e15)] {
-            let quota = quota(capacity, rate).unwrap();
+            let limit = limit(capacity, rate).unwrap();
             for n in [0u64, 1, 2, 3, 9, 10, 999_999] {
                 let tokens = Tokens::from_int(n.cast_signed()).unwrap();
                 assert_eq!(
-                    quota.cost_whole(n),
-                    quota.cost(tokens),
+                    limit.cost_whole(n),
+                    limit.cost(tokens),
                     "{capacity} {rate} {n}"
                 );
             }
