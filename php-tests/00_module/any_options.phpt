@@ -13,13 +13,9 @@ require __DIR__ . '/any_options.inc.php';
 
 any_options(
     20261121,
-    6_000,
+    4_000,
     TokenBucketStorageRedis::class,
     TokenBucketStorageMemcached::class,
-    TokenBucket\Compat\LeakyBucket::class,
-    TokenBucket\Compat\RateLimiter::class,
-    TokenBucket\Compat\MinuteWindow::class,
-    TokenBucket\Compat\ClientThrottle::class,
     TokenBucketStoragePDO::class,
 );
 ?>

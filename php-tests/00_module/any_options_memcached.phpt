@@ -16,13 +16,9 @@ require __DIR__ . '/any_options.inc.php';
 
 any_options(
     20261122,
-    6_000,
+    4_000,
     TokenBucketStorageRedis::class,
     TokenBucketStorageMemcached::class,
-    TokenBucket\Compat\LeakyBucket::class,
-    TokenBucket\Compat\RateLimiter::class,
-    TokenBucket\Compat\MinuteWindow::class,
-    TokenBucket\Compat\ClientThrottle::class,
 );
 ?>
 --EXPECT--
