@@ -241,7 +241,20 @@ final class Buckets
         if ($limit->maxAttempts < 1 || self::seconds($limit) <= 0 || $this->ofLimit($limit) instanceof Quota) {
             return null;
         }
-        return new TokenBucket($this->storage(), 'places:' . self::nameOfLimit($limit), 1, self::rate((int) $limit->maxAttempts, self::seconds($limit)));
+        // A bucket of one token gains nothing while a job is late, so each place is late, too.
+        $seconds = self::seconds($limit) + ($limit->maxAttempts < 2 ? JobLimits::SECONDS_TO_RETURN : 0);
+        return new TokenBucket($this->storage(), 'places:' . self::nameOfLimit($limit), 1, self::rate((int) $limit->maxAttempts, $seconds));
+    }
+
+    /**
+     * Returns a bucket for blocks.
+     *
+     * @param string $what 'returns': jobs come back to their places; 'new': the token of a limit of
+     *     one job is new
+     */
+    public function blocked(string $what, object $limit): TokenBucket
+    {
+        return new TokenBucket($this->storage(), "$what:" . self::nameOfLimit($limit), 1, 1e6);
     }
 
     /** Reports whether only processes of this host can share the buckets. */

@@ -20,7 +20,9 @@ use TokenBucket\Decision;
  *
  * A refused job gets a place: it is released until the token of its place is refilled. The places
  * are reservations in a bucket of their own, which decides nothing. While jobs wait for their
- * places, a job that has no place must leave the tokens of those that are due now.
+ * places, a job that has no place must leave the tokens of those that are due now. If none of them
+ * comes back for the decay time, the jobs were deleted, or the worker has stopped. Then all places
+ * are given up.
  */
 final class JobLimits
 {
@@ -28,7 +30,7 @@ final class JobLimits
      * The seconds in which a job with a place comes back after its token was refilled: Laravel adds
      * three seconds, whole seconds add one, and a worker may be late.
      */
-    private const SECONDS_TO_RETURN = 5.0;
+    public const SECONDS_TO_RETURN = 5.0;
     /** The seconds for which a job leaves the tokens to others if it cannot state its attempts. */
     private const SECONDS_OF_UNKNOWN = 2.9;
 
@@ -38,6 +40,8 @@ final class JobLimits
     private ?object $refusing = null;
     /** The seconds until the place of a refused job, or null if it has none yet. */
     private ?int $place = null;
+    /** @var list<object> the limits whose places jobs wait for */
+    private array $booked = [];
     /** @var array<string, int> the questions of each key that the decision has not answered yet */
     private array $questions = [];
     /** @var array<string, int> the hits of each key that the decision still pays for */
@@ -78,8 +82,12 @@ final class JobLimits
     {
         $isAnswered = ($this->questions[$key] ?? 0) === 0;
         if ($isAnswered && ($this->refusing !== null || ($this->hits[$key] ?? 0) === 0)) {
+            $this->booked = [];
             [$this->decision, $this->refusing] = $this->buckets->take($this->limits, $this->floor(...));
             $this->place = null;
+            if ($this->booked !== [] && $this->refusing === null && $this->grace() < self::SECONDS_TO_RETURN) {
+                array_map($this->keepPlaces(...), $this->booked);
+            }
             $this->questions = $this->hits = array_count_values(array_column($this->limits, 'key'));
         }
         $this->questions[$key] = max(0, $this->questions[$key] - 1);
@@ -114,12 +122,26 @@ final class JobLimits
         if ($places !== null && in_array($decision->reason, ['insufficient_tokens', 'below_floor', 'exceeds_capacity'], true)) {
             $reservation = $places->reserve();
             if ($reservation->decision->allowed) {
+                $reservation->delay > 0 || $this->keepPlaces($limit);
                 // The bucket of places is full when the first place is taken, but the other bucket
                 // is empty.
                 return (int) ceil($reservation->delay + $limit->decaySeconds / $limit->maxAttempts);
             }
         }
         return Buckets::releaseAfter($decision, $limit->decaySeconds);
+    }
+
+    /**
+     * Keeps the places of a limit for its decay time, in which a job should come back. Of a limit
+     * of few jobs, two may be late: they find the token taken, and get another place.
+     */
+    private function keepPlaces(object $limit): void
+    {
+        $seconds = $limit->decaySeconds * (1 + 2 / $limit->maxAttempts) + 2 * self::SECONDS_TO_RETURN;
+        $this->buckets->blocked('returns', $limit)->block(min(Buckets::MAX_SECONDS, $seconds));
+        if ($limit->maxAttempts < 2 && $this->refusing === null) {
+            $this->buckets->blocked('new', $limit)->block(min(Buckets::MAX_SECONDS, $limit->decaySeconds + self::SECONDS_OF_UNKNOWN));
+        }
     }
 
     /** Returns the tokens of a limit that the job leaves to jobs with places. */
@@ -129,6 +151,12 @@ final class JobLimits
         if ($places === null || $places->peek()->allowed) {
             return 0.0;
         }
+        $returns = $this->buckets->blocked('returns', $limit)->peek();
+        if ($returns->allowed && !$returns->fallback) {
+            $places->reset();
+            return 0.0;
+        }
+        $this->booked[] = $limit;
         $grace = $this->grace();
         $floor = $grace * $limit->maxAttempts / $limit->decaySeconds;
         if ($limit->maxAttempts > 1) {
@@ -136,7 +164,8 @@ final class JobLimits
         }
         // A bucket of one token never has more, so any floor refuses the job. A job that cannot
         // state its attempts may have a place.
-        return $grace === self::SECONDS_OF_UNKNOWN ? 0.0 : $floor;
+        $isLeft = $grace === self::SECONDS_OF_UNKNOWN && $this->buckets->blocked('new', $limit)->peek()->allowed;
+        return $isLeft ? 0.0 : $floor;
     }
 
     /** Returns the seconds for which the job leaves the tokens to jobs with places. */

@@ -39,6 +39,24 @@ final class BacklogTest extends BridgeTestCase
         $this->assertGreaterThanOrEqual(56, count($ran));
     }
 
+    public function testJobsDoNotQueueBehindAQueueThatWasCleared(): void
+    {
+        foreach ([10, 1] as $tokens) {
+            $this->limiter()->for('mails', fn () => Limit::perMinute($tokens));
+            $delays = fn (int $jobs) => array_map(function () {
+                (new RateLimited('mails'))->handle($job = $this->job(1), fn () => null);
+                return $job->delay;
+            }, range(1, $jobs));
+            $before = $delays(20 * $tokens);
+            $this->assertGreaterThan(1100, end($before));
+            $this->advance(200);
+            $after = $delays(2 * $tokens);
+            $this->assertSame([$tokens, null], [count(array_keys($after, null, true)), $after[0]]);
+            $this->assertLessThanOrEqual(63, end($after));
+            $this->advance(10_000);
+        }
+    }
+
     /**
      * Works for an hour on jobs with so many tokens a minute.
      *
