@@ -38,7 +38,8 @@ mod steps;
 #[path = "laws/windows.rs"]
 mod windows;
 
-use proptest::test_runner::{Config, RngSeed};
+use proptest::strategy::{Strategy, ValueTree};
+use proptest::test_runner::{Config, RngSeed, TestRunner};
 
 /// Returns the configuration of a law. The law is tried `cases` times from a fixed seed, unless
 /// `PROPTEST_CASES` sets the number.
@@ -55,4 +56,10 @@ fn tried(cases: u32) -> Config {
         rng_seed: RngSeed::Fixed(0x70_6b65_6e62_7563),
         ..asked
     }
+}
+
+/// Yields `count` values of a strategy, from a fixed seed. Controls use them.
+fn drawn<S: Strategy>(strategy: S, count: usize) -> impl Iterator<Item = S::Value> {
+    let mut runner = TestRunner::new(tried(1));
+    (0..count).map(move |_| strategy.new_tree(&mut runner).unwrap().current())
 }

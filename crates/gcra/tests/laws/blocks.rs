@@ -1,13 +1,11 @@
 //! A bucket holds at most one token at the end of a block, whatever other calls are made. Right
 //! after a drain, it holds at most the tokens that the drain leaves.
 
-use crate::tried;
+use crate::{drawn, tried};
 use gcra::clock::EPOCH;
 use gcra::step::MAX_WAIT;
 use gcra::{Put, Step, Ticks, Timestamp};
 use proptest::prelude::*;
-use proptest::strategy::ValueTree;
-use proptest::test_runner::TestRunner;
 
 const SPAN: Ticks = 100;
 /// The cost of one token.
@@ -165,11 +163,7 @@ proptest! {
 
 /// Returns the number of 2,000 random histories in which a promise does not hold.
 fn broken(raise: Raise) -> usize {
-    let mut runner = TestRunner::new(tried(1));
-    let judged = (0..2_000).map(|_| {
-        let history = histories().new_tree(&mut runner).unwrap().current();
-        judge(&history, raise)
-    });
+    let judged = drawn(histories(), 2_000).map(|history| judge(&history, raise));
     judged.filter(Result::is_err).count()
 }
 

@@ -1,13 +1,11 @@
 //! Charges and reservations delay the calls after them. Together with the grants, they never take
 //! more than the capacity and the tokens that are refilled until the last grant is due.
 
-use crate::tried;
+use crate::{drawn, tried};
 use gcra::clock::EPOCH;
 use gcra::step::MAX_WAIT;
 use gcra::{Step, Ticks, Timestamp};
 use proptest::prelude::*;
-use proptest::strategy::ValueTree;
-use proptest::test_runner::TestRunner;
 
 const SPAN: Ticks = 100;
 
@@ -82,11 +80,8 @@ fn greatest_excess(taken: &[Taken]) -> i128 {
 
 /// Returns the greatest excess over many random histories.
 fn worst_of_many(after: After) -> i128 {
-    let mut runner = TestRunner::new(tried(1));
-    let excesses = (0..2_000).map(|_| {
-        let history = histories().new_tree(&mut runner).unwrap().current();
-        greatest_excess(&run(&history, after))
-    });
+    let histories = drawn(histories(), 2_000);
+    let excesses = histories.map(|history| greatest_excess(&run(&history, after)));
     excesses.max().unwrap()
 }
 

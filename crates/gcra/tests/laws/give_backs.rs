@@ -1,6 +1,6 @@
 //! After a take is undone, other calls never get more than the capacity and the refilled tokens.
 
-use crate::tried;
+use crate::{drawn, tried};
 use gcra::clock::EPOCH;
 use gcra::{Put, Step, Ticks, Timestamp};
 use proptest::prelude::*;
@@ -163,13 +163,8 @@ proptest! {
 
 /// Returns the greatest excess over many random histories.
 fn worst_of_many(worth: Worth) -> i128 {
-    use proptest::strategy::ValueTree;
-    use proptest::test_runner::TestRunner;
-    let mut runner = TestRunner::new(tried(1));
-    let excesses = (0..20_000).map(|_| {
-        let history = histories(60).new_tree(&mut runner).unwrap().current();
-        greatest_excess(&history, 1, worth)
-    });
+    let histories = drawn(histories(60), 20_000);
+    let excesses = histories.map(|history| greatest_excess(&history, 1, worth));
     excesses.max().unwrap()
 }
 

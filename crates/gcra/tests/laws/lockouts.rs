@@ -7,12 +7,11 @@
     clippy::cast_sign_loss
 )]
 
-use crate::tried;
+use crate::{drawn, tried};
 use gcra::clock::EPOCH;
 use gcra::lockout::{CANCEL_SPAN, Lockout, UNIT, take_cancel};
 use gcra::{Denial, Outcome, Ticks, Timestamp, Verdict};
 use proptest::prelude::*;
-use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 
 /// A multiple of all units.
@@ -269,94 +268,53 @@ proptest! {
 
 /// Returns the number of 2,000 random histories in which a promise does not hold.
 fn broken(attempt: Attempt, cancel: Cancel) -> usize {
-    let mut runner = TestRunner::new(tried(1));
-    let judged = (0..2_000).map(|_| {
-        let (rules, history) = histories().new_tree(&mut runner).unwrap().current();
-        judge(&rules, &history, attempt, cancel)
-    });
+    let judged =
+        drawn(histories(), 2_000).map(|(rules, history)| judge(&rules, &history, attempt, cancel));
     judged.filter(Result::is_err).count()
 }
 
-/// Runs the control, which checks the state before the last call, and counts afterwards.
+/// Runs the controls, each of which must break a promise.
 #[test]
-fn a_check_before_the_count_grants_parallel_guesses() {
-    assert!(
-        broken(
-            |rules, state, before, now| {
-                let checked = rules.attempt(before, now);
-                let counted = rules.attempt(state, now.max(state));
-                if checked.granted() {
-                    Outcome { now, ..counted }
-                } else {
-                    checked
-                }
-            },
-            Lockout::cancel
-        ) > 0
-    );
-}
-
-/// Runs the control, in which a denial begins the block again.
-#[test]
-fn a_denial_that_extends_the_block_is_noticed() {
-    assert!(
-        broken(
-            |rules, state, _, now| {
-                let outcome = rules.attempt(state, now);
-                let again = Timestamp((now + rules.block).ceil(rules.unit).0 | (state.0 % UNIT));
-                let empty_at = if outcome.granted() {
-                    outcome.empty_at
-                } else {
-                    state.max(again)
-                };
-                Outcome {
-                    empty_at,
-                    ..outcome
-                }
-            },
-            Lockout::cancel
-        ) > 0
-    );
-}
-
-/// Runs the control, in which all blocks are equal.
-#[test]
-fn a_block_that_does_not_become_longer_is_noticed() {
-    assert!(
-        broken(
-            |rules, state, _, now| {
-                let outcome = rules.attempt(state, now);
-                let failures = (outcome.empty_at.0 % UNIT).min(rules.attempts);
-                if !outcome.granted() || failures < rules.attempts {
-                    return outcome;
-                }
-                let empty_at = Timestamp(
-                    (now + rules.block.min(rules.max_block)).ceil(rules.unit).0 | failures,
-                );
-                Outcome {
-                    empty_at,
-                    ..outcome
-                }
-            },
-            Lockout::cancel
-        ) > 0
-    );
-}
-
-/// Runs the control, in which a cancelled attempt also ends the block of another one.
-#[test]
-fn a_cancelled_attempt_that_ends_the_block_of_another_is_noticed() {
-    assert!(
-        broken(attempt, |rules, _, state, now| {
-            rules.cancel(state, state, now)
-        }) > 0
-    );
-}
-
-/// Runs the control, in which a cancelled attempt clears all failures.
-#[test]
-fn a_cancelled_attempt_that_clears_the_failures_is_noticed() {
-    assert!(broken(attempt, |_, _, state, now| Lockout::succeed(state, now)) > 0);
+fn wrong_lockouts_are_noticed() {
+    // Checks the state before the last call, and counts afterwards.
+    let late: Attempt = |rules, state, before, now| {
+        let checked = rules.attempt(before, now);
+        let counted = rules.attempt(state, now.max(state));
+        if checked.granted() {
+            Outcome { now, ..counted }
+        } else {
+            checked
+        }
+    };
+    // A denial begins the block again.
+    let renewed: Attempt = |rules, state, _, now| {
+        let mut outcome = rules.attempt(state, now);
+        if !outcome.granted() {
+            let again = Timestamp((now + rules.block).ceil(UNIT).0 | (state.0 % UNIT));
+            outcome.empty_at = state.max(again);
+        }
+        outcome
+    };
+    // All blocks are equal.
+    let constant: Attempt = |rules, state, _, now| {
+        let mut outcome = rules.attempt(state, now);
+        let failures = (outcome.empty_at.0 % UNIT).min(rules.attempts);
+        if outcome.granted() && failures == rules.attempts {
+            let block = rules.block.min(rules.max_block);
+            outcome.empty_at = Timestamp((now + block).ceil(UNIT).0 | failures);
+        }
+        outcome
+    };
+    for wrong in [late, renewed, constant] {
+        assert!(broken(wrong, Lockout::cancel) > 0);
+    }
+    // A cancelled attempt also ends the block of another one.
+    let ends: Cancel = |rules, _, state, now| rules.cancel(state, state, now);
+    // A cancelled attempt clears all failures.
+    let clears: Cancel = |_, _, state, now| Lockout::succeed(state, now);
+    for wrong in [ends, clears] {
+        assert!(broken(attempt, wrong) > 0);
+    }
 }
 
 #[test]

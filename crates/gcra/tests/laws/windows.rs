@@ -4,7 +4,7 @@
 //! differ. Each call has the window of its host, or that of the store's clock. The model keeps the
 //! number of the latest window in which tokens were taken, and the tokens that were taken in it.
 
-use crate::tried;
+use crate::{drawn, tried};
 use gcra::clock::{EPOCH, TICKS_PER_MICROSECOND};
 use gcra::{Denial, Limit, Put, Refill, Step, TICKS_PER_SECOND, Ticks, Timestamp, Tokens, Verdict};
 use proptest::prelude::*;
@@ -355,12 +355,8 @@ proptest! {
 
 /// Returns the greatest excess and the number of false denials over many random histories.
 fn worst_of_many(way: Way) -> Judged {
-    use proptest::strategy::ValueTree;
-    use proptest::test_runner::TestRunner;
-    let mut runner = TestRunner::new(tried(1));
     let mut worst = Judged::default();
-    for _ in 0..3_000 {
-        let (lengths, from, mut calls) = histories().new_tree(&mut runner).unwrap().current();
+    for (lengths, from, mut calls) in drawn(histories(), 3_000) {
         for (_, act, limit, ahead) in &mut calls {
             (*limit, *ahead) = (5, 0);
             if let Act::Charge(tokens) = *act {

@@ -28,27 +28,6 @@ fn workers(server: &Server, settings: Settings, work: impl Fn(u64, &Caller) + Sy
     });
 }
 
-#[test]
-fn a_thousand_tokens_are_a_thousand_grants() {
-    let step = Step::new(HOUR, 1000 * HOUR);
-    Server::each(|server| {
-        for round in 0..2 {
-            for settings in [PLAIN, CACHED] {
-                let id =
-                    format!("{round}{:?}", settings.denial_cache_max_age).replace(['(', ')'], "");
-                let granted = AtomicU64::new(0);
-                workers(&server, settings, |_, caller| {
-                    for _ in 0..1000 {
-                        let granted_one = caller.take(&id, &step).granted();
-                        granted.fetch_add(granted_one.into(), Relaxed);
-                    }
-                });
-                assert_eq!(granted.into_inner(), 1000, "{id}");
-            }
-        }
-    });
-}
-
 /// Returns the most tokens that a full bucket can grant within `span` ticks.
 fn tokens(step: &Step, span: Ticks) -> u64 {
     (step.span + span) / step.cost
