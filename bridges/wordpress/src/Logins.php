@@ -41,6 +41,8 @@ final class Logins
         add_filter('authenticate', $this->end, PHP_INT_MAX);
         add_action('shutdown', $this->exited(...), 0);
         add_action('wp_login', $this->loggedIn(...), PHP_INT_MIN, 2);
+        // Some plugins set the cookie, and do not fire wp_login.
+        add_action('set_logged_in_cookie', fn ($cookie, $expire, $expiration, $id) => $this->loggedIn('', get_userdata($id)), PHP_INT_MIN, 4);
         // WooCommerce does not fire after_password_reset.
         add_action('password_reset', $this->passwordReset(...));
         add_filter('application_password_is_api_request', $this->beginApplication(...), PHP_INT_MAX);

@@ -92,7 +92,8 @@ final class OtherPluginsTest extends SiteTestCase
         self::addPlugin('factor', self::SECOND_FACTOR);
         // A plugin that verifies the password and asks for the code before core does.
         self::addPlugin('factor-early', str_replace(["'factor'", ', 50,'], ["'early-factor'", ', 5,'], self::SECOND_FACTOR));
-        foreach (['factor' => '192.0.2.7', 'early-factor' => '192.0.2.8'] as $name => $address) {
+        self::addPlugin('factor-cookie', str_replace(["'factor'", ', 50,', "do_action('wp_login', \$user->user_login, \$user);"], ["'cookie-factor'", ', 5,', ''], self::SECOND_FACTOR));
+        foreach (['factor' => '192.0.2.7', 'early-factor' => '192.0.2.8', 'cookie-factor' => '192.0.2.10'] as $name => $address) {
             $name === 'factor' || self::$site->addUser($name);
             for ($i = 0; $i < 25; $i++) {
                 [$page] = self::$site->send([Site::form($name, 'right password', $address)]);
