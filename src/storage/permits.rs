@@ -23,15 +23,21 @@ pub enum PermitPlace {
     Server(Rc<Remote<'static, Redis>>),
 }
 
-/// A permit that this thread holds.
+/// A permit that this thread holds. Those that are large are in boxes.
 #[derive(Debug)]
 pub enum HeldPermit {
     /// A permit in the segment.
     Host(Permit),
-    /// The cell of a key in an object.
-    Object(Rc<ObjectPermits>, u128, u16),
-    /// A permit on a server, in a box because the others are small.
+    Object(Box<InObject>),
     Server(Box<OnServer>),
+}
+
+/// The cell of a key in an object.
+#[derive(Debug)]
+pub struct InObject {
+    cells: Rc<ObjectPermits>,
+    hash: u128,
+    cell: u16,
 }
 
 /// A permit that a server keeps, or that the failure policy has granted.
@@ -121,7 +127,7 @@ impl HeldPermit {
                     host.permits().release(permit);
                 }
             }
-            Self::Object(cells, hash, cell) => cells.release(hash, cell),
+            Self::Object(it) => it.cells.release(it.hash, it.cell),
             Self::Server(permit) => return Some(permit),
         }
         None
@@ -177,7 +183,11 @@ impl ObjectPermits {
         let free = free.fold(0, |count, _| count + 1);
         held.insert(cell);
         Some(Acquired {
-            permit: HeldPermit::Object(Rc::clone(self), hash, cell),
+            permit: HeldPermit::Object(Box::new(InObject {
+                cells: Rc::clone(self),
+                hash,
+                cell,
+            })),
             free,
         })
     }

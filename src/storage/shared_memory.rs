@@ -82,7 +82,7 @@ impl Storage for Object<SharedMemoryStorage> {
     }
 
     fn joins(&self, _mine: Key<'_>, other: &dyn Storage, _its: Key<'_>) -> bool {
-        self.is_same(other)
+        other.is_direct()
     }
 
     fn take_all(

@@ -89,13 +89,13 @@ impl Word {
     /// the greater of the old lifetime and `lifetime`, or `lifetime` itself if that is exact.
     #[inline]
     pub fn moved(self, empty_at: Timestamp, lifetime: Lifetime) -> Self {
-        if lifetime.0 > LIFETIME_MASK {
-            return self.moved_and_held(empty_at, lifetime);
+        // Nearly every caller has the lifetime of the record, which is then not held.
+        if self.tag & LIFETIME_MASK != lifetime.0 {
+            return self.moved_by_other(empty_at, lifetime);
         }
-        let lifetime = lifetime.max(Lifetime(self.tag & LIFETIME_MASK));
         Self {
-            tag: (self.tag & !LIFETIME_MASK) | lifetime.0,
             state: empty_at.0 & EMPTY_AT,
+            ..self
         }
     }
 
@@ -136,7 +136,7 @@ impl Word {
 
     #[cold]
     #[inline(never)]
-    fn moved_and_held(self, empty_at: Timestamp, lifetime: Lifetime) -> Self {
+    fn moved_by_other(self, empty_at: Timestamp, lifetime: Lifetime) -> Self {
         let mut code = lifetime.code();
         if lifetime.0 & Lifetime::EXACT == 0 {
             code = code.max(self.tag & LIFETIME_MASK);
