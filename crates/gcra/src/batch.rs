@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sum_above_the_greatest_burst_exceeds_every_capacity() {
+    fn a_sum_above_the_greatest_capacity_exceeds_every_capacity() {
         let mut tickets = tickets(&["a"; 2]);
         for ticket in &mut tickets {
             ticket.step = Step::new(MAX_SPAN, MAX_SPAN);

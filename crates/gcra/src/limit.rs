@@ -599,7 +599,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_above_the_capacity_costs_a_grain_more_than_the_burst() {
+    fn a_step_above_the_capacity_costs_a_grain_more_than_it() {
         for grain in [Grain::Nanosecond, Grain::Microsecond] {
             let limit = quota_of(2.0, 1.0, grain).unwrap();
             let too_much = limit.span() + grain.ticks();
@@ -615,7 +615,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refill_takes_at_most_the_burst() {
+    fn a_refill_takes_at_most_the_span() {
         let limit = limit(10.0, 2.0).unwrap();
         assert_eq!(limit.refill(3), 3 * TICKS_PER_SECOND / 2);
         assert_eq!(limit.refill(11), limit.span());

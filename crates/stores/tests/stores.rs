@@ -405,7 +405,7 @@ fn a_full_bucket_is_full_under_a_longer_span() {
 }
 
 #[test]
-fn a_small_burst_does_not_shorten_the_life_of_a_created_record() {
+fn a_small_capacity_does_not_shorten_the_life_of_a_created_record() {
     homes::each(|home| {
         let key = home.key(b"created");
         home.put(

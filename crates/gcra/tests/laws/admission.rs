@@ -111,7 +111,7 @@ fn granted(events: &[Event], who: usize) -> impl Iterator<Item = (Timestamp, Exa
 /// Returns the tokens by which a span, rounded up to whole ticks, exceeds the capacity. They are
 /// fewer than one tick adds. They are 0 if the capacity and the ticks for a token are whole
 /// numbers.
-fn burst_rounding(asked: Asked) -> Exact {
+fn span_rounding(asked: Asked) -> Exact {
     let refill = asked.refill();
     refill.span * refill.per_tick - asked.exact_capacity()
 }
@@ -163,11 +163,11 @@ proptest! {
     }
 
     #[test]
-    fn a_burst_between_two_ticks_admits_less_than_a_tick_more(
+    fn a_capacity_between_two_ticks_admits_less_than_a_tick_more(
         asked in any_quotas(),
         calls in calls(true),
     ) {
-        let more = burst_rounding(asked);
+        let more = span_rounding(asked);
         prop_assert!(!more.is_negative() && more < asked.per_tick());
         let events = run(&[asked], &calls, false, plain);
         let excess = greatest_excess(granted(&events, 0), &asked.per_tick());
@@ -185,7 +185,7 @@ proptest! {
         };
         let events = run(&[asked], &calls, false, stern);
         let excess = greatest_excess(granted(&events, 0), &asked.per_tick());
-        let most = asked.exact_capacity() + burst_rounding(asked);
+        let most = asked.exact_capacity() + span_rounding(asked);
         prop_assert!(excess <= most, "{excess}");
     }
 
@@ -209,7 +209,7 @@ proptest! {
         let events = run(&asked, &calls, false, plain);
         for (who, &asked) in asked.iter().enumerate() {
             let excess = greatest_excess(granted(&events, who), &asked.per_tick());
-            let most = asked.exact_capacity() + burst_rounding(asked);
+            let most = asked.exact_capacity() + span_rounding(asked);
             prop_assert!(excess <= most, "{asked:?}: {excess}");
         }
         let spans = events.iter().filter(|event| event.what == What::Granted);

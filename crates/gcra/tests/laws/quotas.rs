@@ -69,7 +69,7 @@ proptest! {
     }
 
     #[test]
-    fn costs_stay_within_the_burst(asked in any_quotas(), parts in 0u32..=64) {
+    fn costs_stay_within_the_span(asked in any_quotas(), parts in 0u32..=64) {
         let limit = asked.limit();
         let span: Ticks = limit.span();
         prop_assert!((1..=MAX_SPAN).contains(&span));

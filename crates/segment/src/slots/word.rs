@@ -455,7 +455,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_burst_does_not_shorten_an_unknown_span() {
+    fn a_small_capacity_does_not_shorten_an_unknown_span() {
         let created = Word::live(Fingerprint::new(1), Lifetime::UNKNOWN, Timestamp(1_000));
         let moved = created.moved(Timestamp(1_000), Lifetime::covering(2_000_000));
         assert!(moved.full_at().0 >= 1_000 + UNKNOWN_SPAN);

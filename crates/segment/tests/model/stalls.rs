@@ -169,7 +169,7 @@ fn a_record_is_not_reclaimed_a_tick_before_it_is_full() {
 /// Checks that the record keeps the greater lifetime of the two quotas, even after a grant under
 /// the quota with the smaller lifetime.
 #[test]
-fn two_bursts_share_one_key() {
+fn two_capacities_share_one_key() {
     holds("two spans, one key", 3, || {
         let memory = Memory::running(&[Word::EMPTY, live(Y, 10, at(1000))], START);
         let small = memory.caller(K);

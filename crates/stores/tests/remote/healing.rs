@@ -25,7 +25,7 @@ fn denied(server: &Server) -> [Caller; 2] {
 }
 
 #[test]
-fn a_lost_record_is_made_up_for() {
+fn a_lost_record_is_restored() {
     Server::each(|mut server| {
         let [host, _] = denied(&server);
         let before = host.take("id", &take(1));
@@ -90,7 +90,7 @@ fn a_reset_after_the_loss_holds_for_every_host() {
 }
 
 #[test]
-fn a_record_that_is_there_is_never_made_up_for() {
+fn a_record_that_is_there_is_never_replaced() {
     Server::each(|server| {
         let [host, other] = denied(&server);
         host.put("id", &refund(2));

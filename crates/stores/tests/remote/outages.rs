@@ -98,7 +98,7 @@ fn a_server_that_hangs_is_asked_by_few() {
 }
 
 #[test]
-fn the_local_bucket_stands_in() {
+fn the_local_bucket_decides_while_the_store_fails() {
     Server::each(|mut server| {
         let caller = server.caller(under(OnFailure::Local));
         server.kill();
@@ -118,7 +118,7 @@ fn the_local_bucket_stands_in() {
 }
 
 #[test]
-fn all_are_let_through_or_turned_away() {
+fn all_are_allowed_or_denied() {
     Server::each(|mut server| {
         let allowing = server.caller(under(OnFailure::Allow));
         let denying = server.caller(under(OnFailure::Deny));
@@ -193,7 +193,7 @@ fn a_foreign_key_does_not_hide_the_next_outage() {
 }
 
 #[test]
-fn what_the_store_took_is_not_given_back_to_the_bucket_that_stands_in() {
+fn what_the_store_took_is_not_given_back_to_the_local_bucket() {
     Server::each(|mut server| {
         let caller = server.caller(under(OnFailure::Local));
         let undone = Taken {

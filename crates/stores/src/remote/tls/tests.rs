@@ -143,7 +143,7 @@ fn another_ca_is_refused() {
 }
 
 #[test]
-fn a_ca_file_stands_in_for_the_public_cas() {
+fn a_ca_file_replaces_the_public_cas() {
     let authority = Authority::new();
     assert_eq!(roots(Some(authority.file.path())).unwrap().len(), 1);
     assert!(roots(None).unwrap().len() > 50);
