@@ -39,10 +39,8 @@ pub fn store() -> Option<&'static SharedMemory> {
     host().map(Host::slots)
 }
 
-/// Creates or finds the segment.
-///
-/// # Errors
-/// Fails if no memory can be mapped, or if the processor has no lock-free 128-bit compare-and-swap.
+/// Creates or finds the segment. Fails if no memory can be mapped, or if the processor has no
+/// lock-free 128-bit compare-and-swap.
 pub fn attach(starting: &Starting) -> anyhow::Result<()> {
     ensure!(
         is_lock_free(),

@@ -38,7 +38,6 @@ const fn fallbacks(policy: &'static str) -> Metric {
 
 const FALLBACKS: &str = "Calls that a failure policy decided instead of the remote store";
 
-/// The counters of the segment.
 #[rustfmt::skip]
 pub const SHARED_MEMORY: [Counter; 11] = [
     counter("refunds", Event::Refund, ("refunds", None), "Refunds, also of attemptAll()"),
@@ -57,7 +56,6 @@ pub const SHARED_MEMORY: [Counter; 11] = [
 /// The meaning of the counter of blocks, which each row has.
 pub const BLOCKS: &str = "Clients that a limit of the guard blocked for a time";
 
-/// The counters of remote stores.
 #[rustfmt::skip]
 pub const REMOTE: [Counter; 9] = [
     counter("asked", Event::Asked, ("remote_calls", None), "Calls sent to a remote store"),
@@ -71,7 +69,6 @@ pub const REMOTE: [Counter; 9] = [
     counter("set_back", Event::SetBack, ("remote_clocks_set_back", None), "Calls that found that the clock of a store was set back"),
 ];
 
-/// The counters of permits.
 #[rustfmt::skip]
 pub const PERMITS: [Counter; 3] = [
     counter("denied", Event::PermitDenied, ("permits_denied", None), "Permits denied because all of their identifier were held"),
@@ -163,7 +160,6 @@ pub fn decided(named: &Named, totals: &Totals) -> [Decided; 5] {
     })
 }
 
-/// Returns the name of a kind of store.
 pub const fn kind(kind: StoreKind) -> &'static str {
     match kind {
         StoreKind::SharedMemory => "shared_memory",

@@ -66,9 +66,6 @@ pub fn access_denied(message: &str) -> Thrown {
 
 /// Reports a failure that the failure policy hides from the caller. `warn` raises the PHP warning,
 /// if `tokenbucket.failure_report` selects a warning.
-///
-/// # Errors
-/// Fails with the exception of the warning handler.
 #[cold]
 pub fn report(message: &str, warn: fn(&str) -> Result<(), Thrown>) -> Result<(), Thrown> {
     match ini::failure_report() {

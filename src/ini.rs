@@ -139,10 +139,8 @@ impl<T> Parsed<T> {
         self.value.read(read)
     }
 
-    /// Parses the current text.
-    ///
-    /// # Errors
-    /// Returns a message that quotes the text from the position of the error.
+    /// Parses the current text. Fails with a message that quotes the text from the position of the
+    /// error.
     pub fn value(&self) -> Result<T, String> {
         self.value.read(|text| {
             let text = String::from_utf8_lossy(text);
@@ -162,10 +160,8 @@ pub fn expected(text: &str, SyntaxError { at, expected }: SyntaxError) -> String
     format!("must have {expected} at position {at}, \"{rest}\" given")
 }
 
-/// Returns whether the guard denies requests. Otherwise it only counts them.
-///
-/// # Errors
-/// Returns a message that quotes the invalid value.
+/// Returns whether the guard denies requests. Otherwise it only counts them. Fails with a message
+/// that quotes the invalid value.
 pub fn guard_enforces() -> Result<bool, String> {
     GUARD_MODE_TEXT.read(|value| match value.trim_ascii() {
         b"enforce" => Ok(true),
@@ -184,7 +180,6 @@ pub enum FailureReport {
     Log,
     /// As a PHP warning, which may run a handler of the application.
     Warning,
-    /// Nowhere.
     None,
 }
 
@@ -193,7 +188,6 @@ pub fn failure_report() -> FailureReport {
     read(REPORT, report).unwrap_or(FailureReport::Log)
 }
 
-/// The settings of the shared memory.
 pub struct SharedMemorySettings {
     /// The size of a new segment, and the behaviour when a segment is full.
     pub segment: HostSettings,

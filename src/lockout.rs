@@ -50,7 +50,6 @@ impl State for LockoutState {
     }
 }
 
-/// Implements `__construct()`.
 pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     call.object_of(1, &classes::TOKEN_BUCKET_STORAGE)?;
     call.string(2)?;
@@ -212,7 +211,6 @@ impl Guess {
         }
     }
 
-    /// Decides on the failures.
     fn decide(&self, decide: Decide<'_>, is_dry: bool) -> Result<Answer<Outcome>, Thrown> {
         let swap = self.swap(Kind::Lockout, decide);
         self.storage.swap(&Swap {

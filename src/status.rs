@@ -75,7 +75,6 @@ fn memory_counters(totals: &Totals) -> impl Iterator<Item = (&'static str, u64)>
     ["granted", "denied"].into_iter().zip(decided).chain(events)
 }
 
-/// Returns the decisions of each namespace.
 fn decisions(host: &Host, totals: &Totals, held: &Rows<usize>) -> Result<Array, Thrown> {
     let mut list = Array::new();
     for named in counters::rows(host, totals, held) {

@@ -4,10 +4,8 @@
 use gcra::{AmountError, Tokens};
 use zend::{Call, Number, Thrown};
 
-/// Returns a number of PHP as an amount of tokens.
-///
-/// # Errors
-/// Returns the reason if the number is not a valid amount.
+/// Returns a number of PHP as an amount of tokens. Fails with the reason if the number is not a
+/// valid amount.
 pub fn amount(number: Number) -> Result<Tokens, AmountError> {
     match number {
         Number::Int(int) => Tokens::from_int(int),
@@ -17,17 +15,11 @@ pub fn amount(number: Number) -> Result<Tokens, AmountError> {
 
 /// Returns the optional argument that follows `before` other arguments. Returns 1 if it was not
 /// passed.
-///
-/// # Errors
-/// Throws `TypeError` if the argument is not a number.
 pub fn optional(call: &mut Call<'_>, before: u32) -> Result<Number, Thrown> {
     or(call, before, 1)
 }
 
 /// Does the same as [`optional`], with another number for a missing argument.
-///
-/// # Errors
-/// Fails as [`optional`] does.
 pub fn or(call: &mut Call<'_>, before: u32, missing: i64) -> Result<Number, Thrown> {
     if call.count() > before {
         call.number(before + 1)

@@ -111,7 +111,6 @@ pub fn retry_after(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown>
     Ok(())
 }
 
-/// Returns `$this->key($id)` as a string.
 fn key_of(this: &Object<ClientThrottle>, id: &Zval) -> Result<Zval, Thrown> {
     let key = invoke::method(this.zend(), "key", &mut [id.shallow_clone()])?;
     value::to_string(&key).ok_or_else(|| {

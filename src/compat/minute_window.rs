@@ -113,7 +113,6 @@ fn minutes_argument(call: &mut Call<'_>) -> Result<u32, Thrown> {
     Ok(minutes as u32)
 }
 
-/// The values of one call.
 struct Asked<'a> {
     native: &'a dyn Storage,
     prefix: Zval,

@@ -32,9 +32,6 @@ fn wrong_type(message: &str) -> Thrown {
 }
 
 /// Returns argument `number` as a double. The argument must be finite and not negative.
-///
-/// # Errors
-/// Throws `TypeError` or `ValueError` for an invalid argument.
 fn amount(call: &mut Call<'_>, number: u32) -> Result<f64, Thrown> {
     let amount = call.untyped_number(number)?;
     let tokens = tokens::amount(amount);
@@ -43,9 +40,6 @@ fn amount(call: &mut Call<'_>, number: u32) -> Result<f64, Thrown> {
 }
 
 /// Returns the storage in argument 1, or a new storage made from the client in argument 1.
-///
-/// # Errors
-/// Throws `TypeError` or `ValueError` for an invalid argument, or the exception of the client.
 fn storage(call: &Call<'_>) -> Result<Zval, Thrown> {
     let wrong = || {
         throw::argument_type(
@@ -63,10 +57,8 @@ fn storage(call: &Call<'_>) -> Result<Zval, Thrown> {
     made.ok_or_else(wrong)
 }
 
-/// Checks that a storage is on one server, because the limiter reads several keys at once.
-///
-/// # Errors
-/// Throws `ValueError` for a storage on a Redis Cluster.
+/// Checks that a storage is on one server, because the limiter reads several keys at once. Throws
+/// `ValueError` for a storage on a Redis Cluster.
 fn must_be_one_server(storage: &Zval) -> Result<(), Thrown> {
     let native = value::object(storage).and_then(storage::of);
     if let Some(redis) = native.and_then(storage::remote::<Redis>)
@@ -77,10 +69,8 @@ fn must_be_one_server(storage: &Zval) -> Result<(), Thrown> {
     Ok(())
 }
 
-/// Returns the storage in the value of a property.
-///
-/// # Errors
-/// Throws `Error` if no constructor has set the property.
+/// Returns the storage in the value of a property. Throws `Error` if no constructor has set the
+/// property.
 fn native<T: State>(storage: &Zval) -> Result<&dyn Storage, Thrown> {
     value::object(storage).and_then(storage::of).ok_or_else(|| {
         throw::error(&format!(

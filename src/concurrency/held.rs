@@ -74,9 +74,6 @@ pub fn keep(permit: HeldPermit) -> HeldEntry {
 
 /// Renews the permit of an entry. Returns false if the entry was removed, or if this process does
 /// not hold the permit any more.
-///
-/// # Errors
-/// Throws the exception of a server that failed, or of PHP's warning handler.
 pub fn renew(entry: HeldEntry) -> Result<bool, Thrown> {
     let renewed = LIST.with_borrow_mut(|list| {
         let held = list.place(entry).and_then(Option::as_mut);

@@ -56,7 +56,6 @@ impl State for ConcurrencyLimit {
     }
 }
 
-/// Implements `__construct()`.
 pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let object = call.object_of(1, &classes::TOKEN_BUCKET_STORAGE)?;
     let storage = object.shallow_clone();
@@ -142,7 +141,6 @@ fn unsupported() -> Thrown {
     ))
 }
 
-/// The values of one call.
 struct Question {
     storage: Held<dyn Storage>,
     permits: PermitPlace,
@@ -209,9 +207,6 @@ fn at_once(hashed: Hashed, limit: u16) -> Result<Acquired<HeldPermit>, Refusal> 
 
 impl Question {
     /// Takes a permit within `timeout`, or counts the refusal.
-    ///
-    /// # Errors
-    /// Fails as [`wait`] does.
     fn acquire(
         &self,
         timeout: Ticks,

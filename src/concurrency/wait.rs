@@ -35,11 +35,8 @@ pub fn may_end(taken: &Answer<Result<Acquired<HeldPermit>, Refusal>>) -> bool {
 }
 
 /// Tries again and again to take a permit, until `timeout` ticks have passed. PHP code may run
-/// between two tries.
-///
-/// # Errors
-/// Fails with the exception of an interrupt's handler, of a server that failed, or of PHP's warning
-/// handler. Then no permit is taken.
+/// between two tries. Fails with the exception of an interrupt's handler, of a server that failed,
+/// or of PHP's warning handler. Then no permit is taken.
 pub fn wait(
     permits: &PermitPlace,
     key: Key<'_>,

@@ -203,7 +203,6 @@ impl Fields {
         Some(retry_after.max(self.reset.unwrap_or(0)).max(1))
     }
 
-    /// Returns the lines of the fields.
     pub fn lines(&self, policy: &str, legacy: bool) -> Lines {
         let mut lines = Lines::new();
         lines.begin("RateLimit-Policy");
@@ -269,7 +268,6 @@ impl Lines {
         }
     }
 
-    /// Begins the line of a field.
     fn begin(&mut self, name: &str) {
         self.text.push_str(name);
         self.ends[self.count].name = self.text.len();

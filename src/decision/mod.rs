@@ -101,7 +101,6 @@ pub fn make_strings(starting: &Starting) {
     CONCURRENT_REQUESTS.make(starting, "concurrent-requests");
 }
 
-/// The values of the properties.
 struct Properties {
     allowed: bool,
     remaining: f64,
@@ -416,7 +415,6 @@ pub fn allows(object: &Object<DecisionState>) -> bool {
     object.copy_property(0).bool().unwrap_or(false)
 }
 
-/// Returns the reason of a decision.
 pub fn reason(object: &Object<DecisionState>) -> Zval {
     object.copy_property(5)
 }

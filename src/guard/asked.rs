@@ -27,7 +27,6 @@ impl guard::GuardedRequest for Variables<'_> {
     }
 }
 
-/// A request and its client.
 pub struct Asked<'a> {
     pub variables: &'a Variables<'a>,
     pub client: Client,
@@ -36,7 +35,6 @@ pub struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// Returns the identifier of the bucket of this rule.
     pub fn identifier(&self, rule: &RuleBuckets) -> Vec<u8> {
         rule.identifier(self.variables, self.client)
     }

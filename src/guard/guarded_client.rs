@@ -44,7 +44,6 @@ impl State for GuardedClient {
     }
 }
 
-/// Implements `__construct()`.
 pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let host = attached::host().ok_or_else(detached)?;
     let text = call.string(1)?;
@@ -165,7 +164,6 @@ impl Named {
         self.known.hasher.key(value::bytes(&self.identifier))
     }
 
-    /// Returns the step of one request.
     fn step(&self) -> Step {
         self.known.limit.step_whole(1)
     }

@@ -55,10 +55,8 @@ pub enum Operator {
 }
 
 impl Operator {
-    /// Returns the operator that runs this code. Argument `number` is the password or null.
-    ///
-    /// # Errors
-    /// Throws `TokenBucket\AccessDeniedException` if this code may not act.
+    /// Returns the operator that runs this code. Argument `number` is the password or null. Throws
+    /// `TokenBucket\AccessDeniedException` if this code may not act.
     pub fn of(host: &Host, call: &mut Call<'_>, number: u32) -> Result<Self, Thrown> {
         let password = call.string_or_null(number)?;
         if system::interface_name() == "cli" {

@@ -38,7 +38,6 @@ impl OfRequest {
         true
     }
 
-    /// Counts the permits as granted.
     pub fn count_granted(&self, host: &Host) {
         for &(_, row) in &self.0 {
             host.slots().count_in(row, By::SharedMemory, true);

@@ -39,7 +39,6 @@ const APPLICATIONS: &str = "guard_local";
 pub struct RuleBuckets {
     rule: Rule,
     hasher: KeyHasher,
-    /// The hasher of its buckets in the mode "observe".
     observed: KeyHasher,
     /// False if an application has set the limit.
     pub is_of_operator: bool,
@@ -67,7 +66,6 @@ impl RuleBuckets {
         self.hasher
     }
 
-    /// Returns the key of the bucket with this identifier.
     pub fn key<'k>(&self, identifier: &'k [u8]) -> Key<'k> {
         self.hasher.key(identifier)
     }
@@ -130,17 +128,14 @@ pub fn preflights(store: &SharedMemory) -> Option<Rc<Vec<RuleBuckets>>> {
     rules.filter(|rules| !rules.is_empty())
 }
 
-/// Returns the rules of a setting of the operator.
 fn of(store: &SharedMemory, ini: &ini::Parsed<Vec<Rule>>, setting: &Setting) -> Vec<RuleBuckets> {
     let rules = valid(store, ini).into_iter();
     rules.map(|rule| setting.rule(store, rule)).collect()
 }
 
 /// Returns the rule of a limit that an operator names by its text, or by its row in `status()`. The
-/// settings of this process may lack the limit.
-///
-/// # Errors
-/// Returns a message if the text is not one limit, or if no process has used this limit.
+/// settings of this process may lack the limit. Fails with a message if the text is not one limit,
+/// or if no process has used this limit.
 pub fn named(store: &SharedMemory, text: &[u8]) -> Result<RuleBuckets, String> {
     let text = String::from_utf8_lossy(text);
     let of_row = |setting: &Setting| text.strip_prefix(setting.row);

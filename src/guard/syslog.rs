@@ -10,10 +10,8 @@ const SOCKET: &str = "/dev/log";
 /// The facility "authpriv" (10) and the level "notice" (5).
 const PRIORITY: u8 = 10 * 8 + 5;
 
-/// Writes a record with the identifier `tokenbucket`. Never waits for the reader.
-///
-/// # Errors
-/// Fails if nothing reads the log, or if its queue is full. Then the record is lost.
+/// Writes a record with the identifier `tokenbucket`. Never waits for the reader. Fails if nothing
+/// reads the log, or if its queue is full. Then the record is lost.
 pub fn write(message: &str) -> std::io::Result<()> {
     let socket = UnixDatagram::unbound()?;
     socket.set_nonblocking(true)?;

@@ -20,9 +20,6 @@ pub const DEFAULTS: Settings = Settings {
 
 /// Reads the arguments from number 2 on: `$prefix`, `$timeout`, and those of [`policy`]. Returns
 /// the prefix and the settings.
-///
-/// # Errors
-/// Throws `TypeError` or `ValueError` for an invalid argument.
 pub fn remote<'a>(call: &mut Call<'a>) -> Result<(&'a [u8], Settings), Thrown> {
     let prefix = if call.count() >= 2 {
         call.string(2)?
@@ -40,9 +37,6 @@ pub fn remote<'a>(call: &mut Call<'a>) -> Result<(&'a [u8], Settings), Thrown> {
 
 /// Reads the arguments from number `first` on: `$onFailure`, `$denialCache` and
 /// `$denialCacheMaxAge`. Returns `defaults` with these settings replaced.
-///
-/// # Errors
-/// Throws `TypeError` or `ValueError` for an invalid argument.
 pub fn policy(call: &mut Call<'_>, first: u32, defaults: Settings) -> Result<Settings, Thrown> {
     let on_failure = if call.count() >= first {
         on_failure(call, first)?

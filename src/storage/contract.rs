@@ -32,7 +32,6 @@ pub enum Location {
     Database,
 }
 
-/// The clock of a storage.
 pub trait Clock {
     /// Returns the current instant in ticks, on the clock that first states refer to.
     fn now(&self) -> Timestamp {
@@ -219,7 +218,6 @@ pub trait Storage: Clock + Any + Debug {
 }
 
 impl dyn Storage {
-    /// Returns the storage if it is of the type `S`.
     pub fn downcast<S: 'static>(&self) -> Option<&S> {
         (self as &dyn Any).downcast_ref()
     }
@@ -239,7 +237,6 @@ impl dyn Storage {
         self.location() == Location::Servers && self.class() == other.class()
     }
 
-    /// Returns the class of the storage.
     pub fn class(&self) -> TypeId {
         (self as &dyn Any).type_id()
     }

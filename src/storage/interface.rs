@@ -14,7 +14,6 @@ use zend::{Call, Object, State, Thrown, Zval, invoke, throw, value};
 
 /// A state whose objects are storages.
 pub trait StorageState: State {
-    /// Returns the object as a storage.
     fn storage(object: &Object<Self>) -> &dyn Storage;
 }
 
@@ -47,9 +46,6 @@ pub fn bootstrap<S: StorageState>(call: &mut Call<'_>, _result: &mut Zval) -> Re
 
 /// Writes the first record of a bucket that was empty `seconds` ago. While a bootstrap closure runs
 /// for the bucket, proposes that state to the running `consume()` instead.
-///
-/// # Errors
-/// Fails as [`Storage::put`] does.
 pub fn start_at(
     storage: &dyn Storage,
     identifier: &[u8],
@@ -111,11 +107,8 @@ pub fn consume<S: StorageState>(call: &mut Call<'_>, result: &mut Zval) -> Resul
 
 /// Runs `bootstrap` if the bucket has no record, and returns the state that `bootstrap` proposed.
 /// Returns `None` without a proposal, so that the bucket starts full. The caller charges the tokens
-/// in either case, so that a bootstrap closure cannot bypass the limit.
-///
-/// # Errors
-/// Throws the exception of `bootstrap`, or the same as [`Storage::contains`]. Nothing is written
-/// then.
+/// in either case, so that a bootstrap closure cannot bypass the limit. Nothing is
+/// written if it throws.
 pub fn first_state(
     storage: &dyn Storage,
     key: Key<'_>,

@@ -45,9 +45,6 @@ fn is_memcache(object: Obj<'_>) -> bool {
 }
 
 /// Returns a new storage on the client's servers, with default settings.
-///
-/// # Errors
-/// Throws the exception of the client, or the exception of `unfit` if the client is unusable.
 pub fn storage_of(client: Obj<'_>, unfit: Unfit<'_>) -> Result<Zval, Thrown> {
     make(client, DEFAULT_PREFIX, DEFAULTS, unfit)
 }
@@ -105,11 +102,8 @@ fn make(
     RemoteStorage::create(memcached, settings, &shown(&servers), &prefix)
 }
 
-/// Returns the name of the only server of a `\Memcache`.
-///
-/// # Errors
-/// Throws the exception of `unfit` if the client has no server or several servers, or if the client
-/// puts a varying text before each key.
+/// Returns the name of the only server of a `\Memcache`. Throws the exception of `unfit` if the
+/// client has no server or several servers, or if the client puts a varying text before each key.
 fn only_server(client: Obj<'_>, unfit: Unfit<'_>) -> Result<Vec<u8>, Thrown> {
     if !matches!(&*system::setting(HOST_KEY), b"" | b"0") {
         return Err(unfit("must not use memcache.prefix_host_key"));
@@ -134,7 +128,6 @@ fn only_server(client: Obj<'_>, unfit: Unfit<'_>) -> Result<Vec<u8>, Thrown> {
     Ok(spelled(host, port))
 }
 
-/// Returns the test key with this number.
 fn test_key(number: u32) -> Vec<u8> {
     format!("tokenbucket:probe:{number}").into_bytes()
 }
@@ -166,10 +159,8 @@ fn spelled(host: &[u8], port: &[u8]) -> Vec<u8> {
     }
 }
 
-/// Finds the placement that puts all test keys on the same servers as the client.
-///
-/// # Errors
-/// Throws `ValueError` if no placement matches.
+/// Finds the placement that puts all test keys on the same servers as the client. Throws
+/// `ValueError` if no placement matches.
 fn distribution(
     client: Obj<'_>,
     names: &[Vec<u8>],

@@ -146,7 +146,6 @@ pub fn now(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     Ok(())
 }
 
-/// Implements `__construct()`.
 pub fn construct(_call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     Ok(())
 }

@@ -47,9 +47,6 @@ pub fn of(object: Obj<'_>) -> Option<&dyn Storage> {
 
 /// Returns a new storage on the server of a live client of Redis or memcached, with default
 /// settings. Returns `None` for other objects.
-///
-/// # Errors
-/// Throws the exception of the client, or the exception of `unfit` if the client is unusable.
 pub fn of_client(object: Obj<'_>, unfit: Unfit<'_>) -> Result<Option<Zval>, Thrown> {
     if memcached_client::is_client(object) {
         return memcached_client::storage_of(object, unfit).map(Some);
@@ -58,10 +55,8 @@ pub fn of_client(object: Obj<'_>, unfit: Unfit<'_>) -> Result<Option<Zval>, Thro
     is_redis.then(|| storage_of(object, unfit)).transpose()
 }
 
-/// Returns the value as a storage of the extension, which the result keeps alive.
-///
-/// # Errors
-/// Returns any other value.
+/// Returns the value as a storage of the extension, which the result keeps alive. Fails with any
+/// other value.
 pub fn held(value: Zval) -> Result<Held<dyn Storage>, Zval> {
     Held::of(value, of)
 }

@@ -26,7 +26,6 @@ pub enum PermitPlace {
 /// A permit that this thread holds. Those that are large are in boxes.
 #[derive(Debug)]
 pub enum HeldPermit {
-    /// A permit in the segment.
     Host(Permit),
     Object(Box<InObject>),
     Server(Box<OnServer>),

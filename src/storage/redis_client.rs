@@ -40,9 +40,6 @@ pub fn is_client(object: Obj<'_>) -> bool {
 }
 
 /// Returns a new storage on the client's server, with default settings.
-///
-/// # Errors
-/// Throws the exception of the client, or the exception of `unfit` if the client is unusable.
 pub fn storage_of(client: Obj<'_>, unfit: Unfit<'_>) -> Result<Zval, Thrown> {
     make(client, DEFAULT_PREFIX, DEFAULTS, unfit)
 }

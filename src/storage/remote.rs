@@ -25,7 +25,6 @@ use zend::{Class, Object, State, Thrown, Zval, value};
 pub trait StorageClass: Transport + Records + Debug + Sized + 'static {
     /// The kind of store, for the counts of decisions.
     const KIND: StoreKind;
-    /// Returns the class of the storage.
     fn class() -> &'static Class;
 
     /// Returns the permits of concurrency limits on the server, if it can keep permits.
@@ -207,10 +206,7 @@ impl<T: StorageClass> Clock for Object<RemoteStorage<T>> {
 
 impl<T: StorageClass> RemoteStorage<T> {
     /// Implements the constructor. `var_dump()` shows `server`, which holds no password, and
-    /// `prefix`.
-    ///
-    /// # Errors
-    /// Throws `Error` if the object has already been constructed.
+    /// `prefix`. Throws `Error` if the object has already been constructed.
     pub fn construct(
         this: &Object<Self>,
         transport: T,
@@ -231,8 +227,6 @@ impl<T: StorageClass> RemoteStorage<T> {
     }
 
     /// Returns a new object of the class. The arguments are those of [`RemoteStorage::construct`].
-    ///
-    /// # Errors
     /// Fails if there is no memory for the object.
     pub fn create(
         transport: T,
@@ -245,10 +239,8 @@ impl<T: StorageClass> RemoteStorage<T> {
         })
     }
 
-    /// Returns the remote store that the constructor made.
-    ///
-    /// # Errors
-    /// Throws `Error` if the object has not been constructed.
+    /// Returns the remote store that the constructor made. Throws `Error` if the object has not
+    /// been constructed.
     pub fn store(&self) -> Result<&Remote<'static, T>, Thrown> {
         let made = self.made.get();
         let made = made.ok_or_else(arguments::not_constructed::<Self>)?;
@@ -270,9 +262,6 @@ impl<T: StorageClass> RemoteStorage<T> {
 
     /// Runs an operation other than a step under the store's breaker and failure policy; see
     /// [`Remote::ask`].
-    ///
-    /// # Errors
-    /// Fails as [`Storage::take`] does.
     pub fn ask<R>(
         &self,
         name: impl FnOnce(&T) -> Vec<u8>,

@@ -55,9 +55,6 @@ pub fn peek(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
 
 /// Derives the question of a call that [`direct`] has not decided. [`direct`] decides no call with
 /// a floor.
-///
-/// # Errors
-/// Fails as [`Question::of`] and [`Question::leave`] do.
 fn question<'a>(
     call: &mut Call<'_>,
     bucket: &'a Object<Bucket>,
@@ -79,9 +76,6 @@ fn question<'a>(
 ///
 /// Returns also the quota, because PHP code may change the bucket when the decision becomes an
 /// object.
-///
-/// # Errors
-/// Fails as [`Question::of`] does.
 fn direct(
     bucket: &Object<Bucket>,
     number: Number,
@@ -99,9 +93,6 @@ fn direct(
 }
 
 /// Takes the tokens if the bucket holds them, and returns the whole decision.
-///
-/// # Errors
-/// Throws the exception of a store that failed, or of PHP code that ran.
 pub fn decide(question: &Question<'_>) -> Result<Decision, Thrown> {
     match &question.home {
         Home::Native(storage) => Ok(question.decision(&question.take(&**storage)?)),
@@ -110,9 +101,6 @@ pub fn decide(question: &Question<'_>) -> Result<Decision, Thrown> {
 }
 
 /// Takes the tokens if the bucket holds them, and returns true if it did.
-///
-/// # Errors
-/// Fails as [`decide`] does.
 pub fn granted(question: &Question<'_>) -> Result<bool, Thrown> {
     match &question.home {
         Home::Native(storage) => Ok(question.take(&**storage)?.value.granted()),

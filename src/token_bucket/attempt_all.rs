@@ -97,10 +97,8 @@ fn decide_batch(questions: &[Question<'_>]) -> Result<(usize, Decision, Ticks, b
     Ok((taken.index, decision, taken.step.floor(), is_late))
 }
 
-/// Returns the storage of each bucket.
-///
-/// # Errors
-/// Throws `LogicException` for a bucket that only PHP code can decide.
+/// Returns the storage of each bucket. Throws `LogicException` for a bucket that only PHP code can
+/// decide.
 fn storages<'a>(questions: &'a [Question<'_>]) -> Result<Few<&'a dyn Storage>, Thrown> {
     // An overriding `_bootstrap()` proposes a first state for tokens that are then taken. This call
     // may check a bucket and then take no tokens from it, so the proposal would be wrong.
@@ -115,7 +113,6 @@ fn storages<'a>(questions: &'a [Question<'_>]) -> Result<Few<&'a dyn Storage>, T
 /// The calls on all buckets of one `attemptAll()`.
 struct Calls<'a, 'k> {
     questions: &'k [Question<'k>],
-    /// The storage of each bucket.
     storages: Few<&'k dyn Storage>,
     groups: Few<TicketGroup<'a, 'k>>,
     /// For each bucket: true if the failure policy decided its last step instead of the store.
@@ -127,10 +124,8 @@ struct Calls<'a, 'k> {
 }
 
 impl<'k> Calls<'_, 'k> {
-    /// Checks that all elements on one bucket have the same quota.
-    ///
-    /// # Errors
-    /// Throws `ValueError` if their quotas differ.
+    /// Checks that all elements on one bucket have the same quota. Throws `ValueError` if their
+    /// quotas differ.
     fn check_quotas(&self) -> Result<(), Thrown> {
         // Two calls on one quota may have different windows if one has just ended.
         let limit = |ticket: &Ticket<'_>| self.questions[ticket.index].plan.limit.in_window(0);

@@ -70,9 +70,6 @@ pub fn drain(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
 
 /// Lowers the bucket to the tokens of `left`, which it holds `ticks` from now. Changes nothing if
 /// they exceed the capacity. Returns the decision as `charge()` does.
-///
-/// # Errors
-/// Throws the same as [`Question::take`].
 fn raise(
     question: &mut Question<'_>,
     left: Step,

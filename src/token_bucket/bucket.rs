@@ -56,9 +56,6 @@ impl State for Bucket {
 }
 
 /// Copies the current value of a property. May run the hook of a subclass.
-///
-/// # Errors
-/// Fails with the exception of the hook.
 pub fn property(bucket: &Object<Bucket>, slot: usize) -> Result<Zval, Thrown> {
     if hooks::has_hook(bucket.zend(), NAMES[slot]) {
         return hooks::read(bucket.zend(), NAMES[slot], &TOKEN_BUCKET);
@@ -67,9 +64,6 @@ pub fn property(bucket: &Object<Bucket>, slot: usize) -> Result<Zval, Thrown> {
 }
 
 /// Sets a property. May run the hook of a subclass.
-///
-/// # Errors
-/// Fails with the exception of the hook.
 pub fn set_property(bucket: &Object<Bucket>, slot: usize, value: Zval) -> Result<(), Thrown> {
     if hooks::has_hook(bucket.zend(), NAMES[slot]) {
         return hooks::write(bucket.zend(), NAMES[slot], &TOKEN_BUCKET, value);
@@ -94,9 +88,6 @@ fn properties(bucket: &Object<Bucket>) -> Result<[Zval; RATE + 1], Thrown> {
 ///
 /// `read` must not call PHP code. Deriving a plan may run PHP code, such as `__toString()` of an
 /// identifier. So hold no Rust reference to an array element over this call.
-///
-/// # Errors
-/// Throws `ValueError` or `TypeError` for an invalid property.
 #[inline(always)]
 pub fn with_plan<R>(bucket: &Object<Bucket>, read: impl FnOnce(&Plan) -> R) -> Result<R, Thrown> {
     let mut memo = bucket.memo.borrow();
@@ -149,11 +140,8 @@ fn renew(bucket: &Object<Bucket>) -> Result<(), Thrown> {
     )
 }
 
-/// Derives the bucket's plan from `source` and keeps it; see [`Memo::derive`].
-///
-/// # Errors
-/// Fails as [`Memo::derive`] does. The message states an argument or a property, depending on
-/// `origin`.
+/// Derives the bucket's plan from `source` and keeps it; see [`Memo::derive`]. `origin` says
+/// whether the message of an exception names an argument or a property.
 pub fn derive(
     bucket: &Object<Bucket>,
     source: &Source<'_>,

@@ -22,7 +22,6 @@ pub enum Period {
 }
 
 impl Period {
-    /// Returns the period of an enum case, by its name.
     pub fn of_case(name: &[u8]) -> Option<Self> {
         Some(match name {
             b"Minute" => Self::Minute,
@@ -84,10 +83,7 @@ pub struct Calendar {
 pub type CalendarCell = Cell<Option<Calendar>>;
 
 impl Calendar {
-    /// Reads the anchor, which is a `DateTimeImmutable`.
-    ///
-    /// # Errors
-    /// Fails if PHP's date engine fails.
+    /// Reads the anchor, which is a `DateTimeImmutable`. Fails if PHP's date engine fails.
     pub fn new(period: Period, anchor: &Zval) -> Result<Self, Thrown> {
         let object = value::object(anchor).ok_or(Thrown)?;
         let [year, month, day, hour, minute, second] = numbers(object, b"Y,n,j,G,i,s")?;
@@ -106,10 +102,7 @@ impl Calendar {
     }
 
     /// Returns the starts around the instant `now`, a Unix time in seconds. `anchor` is the object
-    /// that the calendar was made from.
-    ///
-    /// # Errors
-    /// Fails if PHP's date engine fails.
+    /// that the calendar was made from. Fails if PHP's date engine fails.
     pub fn around(&self, anchor: Obj<'_>, now: i64) -> Result<[i64; 4], Thrown> {
         let unit = match self.period {
             Period::Minute => 60,
@@ -165,7 +158,6 @@ impl Calendar {
     }
 }
 
-/// A time zone.
 struct Zone(Kept);
 
 impl Zone {
@@ -204,10 +196,8 @@ fn utc(instant: i64) -> Result<Kept, Thrown> {
     invoke::named("date_create_immutable", &mut [text])
 }
 
-/// Returns the date object of an instant, in the time zone of the anchor.
-///
-/// # Errors
-/// Fails if PHP's date engine fails.
+/// Returns the date object of an instant, in the time zone of the anchor. Fails if PHP's date
+/// engine fails.
 pub fn date(anchor: Obj<'_>, instant: i64) -> Result<Kept, Thrown> {
     let zone = invoke::method(anchor, "gettimezone", &mut [])?.into_zval();
     let date = utc(instant)?;

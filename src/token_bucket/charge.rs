@@ -42,8 +42,6 @@ pub fn settle(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
 
 /// Returns the cost of `number` tokens in ticks. The tokens may exceed the capacity. If the class
 /// overrides `_tokens_to_seconds()`, sets the question's span to the span that this method returns.
-///
-/// # Errors
 /// Throws `ValueError` for an invalid number, or if the tokens take more than 36 years to refill.
 fn price(question: &mut Question<'_>, number: Number, argument: u32) -> Result<Ticks, Thrown> {
     let tokens = tokens::amount(number);
@@ -65,8 +63,6 @@ fn price(question: &mut Question<'_>, number: Number, argument: u32) -> Result<T
 
 /// Takes tokens, even if the bucket does not hold them. Returns a denial only if the store could
 /// not take them, if the window is blocked, or if another call has already begun the next window.
-///
-/// # Errors
 /// Throws `ValueError` if the debt would exceed [`MAX_WAIT`] ticks. Then no tokens are taken.
 fn charged(
     question: &mut Question<'_>,

@@ -6,10 +6,8 @@ use ext_php_rs::types::ZendHashTable;
 use gcra::batch::Few;
 use zend::{Kept, Number, Object, Thrown, Zval, throw, value};
 
-/// Returns the elements of the array.
-///
-/// # Errors
-/// Throws `ValueError` for an empty array, and `TypeError` for an invalid element.
+/// Returns the elements of the array. Throws `ValueError` for an empty array, and `TypeError` for
+/// an invalid element.
 pub fn elements(list: &ZendHashTable) -> Result<Few<Element>, Thrown> {
     if list.is_empty() {
         return Err(throw::argument_value(1, "must not be empty"));
@@ -25,9 +23,6 @@ pub fn elements(list: &ZendHashTable) -> Result<Few<Element>, Thrown> {
 /// questions are not moved afterwards, because that takes as long as deriving them. `method` is the
 /// method that takes the array. `number` is the number of tokens of an element that does not
 /// contain one. This may run PHP code, which may change the array.
-///
-/// # Errors
-/// Fails as [`Question::of`] and [`Question::leave`] do.
 pub fn derive_questions<'a>(
     questions: &mut Few<Question<'a>>,
     elements: &'a [Element],
@@ -47,7 +42,6 @@ pub fn derive_questions<'a>(
 
 /// An element of the array: a bucket, or a list of a bucket, its tokens and possibly its floor.
 pub struct Element {
-    /// The key of the element in the array.
     pub key: Zval,
     /// The bucket. It is kept alive, because PHP code that runs during the call may overwrite an
     /// element that is a PHP reference.
@@ -59,7 +53,6 @@ pub struct Element {
 }
 
 impl Element {
-    /// Reads an element.
     fn of(key: Zval, element: &Zval) -> Result<Self, Thrown> {
         let wrong = || {
             throw::argument_type(

@@ -94,10 +94,7 @@ fn has_identity(source: &Source<'_>) -> bool {
     identifier && is_number(CAPACITY) && is_number(RATE)
 }
 
-/// Returns the object in the storage property.
-///
-/// # Errors
-/// Throws `Error` if no constructor has set a storage.
+/// Returns the object in the storage property. Throws `Error` if no constructor has set a storage.
 pub fn storage_of(storage: &Zval) -> Result<Obj<'_>, Thrown> {
     value::object(storage).ok_or_else(|| {
         throw::error(
@@ -134,11 +131,8 @@ impl Memo {
     /// Derives a plan from `source`, whose identifier as a string is `identifier`. `quota` returns
     /// the quota for a storage that counts in the given grain. Puts the plan into `place`. Runs no
     /// PHP code. Releasing the values that the old plan held may run PHP code, so they are
-    /// returned, and the caller releases them.
-    ///
-    /// # Errors
-    /// Throws `ValueError` for an invalid capacity or rate, and `Error` for a missing storage. Then
-    /// the old plan stays.
+    /// returned, and the caller releases them. Throws `ValueError` for an invalid capacity or rate,
+    /// and `Error` for a missing storage. Then the old plan stays.
     #[inline]
     pub fn derive(
         place: &RefCell<Self>,
@@ -195,10 +189,7 @@ impl Plan {
         }
     }
 
-    /// Returns the step that takes a number of tokens.
-    ///
-    /// # Errors
-    /// Fails if `number` is not a valid amount.
+    /// Returns the step that takes a number of tokens. Fails if `number` is not a valid amount.
     #[inline(always)]
     pub fn step(&self, number: Number) -> Result<Step, AmountError> {
         if let Number::Int(int) = number
@@ -209,7 +200,6 @@ impl Plan {
         tokens::amount(number).map(|tokens| self.limit.step(tokens))
     }
 
-    /// Returns the identifier as a string.
     pub fn identifier(&self) -> Zval {
         self.identifier.shallow_clone()
     }

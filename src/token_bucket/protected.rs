@@ -76,9 +76,6 @@ pub fn protected_bootstrap(call: &mut Call<'_>, _result: &mut Zval) -> Result<()
 
 /// Returns the seconds in which `tokens` refill. Calls `_tokens_to_seconds()` if the bucket's class
 /// overrides it.
-///
-/// # Errors
-/// Throws the exception of an overriding method.
 pub fn to_seconds(
     bucket: &Object<Bucket>,
     overrides: Overrides,
@@ -93,19 +90,14 @@ pub fn to_seconds(
 }
 
 /// Returns the result of [`to_seconds`] as a double, or NaN if it is not a number.
-///
-/// # Errors
-/// Fails as [`to_seconds`] does.
 fn seconds_of(bucket: &Object<Bucket>, overrides: Overrides, tokens: &Zval) -> Result<f64, Thrown> {
     let seconds = to_seconds(bucket, overrides, tokens)?;
     Ok(value::to_number(&seconds).map_or(f64::NAN, Number::to_float))
 }
 
 /// Returns the step that takes `number` tokens, with the times that an overriding
-/// `_tokens_to_seconds()` returns.
-///
-/// # Errors
-/// Throws the exception of that method, or `ValueError` if it returns an invalid number of seconds.
+/// `_tokens_to_seconds()` returns. Throws the exception of that method, or `ValueError` if it
+/// returns an invalid number of seconds.
 pub fn step(
     bucket: &Object<Bucket>,
     overrides: Overrides,
@@ -119,9 +111,6 @@ pub fn step(
 }
 
 /// Calls `$this->_bootstrap($this->_bucket_capacity - $token_count)`.
-///
-/// # Errors
-/// Fails with the exception of the method.
 pub fn bootstrap(bucket: &Object<Bucket>, token_count: &Zval) -> Result<(), Thrown> {
     let initial = arithmetic::subtract(&property(bucket, CAPACITY)?, token_count).ok_or(Thrown)?;
     invoke::method(bucket.zend(), "_bootstrap", &mut [initial]).map(drop)

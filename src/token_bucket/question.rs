@@ -36,19 +36,13 @@ pub enum Home {
 
 impl<'a> Question<'a> {
     /// Derives the question for `number` tokens. Errors refer to the PHP argument at position
-    /// `argument`.
-    ///
-    /// # Errors
-    /// Throws `ValueError` or `TypeError` for an invalid number or property.
+    /// `argument`. Throws `ValueError` or `TypeError` for an invalid number or property.
     pub fn of(bucket: &'a Object<Bucket>, number: Number, argument: u32) -> Result<Self, Thrown> {
         let plan = with_plan(bucket, Plan::copy)?;
         Self::of_plan(bucket, plan, number, argument)
     }
 
     /// Derives the question from the plan that [`with_plan`] has just updated.
-    ///
-    /// # Errors
-    /// Fails as [`Question::of`] does.
     pub fn of_latest_plan(
         bucket: &'a Object<Bucket>,
         number: Number,
@@ -143,9 +137,6 @@ impl<'a> Question<'a> {
 
     /// Runs `step`, which is the step of the call or its dry form. Repeats it in the next window if
     /// it [is late](Question::is_late).
-    ///
-    /// # Errors
-    /// Throws the same as [`Storage::take`].
     pub fn run(
         &self,
         storage: &dyn Storage,
@@ -175,9 +166,6 @@ impl<'a> Question<'a> {
     }
 
     /// Returns the state of the bucket, as the outcome of a dry step for no tokens, and that step.
-    ///
-    /// # Errors
-    /// Throws the same as [`Storage::take`].
     pub fn look(&self, storage: &dyn Storage) -> Result<(Answer<Outcome>, Step), Thrown> {
         let step = Step {
             cost: 0,
@@ -202,9 +190,6 @@ impl<'a> Question<'a> {
     }
 
     /// Gives `cost` ticks back. Repeats the change if the store's clock is in none of its windows.
-    ///
-    /// # Errors
-    /// Throws the same as [`Storage::put`].
     pub fn give_back(&self, storage: &dyn Storage, cost: Ticks) -> Result<Answer<()>, Thrown> {
         let key = self.plan.key();
         let done = storage.put(key, &self.refund(cost))?;
@@ -220,8 +205,6 @@ impl<'a> Question<'a> {
     }
 
     /// Refuses a call that quotas do not support, because they are not refilled within a window.
-    ///
-    /// # Errors
     /// Throws `LogicException` for a quota.
     pub fn refuse_windows(&self, call: &str) -> Result<(), Thrown> {
         match self.step.refill {
@@ -234,9 +217,6 @@ impl<'a> Question<'a> {
 
     /// Returns the step, with the times of an overriding `_tokens_to_seconds()` also for a call for
     /// more than the capacity. May run PHP code.
-    ///
-    /// # Errors
-    /// Fails as [`protected::step`] does.
     pub fn measured_step(&self) -> Result<Step, Thrown> {
         let overrides = self.plan.overrides;
         if !overrides.tokens_to_seconds || !self.step.exceeds_capacity() {
@@ -246,10 +226,7 @@ impl<'a> Question<'a> {
     }
 
     /// Returns the extension's storage. `method` is the name of a method that userland storages do
-    /// not support.
-    ///
-    /// # Errors
-    /// Throws `LogicException` for a userland storage.
+    /// not support. Throws `LogicException` for a userland storage.
     pub fn native(&self, method: &str) -> Result<&dyn Storage, Thrown> {
         self.native_for(method, "")
     }
@@ -293,10 +270,8 @@ impl<'a> Question<'a> {
     ///
     /// The ticks of the floor are the cost of the call's tokens and the floor together, minus the
     /// cost of the call's tokens alone, so that a full bucket grants a call that leaves the rest of
-    /// the capacity.
-    ///
-    /// # Errors
-    /// Throws `ValueError` for an invalid number, and `LogicException` for a userland storage.
+    /// the capacity. Throws `ValueError` for an invalid number, and `LogicException` for a userland
+    /// storage.
     pub fn leave(&mut self, floor: Number, argument: u32, method: &str) -> Result<(), Thrown> {
         let tokens = tokens::amount(floor);
         let tokens = tokens.map_err(|error| exceptions::bad_amount(argument, error))?;
@@ -320,7 +295,6 @@ impl<'a> Question<'a> {
         Ok(())
     }
 
-    /// Returns the object of the storage.
     pub fn storage(&self) -> Zval {
         match &self.home {
             Home::Native(storage) => storage.object(),
@@ -329,11 +303,8 @@ impl<'a> Question<'a> {
     }
 
     /// Takes the tokens from `storage`. If the bucket has no record, an overriding `_bootstrap()`
-    /// proposes its first state. May run PHP code.
-    ///
-    /// # Errors
-    /// Throws the same as [`Storage::take`]. Throws the exception of `_bootstrap()`,
-    /// and then writes nothing.
+    /// proposes its first state. May run PHP code. Throws the exception of `_bootstrap()`, and then
+    /// writes nothing.
     pub fn take(&self, storage: &dyn Storage) -> Result<Answer<Outcome>, Thrown> {
         let (key, step) = (self.plan.key(), &self.step);
         let first = if self.plan.overrides.bootstrap {

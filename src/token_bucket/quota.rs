@@ -66,10 +66,8 @@ fn anchor(call: &Call<'_>) -> Result<Kept, Thrown> {
     Ok(anchor)
 }
 
-/// Returns the Unix time of a date object, which is the PHP argument at position `argument`.
-///
-/// # Errors
-/// Throws `ValueError` for a date outside of [`YEARS`], because sums of its seconds could overflow.
+/// Returns the Unix time of a date object, which is the PHP argument at position `argument`. Throws
+/// `ValueError` for a date outside of [`YEARS`], because sums of its seconds could overflow.
 fn timestamp(date: &Zval, argument: u32) -> Result<i64, Thrown> {
     let seconds = int(value::object(date).ok_or(Thrown)?, "gettimestamp")?;
     if YEARS.contains(&seconds) {
@@ -102,8 +100,6 @@ pub fn window(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
 }
 
 /// Returns the starts of the windows around the instant `now`, a Unix time in seconds, of a quota.
-///
-/// # Errors
 /// Fails if PHP's date engine fails.
 pub fn starts(bucket: &Object<Bucket>, now: i64) -> Result<[i64; 4], Thrown> {
     let mut calendar = bucket.calendar().get().ok_or(Thrown)?;
@@ -117,9 +113,6 @@ pub fn starts(bucket: &Object<Bucket>, now: i64) -> Result<[i64; 4], Thrown> {
 }
 
 /// Returns the windows of a call on a quota at `now`, a Unix time.
-///
-/// # Errors
-/// Fails as [`starts`] does.
 pub fn windows(bucket: &Object<Bucket>, now: Timestamp) -> Result<Windows, Thrown> {
     let [before, start, end, later] = starts(bucket, (now.0 / TICKS_PER_SECOND).cast_signed())?;
     let length = |from: i64, to: i64| u32::try_from(to - from).unwrap_or(0);

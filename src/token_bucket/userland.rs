@@ -25,9 +25,6 @@ fn bootstrap_closure(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Throw
 }
 
 /// Calls `consume()` of the userland storage `object`, as the userland class does.
-///
-/// # Errors
-/// Throws the exception of the storage or of an overriding method.
 pub fn consume(question: &Question<'_>, object: &Zval) -> Result<bool, Thrown> {
     if question.step.exceeds_capacity() {
         return Ok(false);
@@ -50,9 +47,6 @@ pub fn consume(question: &Question<'_>, object: &Zval) -> Result<bool, Thrown> {
 /// Makes a decision from the storage's boolean result. The other values are estimates that hold
 /// unless the bucket is in debt. `remaining` is 0, its lower bound. `retry_after` is the time in
 /// which the denied tokens refill if no other call takes tokens.
-///
-/// # Errors
-/// Fails as [`consume`] does.
 pub fn estimate(question: &Question<'_>, object: &Zval) -> Result<Decision, Thrown> {
     let granted = consume(question, object)?;
     let (step, span) = (&question.step, question.plan.limit.span());

@@ -28,8 +28,6 @@ pub fn wait(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
 }
 
 /// Returns argument `number`, the longest wait in seconds, as ticks. INF becomes [`MAX_WAIT`].
-///
-/// # Errors
 /// Throws `ValueError` for a negative number or NAN.
 pub fn patience(call: &mut Call<'_>, number: u32) -> Result<Ticks, Thrown> {
     let wait = call.float(number)?;
@@ -124,9 +122,6 @@ pub fn sleep_until(end: Timestamp) -> Slept {
 /// Repeats a sleep that an interrupt other than a signal ends, after the handler of the interrupt.
 /// Returns false if a signal or the time limit ended the sleep. The handler of the signal runs at
 /// once, because it would otherwise run, and could throw, while PDO cancels the reservation.
-///
-/// # Errors
-/// Fails with the exception of a handler.
 pub fn rest(sleep: impl Fn() -> Slept) -> Result<bool, Thrown> {
     loop {
         match sleep() {

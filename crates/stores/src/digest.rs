@@ -5,7 +5,6 @@
 
 use sha2::{Digest, Sha256};
 
-/// The number of digits.
 pub const DIGITS: usize = 64;
 
 /// Returns the digits of the hash of `name`, in lower case.

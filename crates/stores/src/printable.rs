@@ -5,7 +5,6 @@
 
 /// Returns the text with these bytes escaped: `<`, the backslash, and every byte that is not
 /// printable ASCII. A line break becomes `\n`, other bytes become `\x` and two digits.
-#[must_use]
 pub fn printable(text: impl AsRef<[u8]>) -> String {
     let bytes = text.as_ref();
     let mut safe = String::with_capacity(bytes.len());

@@ -8,10 +8,8 @@ use ext_php_rs::ffi::IS_ARRAY;
 use stores::remote::redis::Redis;
 use zend::{Held, Object, Thrown, Zval, throw, value};
 
-/// Returns the storages in the property, at least one. The result keeps them alive.
-///
-/// # Errors
-/// Throws `Error` if no constructor has set the property.
+/// Returns the storages in the property, at least one. The result keeps them alive. Throws `Error`
+/// if no constructor has set the property.
 pub fn of(this: &Object<LeakyBucket>) -> Result<Vec<Held<dyn Storage>>, Thrown> {
     let list = this.copy_property(STORAGES);
     let storages = value::elements(&list).into_iter();
@@ -22,9 +20,6 @@ pub fn of(this: &Object<LeakyBucket>) -> Result<Vec<Held<dyn Storage>>, Thrown> 
 }
 
 /// Returns the list of storages in the constructor's first argument. Makes storages from clients.
-///
-/// # Errors
-/// Throws `TypeError` or `ValueError` for an invalid argument.
 pub fn list(argument: &Zval) -> Result<Zval, Thrown> {
     let is_list = value::kind(argument) == IS_ARRAY;
     let elements = if is_list {

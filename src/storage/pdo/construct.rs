@@ -24,10 +24,6 @@ const DEFAULTS: Settings = Settings {
 };
 
 /// Implements `__construct(PDO $db, string $table, …)`. Checks the connection and the table's name.
-///
-/// # Errors
-/// Throws `TypeError` or `ValueError` for an invalid argument, or the exception of a class that
-/// extends PDO.
 pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let db = call.object_of_foreign(1, "PDO")?;
     let table = call.string(2)?;
@@ -36,9 +32,6 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
 }
 
 /// Implements `__construct($db, $table_name)` of `TokenBucketStoragePDOMySQL`.
-///
-/// # Errors
-/// Fails as [`construct`] does.
 pub fn construct_mysql(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let db = call.object_of_foreign(1, "PDO")?;
     let table = call.untyped_string(2)?;

@@ -34,9 +34,6 @@ pub struct Database<'a> {
 }
 
 /// Returns the dialect of a connection by its driver's name, or `None` for another driver.
-///
-/// # Errors
-/// Throws the exception of PDO for an object that has no connection.
 pub fn dialect(db: Obj<'_>) -> Result<Option<Dialect>, Thrown> {
     let name = invoke::method(db, "getattribute", &mut [int(ATTR_DRIVER_NAME)])?;
     Ok(Dialect::of_driver(value::bytes(&name)))

@@ -38,9 +38,6 @@ pub fn is_lost(db: &Zval) -> bool {
 
 /// Reports whether the connection has a transaction open. On a lost connection of `PostgreSQL`, PDO
 /// always reports a transaction, but it was lost before this call.
-///
-/// # Errors
-/// Fails with the exception of a class that extends PDO.
 pub fn in_transaction(db: Obj<'_>, made: &Made) -> Result<bool, Thrown> {
     if let Some(is_open) = made.sqlite.and_then(|sqlite| sqlite.in_transaction(db)) {
         return Ok(is_open);
@@ -179,10 +176,8 @@ impl<'a> Database<'a> {
 
     /// Restores the last insert id of the caller after a statement. On `MySQL`, this takes a round
     /// trip and needs the right to insert into the table. A user who may only read lacks this
-    /// right.
-    ///
-    /// # Errors
-    /// Fails if the statement has written, as `has_written` says, and the id cannot be restored.
+    /// right. Fails if the statement has written, as `has_written` says, and the id cannot be
+    /// restored.
     pub fn restore(&self, id: Option<u64>, has_written: bool) -> Result<(), Cause> {
         let (Some(id), Some(db)) = (id, value::object(&self.db)) else {
             return Ok(());

@@ -44,7 +44,6 @@ pub struct PdoStorage {
 pub struct Columns {
     /// True if the collation of the names may treat different names as equal.
     pub folds: bool,
-    /// True if the table has the column `span`.
     pub spans: bool,
 }
 

@@ -22,7 +22,6 @@ const TRIES: u32 = 100;
 /// An age in microseconds that is longer than any span. A bucket that was empty then is full.
 pub const LONG_AGO: i64 = 1 << 51;
 
-/// The values of the placeholders.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Values<'a> {
     pub name: &'a [u8],

@@ -32,11 +32,9 @@ fn boot_clock() -> i64 {
     micros(clock::boot_clock().0)
 }
 
-/// Runs `call` on the connection of a storage and handles a failure by the failure policy.
-///
-/// # Errors
-/// Throws `TokenBucket\StorageException` for a failure if the policy throws, or the exception of
-/// PHP code. Other policies report the failure by `tokenbucket.failure_report`.
+/// Runs `call` on the connection of a storage and handles a failure by the failure policy. Throws
+/// `TokenBucket\StorageException` for a failure if the policy throws, or the exception of PHP code.
+/// Other policies report the failure by `tokenbucket.failure_report`.
 pub fn with<R>(
     object: &Object<PdoStorage>,
     call: impl FnOnce(&Remote<Database<'_>>) -> Result<Answer<R>, Failure>,
@@ -458,10 +456,8 @@ fn charged(values: &Values<'_>, age: i64) -> i64 {
     age.min((age - values.cost).max(-values.debt))
 }
 
-/// Checks that the row holds a bucket's record. Returns its state.
-///
-/// # Errors
-/// Returns [`Cause::Record`] if the row does not hold a bucket's record.
+/// Checks that the row holds a bucket's record. Returns its state. Fails with [`Cause::Record`] if
+/// the row does not hold a bucket's record.
 fn known(state: i64, now: i64) -> Result<i64, Cause> {
     if reply::is_foreign(state, now) {
         Err(Cause::Record)

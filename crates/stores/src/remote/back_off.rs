@@ -6,7 +6,6 @@ use std::time::Duration;
 /// Sleeps after a lost race, so that other writers can finish. `lost` is the number of races lost
 /// so far. The length of the sleep is random. Its limit doubles with each race, up to about a
 /// millisecond. After the first race, returns false without sleeping.
-#[allow(clippy::must_use_candidate)] // Some callers need only the sleep.
 pub fn pause(lost: u32) -> bool {
     let waits = lost > 1;
     if waits {
@@ -17,7 +16,6 @@ pub fn pause(lost: u32) -> bool {
 }
 
 /// Reports whether an instant of [`boot_clock`] has passed.
-#[must_use]
 pub fn is_over(deadline: Timestamp) -> bool {
     boot_clock() >= deadline
 }

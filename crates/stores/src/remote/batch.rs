@@ -17,9 +17,6 @@ impl<T: Transport> Remote<'_, T> {
     /// other stores. This store's settings apply to all buckets. The operation ends with the time
     /// `left`. Returns `None` if there are no buckets, or if their stores cannot do this in one
     /// operation.
-    ///
-    /// # Errors
-    /// Fails like [`Remote::take`].
     pub fn take_all(
         &self,
         buckets: &[(&Self, Ticket<'_>)],
@@ -206,7 +203,6 @@ fn refusal(mine: &[Ticket<'_>], seen: Outcome) -> Option<Taken> {
     })
 }
 
-/// Decides a batch by the failure policy.
 fn fallback<T: Transport>(policy: OnFailure, buckets: &[(&Remote<'_, T>, Ticket<'_>)]) -> Batched {
     if let (OnFailure::Local, Some((store, _))) = (policy, buckets.first()) {
         for (store, ticket) in buckets {

@@ -58,11 +58,9 @@ pub(super) fn exceeds(empty_at: Timestamp, now: Timestamp) -> Outcome {
 
 impl<'h, T: Transport> Remote<'h, T> {
     /// Creates the request for a step, and returns it with the bucket's entry in the denial cache.
-    /// The caller must also call [`Remote::set_seen`].
-    ///
-    /// # Errors
-    /// Returns the denial of a step for more than the capacity, or the cached denial, if there is
-    /// one. The store must not be contacted then.
+    /// The caller must also call [`Remote::set_seen`]. Fails with the denial of a step for more
+    /// than the capacity, or the cached denial, if there is one. The store must not be contacted
+    /// then.
     pub(super) fn prepare(
         &self,
         key: Key<'_>,
@@ -100,10 +98,8 @@ impl<'h, T: Transport> Remote<'h, T> {
         ask.seen = entry.and_then(|entry| self.seen(entry, ask.step.span, now));
     }
 
-    /// Returns the bucket's entry in the denial cache, if the step may be decided from it.
-    ///
-    /// # Errors
-    /// Returns the cached denial, if there is one.
+    /// Returns the bucket's entry in the denial cache, if the step may be decided from it. Fails
+    /// with the cached denial, if there is one.
     fn entry(
         &self,
         key: Key<'_>,
@@ -124,10 +120,8 @@ impl<'h, T: Transport> Remote<'h, T> {
     }
 
     /// Returns the denial of a step for more than the capacity, with the numbers of the bucket.
-    /// Even a full bucket denies such a step, so the store is asked for its state only.
-    ///
-    /// # Errors
-    /// If the store fails, returns the denial with the numbers of an empty bucket, and the failure.
+    /// Even a full bucket denies such a step, so the store is asked for its state only. If the
+    /// store fails, returns the denial with the numbers of an empty bucket, and the failure.
     pub(super) fn exceeding(
         &self,
         key: Key<'_>,
@@ -154,10 +148,7 @@ impl<'h, T: Transport> Remote<'h, T> {
     }
 
     /// Counts the denial of a step for more than the capacity. Returns the request for the state of
-    /// the bucket.
-    ///
-    /// # Errors
-    /// Returns the denial with the numbers of the denial cache, if it has them.
+    /// the bucket. Fails with the denial with the numbers of the denial cache, if it has them.
     pub(super) fn prepare_exceeding(
         &self,
         key: Key<'_>,
@@ -186,10 +177,8 @@ impl<'h, T: Transport> Remote<'h, T> {
     /// the store may be asked, returns the request.
     ///
     /// The wait ends after an eighth of the timeout, because the other worker may have been killed,
-    /// and this worker's own request needs time.
-    ///
-    /// # Errors
-    /// Returns the cached denial, if there is one. The store must not be contacted then.
+    /// and this worker's own request needs time. Fails with the cached denial, if there is one. The
+    /// store must not be contacted then.
     pub(super) fn prepare_alone(
         &self,
         key: Key<'_>,

@@ -31,7 +31,6 @@ impl Peer<'_> {
 pub(super) type Failed<'h> = (Peer<'h>, Cause);
 
 impl<'h, T: Transport> Remote<'h, T> {
-    /// Returns a server with its breaker.
     pub(super) fn peer(&self, server: &Arc<Server>) -> Peer<'h> {
         Peer {
             breaker: self.find_breaker(server),
@@ -194,10 +193,8 @@ impl<'h, T: Transport> Remote<'h, T> {
         result.map_err(|cause| (peer.clone(), cause))
     }
 
-    /// Returns the permission to call a server at `now`.
-    ///
-    /// # Errors
-    /// Returns [`Cause::Waiting`] if its breaker is open.
+    /// Returns the permission to call a server at `now`. Fails with [`Cause::Waiting`] if its
+    /// breaker is open.
     pub(super) fn enter(&self, peer: &Peer<'h>, now: Timestamp) -> Result<Passage, Failed<'h>> {
         // A probe is leased for two timeouts. By then it has succeeded or failed.
         match peer.breaker.enter(now, 2 * self.settings.timeout) {

@@ -41,7 +41,6 @@ struct Idle<K, C> {
 
 impl<K: PartialEq + Clone, C> Connections<K, C> {
     /// Creates an empty pool.
-    #[must_use]
     pub const fn new() -> Self {
         Self(RefCell::new(Vec::new()))
     }

@@ -26,7 +26,6 @@ const NOT_IN_PATH: &AsciiSet = &CONTROLS
 /// The address of one server.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Endpoint {
-    /// A TCP port.
     Tcp {
         /// A name, an IPv4 address, or an IPv6 address without brackets.
         host: String,
@@ -44,7 +43,6 @@ pub enum Endpoint {
 /// that ends in "must". No message contains the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EndpointError {
-    /// The host is missing.
     #[error("have a host")]
     NoHost,
     /// The host is neither a name nor an address, or it is an IPv6 address without brackets.
@@ -60,10 +58,8 @@ pub enum EndpointError {
 impl Endpoint {
     /// Parses `host`, `host:port`, `[v6]` or `[v6]:port`.
     ///
-    /// An international name must be in its ASCII form, `xn--`.
-    ///
-    /// # Errors
-    /// Returns [`EndpointError`] if the text is anything else.
+    /// An international name must be in its ASCII form, `xn--`. Fails with [`EndpointError`] if the
+    /// text is anything else.
     pub fn parse_authority(authority: &str, default_port: u16) -> Result<Self, EndpointError> {
         let (host, rest) = split(authority);
         let host = if let Some(literal) = host.strip_prefix('[') {

@@ -20,7 +20,6 @@ use std::sync::Arc;
 pub struct Failure {
     /// The store's name for display.
     pub store: String,
-    /// The cause of the failure.
     pub cause: Cause,
     /// The policy that decided the call.
     pub policy: OnFailure,
@@ -44,7 +43,6 @@ impl Failure {
     }
 }
 
-/// The cause of a failure.
 #[derive(Debug, thiserror::Error)]
 pub enum Cause {
     /// The deadline passed. It is unknown whether the store executed the request.
@@ -108,7 +106,6 @@ pub enum Cause {
     /// The server replied that another server keeps the record now. It did not execute the request.
     #[error("redirected too often")]
     Redirected {
-        /// The other server.
         server: Arc<Server>,
         /// True if the other server keeps only this record, so that the command needs `ASKING`.
         asks: bool,
@@ -142,7 +139,6 @@ const LONGEST_TEXT: usize = 200;
 
 impl Cause {
     /// Returns the origin of the failure.
-    #[must_use]
     pub fn blame(&self) -> Blame {
         match self {
             Self::Transaction(cause) => cause.blame(),
@@ -165,7 +161,6 @@ impl Cause {
     }
 
     /// Reports whether a connection or code of the caller failed, such as a PDO object.
-    #[must_use]
     pub fn is_of_caller(&self) -> bool {
         matches!(
             self.kind(),
@@ -173,8 +168,6 @@ impl Cause {
         )
     }
 
-    /// Returns the kind of the cause.
-    #[must_use]
     pub fn kind(&self) -> CauseKind {
         match self {
             Self::Transaction(cause) => cause.kind(),
@@ -197,7 +190,6 @@ impl Cause {
 
     /// Returns the text for `status()`. Of a server's text, it has the first word only, because the
     /// rest may contain the name of a user.
-    #[must_use]
     pub fn brief(&self) -> String {
         let word = |text: &str| {
             text.split_whitespace()
@@ -216,7 +208,6 @@ impl Cause {
     }
 
     /// Creates the cause from a server's refusal. Removes the secret and truncates the text.
-    #[must_use]
     pub fn refused(text: &str, secret: Option<&Secret>) -> Self {
         // If a command is unknown to Redis, the error repeats the beginning of the arguments. The
         // arguments of AUTH contain the password.
@@ -252,7 +243,6 @@ fn is_of_process(error: &io::Error) -> bool {
 }
 
 /// Truncates a server's text to 200 characters.
-#[must_use]
 pub fn shortened(text: &str) -> String {
     text.chars().take(LONGEST_TEXT).collect()
 }
@@ -268,7 +258,6 @@ impl From<TlsError> for Cause {
 }
 
 /// Returns the error of a connection that the server has closed.
-#[must_use]
 pub fn closed() -> io::Error {
     io::Error::new(io::ErrorKind::UnexpectedEof, "it was closed by the server")
 }

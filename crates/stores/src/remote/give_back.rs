@@ -10,7 +10,6 @@ use gcra::store::Put;
 
 /// A change that is sent to its server.
 struct PendingChange<'a, 'h, T> {
-    /// The index of the change.
     index: usize,
     store: &'a Remote<'h, T>,
     name: Vec<u8>,
@@ -22,11 +21,8 @@ impl<T: Transport> Remote<'_, T> {
     /// Undoes takes that these stores granted, each with its [`gcra::batch::Taken::give_back`]. All
     /// of them together have one timeout, which starts now. If a server fails, passes the result of
     /// the failure policy to `failed` with the index of one of that server's changes. The tokens
-    /// are then refilled with time; see [`Remote::put`].
-    ///
-    /// # Errors
-    /// Fails if a store fails and its policy is [`super::OnFailure::Throw`]. The give-backs of
-    /// other servers are still made.
+    /// are then refilled with time; see [`Remote::put`]. Fails if a store fails and its policy is
+    /// [`super::OnFailure::Throw`]. The give-backs of other servers are still made.
     pub fn give_back_each(
         buckets: &[(&Self, Key<'_>)],
         puts: &[Put],

@@ -37,7 +37,6 @@ const MAX_HEAD: usize = MAX_KEY - MARKER.len() - DIGITS;
 pub enum Kind {
     /// The permits of a concurrency limit.
     Permits,
-    /// A lockout.
     Lockout,
     /// The cancelled attempts of a lockout.
     Cancels,
@@ -60,7 +59,6 @@ impl Kind {
 ///
 /// Worked example: `login:` and `10.0.0.1` make `login:10.0.0.1`. `login:` and `Ann Lee` make
 /// `login:Ann_Lee~sha256:` and the 64 digits of the hash of `login:Ann Lee`.
-#[must_use]
 pub fn item_key(prefix: &[u8], identifier: &[u8]) -> Vec<u8> {
     let name = [prefix, identifier].concat();
     if is_plain(&name) { name } else { hashed(&name) }
@@ -68,7 +66,6 @@ pub fn item_key(prefix: &[u8], identifier: &[u8]) -> Vec<u8> {
 
 /// Returns the key of the record of this kind that belongs to the bucket `identifier` under
 /// `prefix`. memcached and Redis accept it.
-#[must_use]
 pub fn kind_key(kind: Kind, prefix: &[u8], identifier: &[u8]) -> Vec<u8> {
     let (name, suffix) = ([prefix, identifier].concat(), kind.suffix());
     let mut key = if is_plain(&name) && name.len() + suffix.len() <= MAX_KEY {
@@ -81,7 +78,6 @@ pub fn kind_key(kind: Kind, prefix: &[u8], identifier: &[u8]) -> Vec<u8> {
 }
 
 /// Returns the key in Redis of the bucket `identifier` under `prefix`.
-#[must_use]
 pub fn redis_key(prefix: &[u8], identifier: &[u8]) -> Vec<u8> {
     let name = [prefix, identifier].concat();
     if name.len() <= MAX_KEY && !is_reserved(&name) {
@@ -94,7 +90,6 @@ pub fn redis_key(prefix: &[u8], identifier: &[u8]) -> Vec<u8> {
 /// Returns the key of an item that ext-memcache calls `name`. Bytes that ext-memcache cannot send
 /// become underscores. ext-memcache truncates a long name, so different names may get the same key.
 /// Here, a name is hashed instead if it is empty or leaves less than `room` bytes for a suffix.
-#[must_use]
 pub fn shared_key(name: &[u8], room: usize) -> Vec<u8> {
     if name.is_empty() || name.len() + room > MAX_KEY {
         return hashed(name);

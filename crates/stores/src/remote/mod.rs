@@ -91,7 +91,6 @@ pub struct Remote<'h, T> {
 
 impl<'h, T: Transport> Remote<'h, T> {
     /// Creates the store without connecting. `host` contains its denial cache and its breaker.
-    #[must_use]
     pub const fn new(transport: T, settings: Settings, host: &'h Host) -> Self {
         Self {
             transport,
@@ -100,21 +99,16 @@ impl<'h, T: Transport> Remote<'h, T> {
         }
     }
 
-    /// Returns the transport.
-    #[must_use]
     pub const fn transport(&self) -> &T {
         &self.transport
     }
 
-    /// Returns the failure policy.
-    #[must_use]
     pub const fn on_failure(&self) -> OnFailure {
         self.settings.on_failure
     }
 
     /// Returns the hasher of the keys under which this host's shared memory keeps the store's
     /// buckets.
-    #[must_use]
     pub fn hasher(&self) -> KeyHasher {
         self.host
             .slots()
@@ -124,12 +118,10 @@ impl<'h, T: Transport> Remote<'h, T> {
 
     /// Runs one step. `first` is the instant on this host's clock at which a bucket without a
     /// record was empty. If `first` is `None`, such a bucket is full. The instants of the outcome
-    /// are on the store's clock, or on this host's clock if this host decided. If the step
-    /// [is outside](Step::is_outside) of its windows, the caller must repeat it with the windows
-    /// around [`Remote::unix_time`].
-    ///
-    /// # Errors
-    /// Returns the failure if the store fails and the policy is [`OnFailure::Throw`].
+    /// are on the store's clock, or on this host's clock if this host decided. If the step [is
+    /// outside](Step::is_outside) of its windows, the caller must repeat it with the windows around
+    /// [`Remote::unix_time`]. Fails if the store fails and the policy is
+    /// [`OnFailure::Throw`].
     pub fn take(
         &self,
         key: Key<'_>,
@@ -193,9 +185,6 @@ impl<'h, T: Transport> Remote<'h, T> {
     }
 
     /// Reports whether the bucket has a record.
-    ///
-    /// # Errors
-    /// Fails like [`Remote::take`].
     pub fn contains(&self, key: Key<'_>) -> Result<Answer<bool>, Failure> {
         let ask = Ask {
             name: self.transport.name(key.identifier),
@@ -220,9 +209,6 @@ impl<'h, T: Transport> Remote<'h, T> {
     /// If the policy granted the take ([`Answer::fallback`]), the caller must not call this method,
     /// because the store's bucket has not lost those tokens. The caller gives them back to this
     /// host's bucket instead.
-    ///
-    /// # Errors
-    /// Fails like [`Remote::take`].
     pub fn put(&self, key: Key<'_>, put: &Put) -> Result<Answer<()>, Failure> {
         self.put_in_window(key, put).map(|answer| answer.map(drop))
     }
@@ -230,9 +216,6 @@ impl<'h, T: Transport> Remote<'h, T> {
     /// Does the same as [`Remote::put`]. Returns false if nothing was changed, because the store's
     /// clock is outside of the windows of the change. The caller must then repeat the call with the
     /// windows around [`Remote::unix_time`].
-    ///
-    /// # Errors
-    /// Fails like [`Remote::take`].
     pub fn put_in_window(&self, key: Key<'_>, put: &Put) -> Result<Answer<bool>, Failure> {
         let name = self.transport.name(key.identifier);
         let now = boot_clock();
@@ -274,7 +257,6 @@ impl<'h, T: Transport> Remote<'h, T> {
     /// Returns the current Unix time on the clock that chooses the window of a bucket. This is the
     /// clock of the bucket's server if it was outside of the windows of an earlier call, otherwise
     /// this host's clock.
-    #[must_use]
     pub fn unix_time(&self, key: Key<'_>) -> Timestamp {
         if server_clock::differs()
             && let Ok(route) = self.transport.route(&self.transport.name(key.identifier))
@@ -288,9 +270,6 @@ impl<'h, T: Transport> Remote<'h, T> {
     /// Returns the state afterwards, as the outcome of a dry step for the whole bucket of `span`
     /// ticks. Records this state in the denial cache, so that this host denies the next calls
     /// without asking the store.
-    ///
-    /// # Errors
-    /// Fails like [`Remote::take`].
     pub fn raise(&self, key: Key<'_>, age: i64, span: Ticks) -> Result<Answer<Outcome>, Failure> {
         let look = Step::new(span, span).dry();
         let name = self.transport.name(key.identifier);
@@ -326,9 +305,6 @@ impl<'h, T: Transport> Remote<'h, T> {
     /// if the server replies that another one keeps the record now. If the call fails or the
     /// breaker is open, and the policy is not [`OnFailure::Throw`], `fallback` returns the
     /// result.
-    ///
-    /// # Errors
-    /// Fails like [`Remote::take`].
     pub fn ask<R>(
         &self,
         name: &[u8],

@@ -12,7 +12,6 @@ use segment::slots::counters::Event;
 /// A permit that a server or its failure policy has granted.
 #[derive(Debug)]
 pub enum ServerPermit {
-    /// The server keeps the permit.
     Lease(Lease),
     /// This host's memory keeps the permit, because the server failed.
     Host(Permit),
@@ -23,10 +22,8 @@ pub enum ServerPermit {
 impl Remote<'_, Redis> {
     /// Takes a permit of `key` out of `limit`. Its lease of `length` ticks begins on the server
     /// during the call. If it is unknown whether the server has executed the request, the permit is
-    /// removed with a later call of this thread to the server.
-    ///
-    /// # Errors
-    /// Returns the failure if the server fails and the policy is [`OnFailure::Throw`].
+    /// removed with a later call of this thread to the server. Fails if the server
+    /// fails and the policy is [`OnFailure::Throw`].
     pub fn acquire(
         &self,
         key: Key<'_>,
@@ -63,9 +60,6 @@ impl Remote<'_, Redis> {
     /// Gives a permit back. Counts the release if the lease had already ended. Does nothing in a
     /// forked child of the holder. If the server fails, the permit is removed with a later call of
     /// this thread.
-    ///
-    /// # Errors
-    /// Fails like [`Remote::acquire`].
     pub fn release(&self, permit: ServerPermit) -> Result<Answer<()>, Failure> {
         let lease = match permit {
             ServerPermit::Lease(lease) if lease.is_own() => lease,
@@ -92,9 +86,6 @@ impl Remote<'_, Redis> {
     /// Makes the lease of a permit begin again now. Returns false if this process does not hold the
     /// permit. If the server fails, the permit counts as held until its lease ends by this host's
     /// clock. With [`OnFailure::Allow`], it counts as held even later.
-    ///
-    /// # Errors
-    /// Fails like [`Remote::acquire`].
     pub fn renew(&self, permit: &mut ServerPermit) -> Result<Answer<bool>, Failure> {
         let lease = match permit {
             ServerPermit::Lease(lease) if lease.is_own() => lease,
@@ -120,9 +111,6 @@ impl Remote<'_, Redis> {
     }
 
     /// Returns the number of permits of `key` whose leases have not ended, at most `limit`.
-    ///
-    /// # Errors
-    /// Fails like [`Remote::acquire`].
     pub fn held(&self, key: Key<'_>, limit: u16) -> Result<Answer<u16>, Failure> {
         let name = self.transport.name_of(Kind::Permits, key.identifier);
         let asked = |visit: &Visit<'_, Redis>| {
@@ -139,7 +127,6 @@ impl Remote<'_, Redis> {
         })
     }
 
-    /// Counts the events of a report.
     fn counted(&self, report: Report) -> Report {
         let counters = self.host.slots();
         for _ in 0..report.ended {

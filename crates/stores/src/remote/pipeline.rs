@@ -27,7 +27,6 @@ const MOST: usize = 500;
 
 /// A step that is sent to its server.
 struct PendingStep {
-    /// The index of the step.
     index: usize,
     ask: Ask,
     /// The bucket's entry in the denial cache.
@@ -59,11 +58,9 @@ impl<T: Transport> Remote<'_, T> {
     /// Runs each step on its own, and passes each result to `decided` with the index of the step.
     /// The settings of each bucket's own store apply. Steps on one server share a pipeline if their
     /// stores have the same timeout. The call ends with the time `left`. Without it, servers that
-    /// reply may take longer together than the timeout.
-    ///
-    /// # Errors
-    /// Fails if a store fails and its policy is [`OnFailure::Throw`]. Steps without a result were
-    /// then not decided, or their results are unknown.
+    /// reply may take longer together than the timeout. Fails if a store fails and its policy is
+    /// [`OnFailure::Throw`]. Steps without a result were then not decided, or their results are
+    /// unknown.
     pub fn take_each(
         buckets: &[(&Self, Ticket<'_>)],
         left: Option<TimeLeft>,
@@ -270,9 +267,6 @@ impl<'h, T: Transport> Each<'_, 'h, T> {
     }
 
     /// Sends the requests of a pipeline, unless the breaker of their server is open.
-    ///
-    /// # Errors
-    /// Returns the failure of the server.
     fn begin<'r>(
         &self,
         requests: &'r [PendingStep],
@@ -365,9 +359,6 @@ impl<'h, T: Transport> Each<'_, 'h, T> {
     }
 
     /// Records and counts the reply of a server to a request that was sent at `sent`.
-    ///
-    /// # Errors
-    /// Fails as [`server_clock::is_outside`] does.
     fn learn(
         &self,
         request: &PendingStep,

@@ -17,16 +17,12 @@ const PARTS: Ticks = 4;
 
 /// A task that waits for a socket and never for anything else.
 pub trait Task {
-    /// The result.
     type Output;
 
     /// Returns the socket and the events that the task waits for, or `None` if it need not wait.
     fn waits_for(&self) -> Option<PollFd<'_>>;
 
     /// Continues the task after an event. Returns `None` if the task must wait again.
-    ///
-    /// # Errors
-    /// Returns the failure that ends the task.
     fn advance(&mut self) -> Result<Option<Self::Output>, Cause>;
 }
 
@@ -43,7 +39,6 @@ impl<O> Task for Box<dyn Task<Output = O> + '_> {
 }
 
 /// Returns the head start of each of `count` tasks that end at `deadline`.
-#[must_use]
 pub fn head_start(count: usize, deadline: Timestamp) -> Ticks {
     deadline.saturating_since(boot_clock()) / (PARTS * count.max(1) as Ticks)
 }

@@ -17,7 +17,6 @@ const MOST_DIGITS: usize = 16;
 /// The most bytes of a record.
 pub const LONGEST: usize = 2 * MOST_DIGITS + 1;
 
-/// The content of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
     /// The instant at which the bucket was, or will be, empty; 0 if it was reset.
@@ -27,7 +26,6 @@ pub struct Record {
 }
 
 /// Parses a record. Returns `None` if it is invalid.
-#[must_use]
 pub fn parse(record: &[u8]) -> Option<Record> {
     let mut parts = record.splitn(2, |&byte| byte == b':').map(number);
     let empty_at = parts.next()??;
@@ -39,7 +37,6 @@ pub fn parse(record: &[u8]) -> Option<Record> {
 }
 
 /// Returns the record of a bucket that is written at `now`. Both instants are whole microseconds.
-#[must_use]
 pub fn format(empty_at: Timestamp, now: Timestamp) -> String {
     let state = empty_at.0 / TICKS_PER_MICROSECOND;
     if empty_at <= now {
@@ -55,7 +52,6 @@ fn number(text: &[u8]) -> Option<Timestamp> {
 }
 
 /// Parses decimal digits. Returns `None` for any other bytes and for numbers above 2^64 - 1.
-#[must_use]
 pub fn digits(text: &[u8]) -> Option<u64> {
     let text = std::str::from_utf8(text).ok()?;
     let is_number = text.bytes().all(|byte| byte.is_ascii_digit());

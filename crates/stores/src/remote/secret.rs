@@ -16,14 +16,11 @@ use zeroize::Zeroize;
 pub struct Secret(String);
 
 impl Secret {
-    /// Wraps `text`.
-    #[must_use]
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
     /// Returns the text, which may only be sent to the server.
-    #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
     }

@@ -20,7 +20,6 @@ impl Server {
     /// Creates the server with the full identity `identity`. A process under another root
     /// directory has another way to access it, because it finds other sockets and certificates, and
     /// looks up names in another way.
-    #[must_use]
     pub fn new(identity: &[u8], name: String) -> Self {
         // Truncation is safe, because any half of a good hash is a good hash.
         #[allow(clippy::cast_possible_truncation)]
@@ -34,7 +33,6 @@ impl Server {
     ///
     /// `login` is in the shared memory. It depends on 16 bits of a hash of `access`, so that a
     /// password cannot be guessed from it.
-    #[must_use]
     pub fn with_access(mut self, access: &impl Hash) -> Self {
         // This hasher has constant keys, so all processes of the host compute the same number.
         let mut hasher = DefaultHasher::new();

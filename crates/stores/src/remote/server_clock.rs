@@ -22,13 +22,11 @@ thread_local! {
 }
 
 /// Reports whether the clock of any server is known to differ from this host's.
-#[must_use]
 pub fn differs() -> bool {
     LEADS.with_borrow(|leads| !leads.is_empty())
 }
 
 /// Returns the current Unix time on the clock of a server, as far as it is known.
-#[must_use]
 pub fn now(server: &Server) -> Timestamp {
     let lead = LEADS.with_borrow(|leads| leads.get(&server.id).copied());
     unix_time().saturating_add_signed(lead.unwrap_or_default())
@@ -50,10 +48,8 @@ fn note(server: &Server, now: Timestamp) {
 }
 
 /// Notes the clock of a server if the outcome shows that it is outside of the windows of the step.
-/// Returns true if the call must be repeated.
-///
-/// # Errors
-/// Returns [`Cause::Clock`] if the call was already repeated.
+/// Returns true if the call must be repeated. Fails with [`Cause::Clock`] if the call was already
+/// repeated.
 pub fn is_outside(server: &Server, step: &Step, outcome: &Outcome) -> Result<bool, Cause> {
     match step.refill {
         Refill::Windows(windows) if step.is_outside(outcome) => {
@@ -64,10 +60,7 @@ pub fn is_outside(server: &Server, step: &Step, outcome: &Outcome) -> Result<boo
 }
 
 /// Notes the clock of a server, which is outside of these windows. Returns true, because the call
-/// must be repeated.
-///
-/// # Errors
-/// Returns [`Cause::Clock`] if the call was already repeated.
+/// must be repeated. Fails with [`Cause::Clock`] if the call was already repeated.
 pub fn must_repeat(server: &Server, windows: Windows, now: Timestamp) -> Result<bool, Cause> {
     note(server, now);
     if windows.is_repeat {

@@ -74,7 +74,6 @@ pub(super) fn emptied(step: &Step) -> (Timestamp, Timestamp) {
 pub struct Settings {
     /// The longest time that a call may take, including connecting, in ticks.
     pub timeout: Ticks,
-    /// The failure policy.
     pub on_failure: OnFailure,
     /// The greatest age of a cached denial that may be returned, in ticks; `None` disables the
     /// cache.

@@ -42,11 +42,9 @@ impl Stream {
     /// Connects before `deadline`, to the address of the name that accepts the connection first.
     /// Each address has a head start, after which the next address is tried as well.
     ///
-    /// The deadline does not cover a DNS lookup of this call, but addresses are cached.
-    ///
-    /// # Errors
-    /// Returns [`Cause::Lookup`], or the [`Cause::Connect`] or [`Cause::Timeout`] of the first
-    /// address that failed.
+    /// The deadline does not cover a DNS lookup of this call, but addresses are cached. Fails with
+    /// [`Cause::Lookup`], or the [`Cause::Connect`] or [`Cause::Timeout`] of the first address that
+    /// failed.
     pub fn connect(endpoint: &Endpoint, deadline: Timestamp) -> Result<Self, Cause> {
         let (host, port) = match endpoint {
             Endpoint::Unix { path } => {
@@ -75,11 +73,8 @@ impl Stream {
         Err(first.unwrap_or(Cause::Timeout))
     }
 
-    /// Begins to connect to an address and does not wait. The connection is established once
-    /// the socket is writable and [`Stream::established`] succeeds.
-    ///
-    /// # Errors
-    /// Returns [`Cause::Connect`].
+    /// Begins to connect to an address and does not wait. The connection is established once the
+    /// socket is writable and [`Stream::established`] succeeds. Fails with [`Cause::Connect`].
     pub fn begin(address: SocketAddr, deadline: Timestamp) -> Result<Self, Cause> {
         let family = match address {
             SocketAddr::V4(_) => AddressFamily::INET,
@@ -97,10 +92,8 @@ impl Stream {
         begin().map_err(connecting)
     }
 
-    /// Reports whether the connection that [`Stream::begin`] began is established.
-    ///
-    /// # Errors
-    /// Returns [`Cause::Connect`] if it was refused.
+    /// Reports whether the connection that [`Stream::begin`] began is established. Fails with
+    /// [`Cause::Connect`] if it was refused.
     pub fn established(&self) -> Result<(), Cause> {
         let result = sockopt::socket_error(&self.socket);
         result

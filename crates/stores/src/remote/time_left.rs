@@ -25,20 +25,17 @@ impl TimeLeft {
     };
 
     /// Returns the time that is left after the call has waited for `spent` ticks.
-    #[must_use]
     pub const fn after(spent: Ticks) -> Self {
         Self { spent, parts: 1 }
     }
 
     /// Returns a half of the time, so that the next store has time, too.
-    #[must_use]
     pub const fn half(self) -> Self {
         let parts = 2 * self.parts;
         Self { parts, ..self }
     }
 
     /// Returns the ticks that a store with this timeout may use.
-    #[must_use]
     pub const fn of(self, timeout: Ticks) -> Ticks {
         timeout.saturating_sub(self.spent) / self.parts
     }

@@ -25,20 +25,17 @@ pub struct Ask {
     pub seen: Option<i64>,
 }
 
-/// A change of a bucket.
 #[derive(Clone, Copy, Debug)]
 pub struct BucketChange<'a> {
     /// The bucket's name in the store.
     pub name: &'a [u8],
     pub put: &'a Put,
-    /// As in [`Ask`].
     pub seen: Option<i64>,
 }
 
 /// The replies to all steps of a batch.
 #[derive(Debug)]
 pub struct AllTaken {
-    /// The reply to each step.
     pub replies: Vec<Reply>,
     /// True if only the tokens of the first step's bucket were taken, because
     /// [`Transport::joins`] was wrong. It is right from then on.
@@ -48,7 +45,6 @@ pub struct AllTaken {
 /// The reply of a store, on the store's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reply {
-    /// The outcome of the step.
     pub outcome: Outcome,
     /// The kind of the state that the store found.
     pub found: StateKind,
@@ -73,7 +69,6 @@ pub enum StateKind {
 
 impl Reply {
     /// Creates the reply for a bucket that has a record.
-    #[must_use]
     pub const fn new(granted: bool, now: Timestamp, empty_at: Timestamp) -> Self {
         let verdict = if granted {
             Verdict::Granted
@@ -99,7 +94,6 @@ pub type Flown = (Vec<(usize, Result<Reply, Cause>)>, Result<(), Cause>);
 /// A call to a store: its client, the server that the call goes to, and its end.
 #[derive(Debug)]
 pub struct Visit<'a, T: Transport> {
-    /// The client of the store.
     pub store: &'a T,
     /// The server that keeps the record of the call, as far as is known.
     pub route: T::Route,
@@ -136,14 +130,11 @@ pub trait Transport: Sized {
         self.name(identifier)
     }
 
-    /// Returns the route to the record `name`, which [`Transport::name`] returns.
-    ///
-    /// # Errors
-    /// If the server is not known yet, returns the servers to ask with [`Transport::locate`]. They
-    /// have one name and one breaker.
+    /// Returns the route to the record `name`, which [`Transport::name`] returns. If the server is
+    /// not known yet, returns the servers to ask with [`Transport::locate`]. They have one name and
+    /// one breaker.
     fn route(&self, name: &[u8]) -> Result<Self::Route, Arc<Server>>;
 
-    /// Returns the server of a route.
     fn server(route: &Self::Route) -> &Arc<Server>;
 
     /// Returns the servers to ask, if another server may keep the record of the route now.
@@ -153,10 +144,8 @@ pub trait Transport: Sized {
     }
 
     /// Asks which servers keep the records, and waits for the answer until `deadline` at most.
-    /// Returns the route to the record `name`, or `None` if no server keeps it.
-    ///
-    /// # Errors
-    /// Fails if no server answers in time.
+    /// Returns the route to the record `name`, or `None` if no server keeps it. Fails if no server
+    /// answers in time.
     fn locate(&self, name: &[u8], deadline: Timestamp) -> Result<Option<Self::Route>, Cause> {
         let _ = deadline;
         Ok(self.route(name).ok())
@@ -171,25 +160,18 @@ pub trait Transport: Sized {
     /// `deadline` at most. A failure has no effect.
     fn refresh(&self, _deadline: Timestamp) {}
 
-    /// Runs one step.
-    ///
-    /// # Errors
-    /// Fails if the store cannot decide, or does not reply before the deadline.
+    /// Runs one step. Fails if the store cannot decide, or does not reply before the deadline.
     fn take(visit: &Visit<'_, Self>, ask: &Ask) -> Result<Reply, Cause>;
 
-    /// Changes a bucket. `seen` has the same meaning as in [`Ask`].
-    ///
-    /// # Errors
-    /// Fails if the store cannot make the change, or does not reply before the deadline.
+    /// Changes a bucket. `seen` has the same meaning as in [`Ask`]. Fails if the store cannot make
+    /// the change, or does not reply before the deadline.
     fn put(visit: &Visit<'_, Self>, name: &[u8], put: &Put, seen: Option<i64>)
     -> Result<(), Cause>;
 
     /// Makes each change, in one pipeline. Passes the refusal of a single request to `refused` with
     /// the index of the change. All buckets must be on one server. Several changes need transports
-    /// for which [`Transport::pipelines`] is true.
-    ///
-    /// # Errors
-    /// Fails if the server fails. It is unknown which changes were made.
+    /// for which [`Transport::pipelines`] is true. Fails if the server fails. It is unknown which
+    /// changes were made.
     fn put_each(
         visit: &Visit<'_, Self>,
         changes: &[BucketChange<'_>],
@@ -213,10 +195,8 @@ pub trait Transport: Sized {
 
     /// Runs each step on its own, in one pipeline. Passes each reply, or the refusal of a single
     /// request, to `done` with the index of the step. All buckets must be on one server. Several
-    /// steps need transports for which [`Transport::pipelines`] is true.
-    ///
-    /// # Errors
-    /// Fails if the server fails. It is unknown whether steps without a reply were executed.
+    /// steps need transports for which [`Transport::pipelines`] is true. Fails if the server fails.
+    /// It is unknown whether steps without a reply were executed.
     fn take_each(
         visit: &Visit<'_, Self>,
         asks: &[&Ask],
@@ -247,9 +227,6 @@ pub trait Transport: Sized {
     /// Takes the tokens of all steps or of none, in one operation. Must only be called if
     /// [`Transport::joins`] is true for all buckets. Unless all steps are granted, each outcome is
     /// a denial with the state that the store found.
-    ///
-    /// # Errors
-    /// Fails like [`Transport::take`].
     fn take_all(_visit: &Visit<'_, Self>, _asks: &[Ask]) -> Result<AllTaken, Cause> {
         Err(Cause::Answer("one bucket at a time"))
     }

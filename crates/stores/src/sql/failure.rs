@@ -21,7 +21,6 @@ pub enum SqlFailure {
 }
 
 /// Classifies an error by its SQLSTATE and the driver's own code.
-#[must_use]
 #[allow(clippy::match_same_arms)] // One arm per reason.
 pub fn sort(dialect: Dialect, state: &[u8], code: i64) -> SqlFailure {
     use Dialect::{MySql, PgSql, Sqlite};

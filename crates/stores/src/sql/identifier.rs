@@ -22,7 +22,6 @@ const LONGEST: usize = 255;
 ///
 /// Worked example: `ip 10.0.0.1` is stored unchanged. `Ann` is stored as `tokenbucket-sha256:` and
 /// 64 digits, because a column that folds case confuses it with `ann`.
-#[must_use]
 pub fn stored(identifier: &[u8]) -> Cow<'_, [u8]> {
     if is_plain(identifier) {
         return Cow::Borrowed(identifier);
@@ -32,7 +31,6 @@ pub fn stored(identifier: &[u8]) -> Cow<'_, [u8]> {
 
 /// Returns the name of the bucket `name`, which [`stored`] returned, in a column that may treat
 /// different names as equal.
-#[must_use]
 pub fn folded(name: &[u8]) -> Cow<'_, [u8]> {
     if name.starts_with(MARKER) {
         return Cow::Borrowed(name);

@@ -51,25 +51,21 @@ pub const BATCH: usize = 100;
 pub enum Dialect {
     /// `MySQL` and `MariaDB`.
     MySql,
-    /// `PostgreSQL`.
     PgSql,
     /// `SQLite` 3.35 or later.
     Sqlite,
 }
 
 impl Dialect {
-    /// All dialects.
     pub const ALL: [Self; 3] = [Self::MySql, Self::PgSql, Self::Sqlite];
 
     /// Returns the dialect of the PDO driver `name`, or `None` if the driver is not supported.
-    #[must_use]
     pub fn of_driver(name: &[u8]) -> Option<Self> {
         let mut all = Self::ALL.into_iter();
         all.find(|dialect| dialect.driver().as_bytes() == name)
     }
 
     /// Returns the name of the PDO driver.
-    #[must_use]
     pub const fn driver(self) -> &'static str {
         match self {
             Self::MySql => "mysql",
@@ -79,7 +75,6 @@ impl Dialect {
     }
 }
 
-/// A query to the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Query {
     /// Runs a plain step on a bucket that starts full.
@@ -122,7 +117,6 @@ pub enum Query {
     Columns,
     /// Returns 1 if the table exists, otherwise 0.
     Find,
-    /// Creates the table.
     Create,
     /// Returns the names of the first stale rows, in ascending order; see [`Bind::Span`].
     Stale,
@@ -133,9 +127,7 @@ pub enum Query {
 }
 
 impl Query {
-    /// The number of queries.
     pub const COUNT: usize = Self::Delete as usize + 1;
-    /// All queries.
     pub const ALL: [Self; Self::COUNT] = [
         Self::Take,
         Self::Step,
@@ -162,7 +154,6 @@ impl Query {
     ];
 
     /// Reports whether the statement may write.
-    #[must_use]
     pub const fn writes(self) -> bool {
         !matches!(
             self,
@@ -182,7 +173,6 @@ impl Query {
         matches!(self, Self::Count | Self::Uncount | Self::Advance)
     }
 
-    /// Returns the template of the query.
     const fn template(self, dialect: Dialect) -> &'static str {
         match (self, dialect) {
             (Self::Take, Dialect::MySql) => mysql::TAKE,

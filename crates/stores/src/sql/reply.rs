@@ -24,25 +24,21 @@ const ZERO: i64 = 4 << 54;
 const FARTHEST: i64 = 1 << 51;
 
 /// Returns the mark of call number `call`, to which the reply adds the age and the flags.
-#[must_use]
 pub const fn tag(call: u64) -> i64 {
     MARK + ((call % 32) << 57).cast_signed() + ZERO
 }
 
 /// Returns the reply for a bucket that had no record. Its step was granted.
-#[must_use]
 pub const fn absent(tag: i64) -> i64 {
     tag + 3
 }
 
 /// Returns the least reply to a plain step that was granted. Costs are at most 2^50 microseconds.
-#[must_use]
 pub const fn least(tag: i64, cost: i64) -> i64 {
     tag + 4 * cost
 }
 
 /// Returns the least reply for a bucket that was full.
-#[must_use]
 pub const fn full(tag: i64) -> i64 {
     tag + 2 * FARTHEST
 }
@@ -50,7 +46,6 @@ pub const fn full(tag: i64) -> i64 {
 /// Returns the statement that sets the last insert id of a `MySQL` connection to `id`, which is not
 /// 0. The statement inserts no row. It is an `INSERT`, because only a statement that may insert
 /// reports the id to the client.
-#[must_use]
 pub fn restore(table: &Table, id: u64) -> String {
     let table = table.quoted();
     format!(
@@ -60,7 +55,6 @@ pub fn restore(table: &Table, id: u64) -> String {
 
 /// Returns the statement of `MySQL` that lists the columns with `AUTO_INCREMENT`. It also finds
 /// those of a temporary table.
-#[must_use]
 pub fn numbering(table: &Table) -> String {
     let table = table.quoted();
     format!("SHOW COLUMNS FROM {table} WHERE Extra LIKE '%auto_increment%'")
@@ -89,7 +83,6 @@ pub const CREATED: MysqlReply = MysqlReply {
 };
 
 /// Decodes a reply. Returns `None` if `number` is not the reply to the call with the mark `tag`.
-#[must_use]
 pub fn answer(number: i64, tag: i64) -> Option<MysqlReply> {
     let low = number.checked_sub(tag)?;
     (-ZERO..ZERO).contains(&low).then_some(MysqlReply {
@@ -102,28 +95,24 @@ pub fn answer(number: i64, tag: i64) -> Option<MysqlReply> {
 
 /// Reports whether a row with this `state` is not one of our buckets, because it has no value or a
 /// value in another unit.
-#[must_use]
 pub const fn is_foreign(state: i64, now: i64) -> bool {
     state.saturating_sub(now) > FARTHEST
 }
 
 /// Converts microseconds since the epoch to an instant. An instant before the epoch becomes
 /// [`Timestamp::ZERO`], the state of a full bucket.
-#[must_use]
 pub fn instant(micros: i64) -> Timestamp {
     let micros = u64::try_from(micros).unwrap_or(0);
     Timestamp(micros.saturating_mul(TICKS_PER_MICROSECOND))
 }
 
 /// Converts ticks to microseconds. The ticks must be below 2^62 and a whole number of microseconds.
-#[must_use]
 pub const fn micros(ticks: Ticks) -> i64 {
     (ticks / TICKS_PER_MICROSECOND).cast_signed()
 }
 
 /// Converts an age from ticks to microseconds. Rounds down, because a bucket that was empty later
 /// holds less.
-#[must_use]
 pub const fn micros_ago(age: i64) -> i64 {
     age.div_euclid(TICKS_PER_MICROSECOND.cast_signed())
 }

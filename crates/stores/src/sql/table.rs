@@ -27,10 +27,7 @@ pub enum TableError {
 }
 
 impl Table {
-    /// Parses the name of a table.
-    ///
-    /// # Errors
-    /// Returns the [`TableError`] of the rule that `name` breaks.
+    /// Parses the name of a table. Fails with the [`TableError`] of the rule that `name` breaks.
     pub fn parse(name: &[u8], dialect: Dialect) -> Result<Self, TableError> {
         let allowed = |char: char| char.is_ascii_alphanumeric() || "_$-.".contains(char);
         let name = std::str::from_utf8(name).ok();
@@ -54,7 +51,6 @@ impl Table {
     }
 
     /// Returns the name as it is written in a statement.
-    #[must_use]
     pub fn quoted(&self) -> String {
         let quote = if self.dialect == Dialect::MySql {
             '`'
@@ -69,7 +65,6 @@ impl Table {
     /// session decides, for example by `search_path` or `USE`, or by a temporary table. On
     /// `SQLite`, every schema but `main` is a file that the connection has attached, or its
     /// temporary tables. On `PostgreSQL`, `pg_temp` stands for the temporary tables of the session.
-    #[must_use]
     pub fn is_same_in_all_sessions(&self) -> bool {
         let schema = self.name.split_once('.').map(|(schema, _)| schema);
         schema.is_some_and(|schema| match self.dialect {
@@ -80,7 +75,6 @@ impl Table {
     }
 
     /// Returns the name for display.
-    #[must_use]
     pub fn shown(&self) -> &str {
         &self.name
     }

@@ -98,7 +98,6 @@ impl Bind {
 /// A statement with positional placeholders, one for each value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Statement {
-    /// The text to prepare.
     pub text: String,
     /// The values, in the order of their placeholders.
     pub binds: Vec<Bind>,

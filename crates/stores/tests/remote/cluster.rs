@@ -34,7 +34,6 @@ fn identifiers(cluster: &Cluster) -> Vec<String> {
     (0..PRIMARIES).filter_map(on).collect()
 }
 
-/// Returns the number of round trips of `call`.
 fn trips(cluster: &Cluster, call: impl FnOnce()) -> u64 {
     let before = cluster.round_trips();
     call();

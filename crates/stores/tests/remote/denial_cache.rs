@@ -199,9 +199,7 @@ fn limiters_that_charge_denials_or_drain_in_ticks_are_asked() {
     });
 }
 
-/// The result of [`saturated`].
 struct Saturated {
-    /// The grants of all hosts.
     granted: u64,
     /// The round trips of all hosts.
     asked: u64,

@@ -9,7 +9,6 @@ use std::thread::sleep;
 use std::time::Duration;
 use testkit::{Proxy, Redis, Upstream};
 
-/// Returns the number of round trips of `call`.
 fn trips(proxy: &Proxy, call: impl FnOnce()) -> u64 {
     let before = proxy.round_trips();
     call();

@@ -44,7 +44,6 @@ impl<'a> Basket<'a> {
         batched
     }
 
-    /// Returns the tickets on each bucket.
     fn buckets(&self) -> Vec<Vec<Ticket<'a>>> {
         let mut tickets = self.tickets.clone();
         let buckets = Grouped::new(&mut tickets).buckets();

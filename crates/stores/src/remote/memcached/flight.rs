@@ -39,9 +39,6 @@ impl<'a> ItemFlight<'a> {
     /// Begins to send steps to a server. If it has several addresses and there is no idle
     /// connection, first waits until one of them accepts the connection, for at most half of the
     /// time until `deadline`.
-    ///
-    /// # Errors
-    /// Returns an error of connecting.
     pub fn begin(
         node: Arc<ItemServer>,
         asks: &[&'a Ask],

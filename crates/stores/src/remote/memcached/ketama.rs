@@ -57,7 +57,6 @@ pub struct Ring {
 
 impl Ring {
     /// Creates the ring of `servers`, in their order.
-    #[must_use]
     pub fn new(servers: &[ListedServer], distribution: Distribution) -> Self {
         Self {
             distribution,
@@ -68,7 +67,6 @@ impl Ring {
 
     /// Returns the index of the server that keeps the item `key`, or 0 if there is at most one
     /// server.
-    #[must_use]
     pub fn place(&self, key: &[u8]) -> usize {
         if self.servers < 2 {
             return 0;

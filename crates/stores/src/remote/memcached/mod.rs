@@ -60,7 +60,6 @@ pub const LONGER: u64 = 10;
 /// the clock that the server had when it started. That clock may be wrong.
 const LONGEST_RELATIVE: i64 = 30 * 86_400;
 
-/// A server of a client.
 #[derive(Debug)]
 pub struct ItemServer {
     endpoint: Endpoint,
@@ -68,7 +67,6 @@ pub struct ItemServer {
     server: Arc<Server>,
 }
 
-/// A client of memcached servers.
 #[derive(Debug)]
 pub struct Memcached {
     nodes: Vec<Arc<ItemServer>>,
@@ -84,7 +82,6 @@ pub struct Memcached {
 impl Memcached {
     /// Creates a client that spreads buckets over `servers`, of which there must be at least one. A
     /// bucket's key consists of `prefix` and the identifier.
-    #[must_use]
     pub fn new(servers: &[servers::ListedServer], prefix: &[u8]) -> Self {
         Self::among(servers, Distribution::default(), prefix, b"", true)
     }
@@ -92,7 +89,6 @@ impl Memcached {
     /// Creates a client like [`Memcached::new`] that uses the same keys and servers as another
     /// client. That client begins every key with `client_prefix`. It chooses the server by the
     /// whole key if `places_prefix` is true, otherwise by the key without `client_prefix`.
-    #[must_use]
     pub fn among(
         servers: &[servers::ListedServer],
         distribution: Distribution,
@@ -122,19 +118,16 @@ impl Memcached {
 
     /// Returns the key of an item that ext-memcache calls `name`; see
     /// [`shared_key`](super::key::shared_key).
-    #[must_use]
     pub fn shared_key(&self, name: &[u8], room: usize) -> Vec<u8> {
         shared_key(&[self.client_prefix.as_slice(), name].concat(), room)
     }
 
     /// Returns the index of the server that keeps the item `key`.
-    #[must_use]
     pub fn place(&self, key: &[u8]) -> usize {
         self.ring.place(key.get(self.places_from..).unwrap_or(key))
     }
 
     /// Returns the server that keeps the item `key`.
-    #[must_use]
     pub fn node(&self, key: &[u8]) -> &Arc<ItemServer> {
         &self.nodes[self.place(key)]
     }
@@ -145,9 +138,6 @@ impl ItemServer {
     ///
     /// `exchange` must return `Ok` only if it has read every reply. The connection is then kept for
     /// later calls. Otherwise the connection is closed.
-    ///
-    /// # Errors
-    /// Returns the error of `exchange`, or an error of connecting.
     pub fn with<R>(
         &self,
         deadline: Timestamp,
@@ -177,7 +167,6 @@ fn idle(endpoint: &Endpoint, deadline: Timestamp) -> Option<Connection> {
 /// Returns the time to live of an item in seconds, or 0 for no expiry. The item lives [`LONGER`]
 /// seconds beyond `full_at`, and at least `left` seconds. It does not expire if `left` is negative,
 /// or if it must live longer than 30 days.
-#[must_use]
 pub fn life(full_at: Timestamp, now: Timestamp, left: i64) -> i64 {
     if left < 0 {
         return 0;
@@ -193,7 +182,6 @@ pub fn life(full_at: Timestamp, now: Timestamp, left: i64) -> i64 {
 }
 
 /// Returns the current instant of this host's wall clock, in whole microseconds.
-#[must_use]
 pub fn wall_ticks() -> Timestamp {
     // The number stays below 2^52 for a century.
     let micros = u64::try_from(wall_clock().as_micros()).unwrap_or(record::GREATEST);

@@ -13,7 +13,6 @@ use std::path::Path;
 /// The port of a server whose port is not specified: memcached's default.
 pub const DEFAULT_PORT: u16 = 11211;
 
-/// One memcached server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedServer {
     /// The address at which the server listens.
@@ -63,10 +62,8 @@ pub enum ServersError {
 /// commas between them.
 ///
 /// A server is `host`, `host:port`, `[v6]`, `[v6]:port` or `unix:///path`, and `?weight=3` may
-/// follow. There is no escape, so a path cannot contain a comma or a question mark.
-///
-/// # Errors
-/// Returns the [`ServersError`] of the first invalid server.
+/// follow. There is no escape, so a path cannot contain a comma or a question mark. Fails with the
+/// [`ServersError`] of the first invalid server.
 pub fn parse_servers<I>(list: I) -> Result<Vec<ListedServer>, ServersError>
 where
     I: IntoIterator<Item: AsRef<[u8]>>,

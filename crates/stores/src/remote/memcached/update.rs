@@ -65,7 +65,6 @@ impl ItemState {
         }
     }
 
-    /// Returns the kind of this state for a step.
     pub(super) fn found(self, step: &Step) -> StateKind {
         match (self.is_absent(), self.healed) {
             (true, _) => StateKind::Nothing,
@@ -100,7 +99,6 @@ pub(super) enum ItemUpdate<R> {
     Write(R, Timestamp, Timestamp, Lifetime),
 }
 
-/// A change of one item.
 pub(super) struct ItemChange<'a, R, F> {
     key: &'a [u8],
     /// The item, as it was last read or written.
@@ -110,13 +108,11 @@ pub(super) struct ItemChange<'a, R, F> {
     /// True if the last write lost a race, so that the item may have changed since it was read.
     is_outdated: bool,
     seen: Option<i64>,
-    /// The number of lost races.
     lost: u32,
     decide: F,
     progress: Progress<R>,
 }
 
-/// The progress of a change.
 enum Progress<R> {
     /// The next commands are not chosen yet.
     Open,
@@ -227,10 +223,7 @@ impl<'a, R, F: Fn(ItemState, Timestamp, u32) -> ItemUpdate<R>> ItemChange<'a, R,
 }
 
 /// Changes items of one server. After the instant `patience`, items are not read again after a lost
-/// race.
-///
-/// # Errors
-/// Fails if the server fails. It is then unknown whether changes that are not done were made.
+/// race. Fails if the server fails. It is then unknown whether changes that are not done were made.
 pub(super) fn update<R, F: Fn(ItemState, Timestamp, u32) -> ItemUpdate<R>>(
     connection: &mut Connection,
     changes: &mut [ItemChange<'_, R, F>],
@@ -244,9 +237,6 @@ pub(super) fn update<R, F: Fn(ItemState, Timestamp, u32) -> ItemUpdate<R>>(
 
 /// Sends the next commands of all items, and does not wait for the replies. Returns true if nothing
 /// remains to be done.
-///
-/// # Errors
-/// Fails like [`update`].
 pub(super) fn send<R, F: Fn(ItemState, Timestamp, u32) -> ItemUpdate<R>>(
     connection: &mut Connection,
     changes: &mut [ItemChange<'_, R, F>],
@@ -262,9 +252,6 @@ pub(super) fn send<R, F: Fn(ItemState, Timestamp, u32) -> ItemUpdate<R>>(
 }
 
 /// Completes an [`update`] that [`send`] has begun.
-///
-/// # Errors
-/// Fails like [`update`].
 pub(super) fn finish<R, F: Fn(ItemState, Timestamp, u32) -> ItemUpdate<R>>(
     connection: &mut Connection,
     changes: &mut [ItemChange<'_, R, F>],

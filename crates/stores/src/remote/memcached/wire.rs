@@ -45,13 +45,11 @@ pub struct Connection {
 /// An item, as it was last read or written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
-    /// The content.
     pub value: Vec<u8>,
     /// The id of this version.
     pub cas: u64,
     /// The seconds until the item expires; -1 if it never does.
     pub left: i64,
-    /// The client flags.
     pub flags: u32,
 }
 
@@ -65,19 +63,16 @@ pub struct MetaReply {
 
 impl MetaReply {
     /// Returns the number in a flag of the reply: `c` for the version, `t` for the time to live.
-    #[must_use]
     pub fn number(&self, letter: u8) -> Option<i64> {
         flag(&self.response, letter)
     }
 
     /// Reports whether the command succeeded.
-    #[must_use]
     pub fn is_done(&self) -> bool {
         matches!(self.response.rc(), ReturnCode::Hd | ReturnCode::Va)
     }
 
     /// Reports whether the item does not exist.
-    #[must_use]
     pub fn is_missing(&self) -> bool {
         matches!(self.response.rc(), ReturnCode::En | ReturnCode::Nf)
     }
@@ -116,10 +111,8 @@ impl Connection {
         self.remembered.get_mut(key)?.take()
     }
 
-    /// Reads an item. Returns `None` if the item does not exist.
-    ///
-    /// # Errors
-    /// Fails if the server does not reply, or the reply is malformed.
+    /// Reads an item. Returns `None` if the item does not exist. Fails if the server does not
+    /// reply, or the reply is malformed.
     pub fn read(&mut self, key: &[u8]) -> Result<Option<Item>, Cause> {
         let number = self.encode_read(key)?;
         self.send()?;
@@ -129,10 +122,8 @@ impl Connection {
     /// Writes `value` with the time to live `life`, which [`super::life`] returns, and no client
     /// flags. Reads the item in the same round trip. If `version` is given, the write only replaces
     /// that version of the item. Otherwise it only creates an item. Returns true if the write
-    /// succeeded. If it did not, also returns the item.
-    ///
-    /// # Errors
-    /// Fails like [`Connection::read`]. It is then unknown whether the value was written.
+    /// succeeded. If it did not, also returns the item. Fails like [`Connection::read`]. It is then
+    /// unknown whether the value was written.
     pub fn write(
         &mut self,
         key: &[u8],
@@ -145,20 +136,15 @@ impl Connection {
         self.receive_write(key, number)
     }
 
-    /// Adds the command that reads an item to the request. Returns its number.
-    ///
-    /// # Errors
-    /// Fails if the key cannot be sent.
+    /// Adds the command that reads an item to the request. Returns its number. Fails if the key
+    /// cannot be sent.
     pub(super) fn encode_read(&mut self, key: &[u8]) -> Result<u64, Cause> {
         // Use one token for all flags, because each token is an allocation.
         self.encode(MetaCommand::new(MetaOp::Get, key), "v c t f ")
     }
 
     /// Adds the commands of [`Connection::write`] to the request, with client flags. Returns the
-    /// number of the first.
-    ///
-    /// # Errors
-    /// Fails if the key cannot be sent.
+    /// number of the first. Fails if the key cannot be sent.
     pub(super) fn encode_write(
         &mut self,
         key: &[u8],
@@ -175,10 +161,8 @@ impl Connection {
         Ok(number)
     }
 
-    /// Sends the request, which may consist of many commands.
-    ///
-    /// # Errors
-    /// Fails if the connection broke or the deadline passed.
+    /// Sends the request, which may consist of many commands. Fails if the connection broke or the
+    /// deadline passed.
     pub(super) fn send(&mut self) -> Result<(), Cause> {
         self.stream.get_mut().write_all(&self.request)?;
         self.request.clear();
@@ -186,9 +170,6 @@ impl Connection {
     }
 
     /// Receives the item that command `number` reads.
-    ///
-    /// # Errors
-    /// Fails like [`Connection::read`].
     pub(super) fn receive_read(&mut self, key: &[u8], number: u64) -> Result<Option<Item>, Cause> {
         let item = self.item(number)?;
         self.remember(key, item.clone());
@@ -196,9 +177,6 @@ impl Connection {
     }
 
     /// Receives the result of [`Connection::write`], whose first command is `number`.
-    ///
-    /// # Errors
-    /// Fails like [`Connection::write`].
     pub(super) fn receive_write(
         &mut self,
         key: &[u8],
@@ -217,11 +195,8 @@ impl Connection {
         }
     }
 
-    /// Sends commands in one write and reads all their replies.
-    ///
-    /// # Errors
-    /// Fails like [`Connection::read`]. Returns [`Cause::Record`] if an item that should be a
-    /// number has another value.
+    /// Sends commands in one write and reads all their replies. Fails with [`Cause::Record`] if an
+    /// item that should be a number has another value.
     pub fn exchange<I>(&mut self, commands: I) -> Result<Vec<MetaReply>, Cause>
     where
         I: IntoIterator<Item = MetaCommand>,

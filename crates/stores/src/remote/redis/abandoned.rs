@@ -23,7 +23,6 @@ pub struct Abandoned {
     pub login: u64,
     /// The key of the set.
     pub name: Vec<u8>,
-    /// The member of the set.
     pub member: Vec<u8>,
     /// Unless the request was delayed, the lease has ended at this instant, so that no removal is
     /// necessary afterwards.

@@ -7,7 +7,6 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
 
-/// The number of slots.
 pub const SLOTS: usize = 1 << 14;
 
 /// The remainders of all bytes in CRC-16 with the polynomial 0x1021 (XMODEM).
@@ -31,7 +30,6 @@ const fn remainders() -> [u16; 256] {
     table
 }
 
-/// Returns the slot of a key.
 pub fn slot(key: &[u8]) -> usize {
     let crc = hashed(key).iter().fold(0u16, |crc, &byte| {
         (crc << 8) ^ REMAINDERS[usize::from((crc >> 8) as u8 ^ byte)]
@@ -66,10 +64,8 @@ pub struct Map {
 
 impl Map {
     /// Reads the reply of CLUSTER SLOTS, which the server at `from` sent. Each range is read by
-    /// itself. So a server without an address has no effect on the slots of the others.
-    ///
-    /// # Errors
-    /// Fails if the reply is not a list, or if it names no server.
+    /// itself. So a server without an address has no effect on the slots of the others. Fails if
+    /// the reply is not a list, or if it names no server.
     pub fn read(reply: &Value, from: &Endpoint) -> Result<Self, Cause> {
         let list = reply.as_sequence();
         let list = list.ok_or(Cause::Answer("a list of slots is expected"))?;

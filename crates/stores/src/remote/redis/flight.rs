@@ -25,9 +25,6 @@ pub struct Flight<'a> {
 
 impl<'a> Flight<'a> {
     /// Begins to send steps. Their buckets are on the server of the visit, as far as is known.
-    ///
-    /// # Errors
-    /// Returns an error of connecting.
     pub fn begin(visit: &Visit<'_, Redis>, asks: Vec<&'a Ask>) -> Result<Self, Cause> {
         let (node, deadline) = (Arc::clone(&visit.route.node), visit.deadline);
         let command = |ask: &&Ask| invocation(&TAKE, false, &[&ask.name], &arguments(ask));

@@ -28,7 +28,6 @@ pub struct Known {
 }
 
 impl Known {
-    /// Returns the server of a slot.
     pub fn node(&self, slot: usize) -> Option<&Arc<Node>> {
         let index = *self.slots.get(slot)?;
         self.nodes.get(usize::from(index))

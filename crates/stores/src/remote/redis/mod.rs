@@ -62,14 +62,12 @@ pub struct Redis {
 impl Redis {
     /// Creates a client of the server at `dsn`. A bucket's key consists of `prefix` and the
     /// identifier, or of the beginning and a hash of these; see [`redis_key`].
-    #[must_use]
     pub fn new(dsn: Dsn, prefix: &[u8]) -> Self {
         Self::under(b"", dsn, prefix)
     }
 
     /// Creates a client like [`Redis::new`] that puts `root` before every key. `root` is the prefix
     /// of another client, which puts it before every key, too.
-    #[must_use]
     pub fn under(root: &[u8], dsn: Dsn, prefix: &[u8]) -> Self {
         Self {
             root: root.to_vec(),
@@ -79,7 +77,6 @@ impl Redis {
     }
 
     /// Returns true if the keys are spread over the servers of a cluster.
-    #[must_use]
     pub fn is_cluster(&self) -> bool {
         self.topology.dsn.is_cluster()
     }
@@ -98,7 +95,6 @@ impl Redis {
 
     /// Returns the key of a record that is not a bucket. It consists of the root of
     /// [`Redis::under`] and `key`, without the storage's prefix.
-    #[must_use]
     pub fn raw_name(&self, key: &[u8]) -> Vec<u8> {
         [&self.root, key].concat()
     }
@@ -206,7 +202,6 @@ fn starts(refill: Refill) -> Option<[Argument<'static>; 4]> {
     }
 }
 
-/// Returns the arguments of `put.lua`.
 fn changing(put: &Put, seen: Option<i64>) -> Vec<Argument<'static>> {
     match *put {
         Put::Refund {

@@ -38,7 +38,6 @@ pub struct Node {
 
 impl Node {
     /// Creates the server without connecting.
-    #[must_use]
     pub fn new(dsn: Dsn) -> Self {
         Self {
             server: Arc::new(server(&dsn)),
@@ -53,13 +52,11 @@ impl Node {
     }
 
     /// Returns true from a failure of the server until it replies.
-    #[must_use]
     pub fn is_suspect(&self) -> bool {
         self.is_suspect.load(Relaxed)
     }
 
     /// Reports whether the next call uses a connection that is established.
-    #[must_use]
     pub fn is_connected(&self, deadline: Timestamp) -> bool {
         let Some(channel) = self.idle(deadline) else {
             return false;
@@ -71,9 +68,6 @@ impl Node {
     /// Connects, or takes an idle connection, and calls `exchange`. Keeps the connection for later
     /// calls unless `exchange` fails, or a reply shows that the server cannot decide. A server of a
     /// cluster may reply MOVED and be healthy, so `is_member` keeps the connection.
-    ///
-    /// # Errors
-    /// Returns the error of `exchange`, or an error of connecting.
     pub fn with<R>(
         &self,
         is_member: bool,
@@ -88,9 +82,6 @@ impl Node {
     }
 
     /// Keeps the connection of an exchange, and notes whether the server works; see [`Node::with`].
-    ///
-    /// # Errors
-    /// Returns the error of the exchange.
     pub fn conclude<R>(
         &self,
         is_member: bool,
@@ -112,10 +103,8 @@ impl Node {
         Ok(answer)
     }
 
-    /// Sends commands and returns their replies, which may be errors.
-    ///
-    /// # Errors
-    /// Fails if the server does not reply before `deadline`.
+    /// Sends commands and returns their replies, which may be errors. Fails if the server does not
+    /// reply before `deadline`.
     pub fn ask(&self, commands: &[Cmd], deadline: Timestamp) -> Result<Vec<Value>, Cause> {
         self.with(true, deadline, |line| {
             let mut replies = Vec::with_capacity(commands.len());
@@ -124,8 +113,6 @@ impl Node {
         })
     }
 
-    /// Converts an error of the server.
-    #[must_use]
     pub fn refused(&self, error: &ServerError) -> Cause {
         refused(&self.dsn, error)
     }
@@ -153,10 +140,8 @@ impl Node {
         RequestLine::new(Arc::clone(&self.dsn), channel, greeting(&self.dsn))
     }
 
-    /// Creates the TLS session of a new connection; `None` without TLS.
-    ///
-    /// # Errors
-    /// Returns [`Cause::TlsFile`] if a file of the settings cannot be used.
+    /// Creates the TLS session of a new connection; `None` without TLS. Fails with
+    /// [`Cause::TlsFile`] if a file of the settings cannot be used.
     pub fn tls(&self) -> Result<Option<ClientConnection>, Cause> {
         let session = self.dsn.tls.as_ref().map(|tls| {
             let ca_file = tls.ca_file.as_deref();
@@ -166,9 +151,6 @@ impl Node {
     }
 
     /// Connects, or takes an idle connection.
-    ///
-    /// # Errors
-    /// Returns an error of connecting.
     pub fn connection(&self, deadline: Timestamp) -> Result<RequestLine, Cause> {
         if let Some(line) = self.idle_line(deadline) {
             return Ok(line);
@@ -193,7 +175,6 @@ pub fn server(dsn: &Dsn) -> Server {
     Server::new(identity.as_bytes(), name).with_access(dsn)
 }
 
-/// Converts an error of the server at `dsn`.
 fn refused(dsn: &Dsn, error: &ServerError) -> Cause {
     let (code, details) = parts(error);
     let text = format!("{code} {details}");
@@ -277,10 +258,8 @@ impl RequestLine {
     }
 
     /// Sends commands in one write and reads all replies. Passes the reply of each command, which
-    /// may be an error, to `each` with the command's place.
-    ///
-    /// # Errors
-    /// Fails if the server does not reply, or if it refuses a command that must precede them.
+    /// may be an error, to `each` with the command's place. Fails if the server does not reply, or
+    /// if it refuses a command that must precede them.
     pub fn exchange(
         &mut self,
         commands: &[Cmd],
@@ -304,10 +283,7 @@ impl RequestLine {
     }
 
     /// Sends commands, and does not wait for the replies. Returns the number of commands that were
-    /// sent before them.
-    ///
-    /// # Errors
-    /// Fails if the server does not accept the commands.
+    /// sent before them. Fails if the server does not accept the commands.
     pub fn write(&mut self, commands: &[Cmd]) -> Result<usize, Cause> {
         let greeting = std::mem::take(&mut self.greeting);
         let mut bytes = Vec::with_capacity(2 * LIKELY_LENGTH);
@@ -325,9 +301,6 @@ impl RequestLine {
 
     /// Reads the replies to `greeted` commands, which must not be errors, and to `count` commands
     /// that followed them; see [`RequestLine::exchange`].
-    ///
-    /// # Errors
-    /// Fails like [`RequestLine::exchange`].
     pub fn read(
         &mut self,
         greeted: usize,

@@ -27,7 +27,6 @@ pub const LONGEST_LEASE: Ticks = 1 << 60;
 pub struct Lease {
     /// The key of the set.
     pub(crate) name: Vec<u8>,
-    /// The member of the set.
     pub(crate) member: Vec<u8>,
     pub(crate) length: Ticks,
     /// The instant of this host's clock before which the lease does not end, unless the server

@@ -25,7 +25,6 @@ pub const RECORD: &str = include_str!("record.lua");
 /// The head of scripts that need the server's time: defines `now`. They must have a key.
 pub const CLOCK: &str = include_str!("clock.lua");
 
-/// A Lua script.
 #[derive(Debug)]
 pub struct Script {
     parts: &'static [&'static str],
@@ -43,7 +42,6 @@ struct Joined {
 
 impl Script {
     /// Creates a script from the heads that it needs and its own text.
-    #[must_use]
     pub const fn new(parts: &'static [&'static str]) -> Self {
         let joined = OnceBox::new();
         Self { parts, joined }
@@ -81,10 +79,8 @@ impl Script {
     }
 }
 
-/// An argument of a script.
 #[derive(Clone, Copy, Debug)]
 pub enum Argument<'a> {
-    /// Bytes.
     Word(&'a [u8]),
     /// A number in decimal digits.
     Number(i64),
@@ -92,7 +88,6 @@ pub enum Argument<'a> {
 
 impl Argument<'_> {
     /// Converts a length of time, below 2^62 ticks, to a number of whole microseconds.
-    #[must_use]
     pub const fn micros(ticks: Ticks) -> Self {
         Self::Number((ticks / TICKS_PER_MICROSECOND).cast_signed())
     }
@@ -107,13 +102,10 @@ impl Visit<'_, Redis> {
     ///
     /// `keys` are sent unchanged. [`Transport::name`] returns the key of a bucket.
     /// [`Redis::raw_name`] returns the key of any other record. In a cluster, all keys must have
-    /// the same slot.
-    ///
-    /// # Errors
-    /// Returns [`Cause::Redirected`] if a cluster has moved the key. The script was not run then.
-    /// Returns [`Cause::Record`] if a key holds data that is not a record. The server's error is
-    /// then WRONGTYPE, or the script's error begins with TOKENBUCKET. Returns any other [`Cause`]
-    /// if the server failed or did not reply in time.
+    /// the same slot. Fails with [`Cause::Redirected`] if a cluster has moved the key. The script
+    /// was not run then. Fails with [`Cause::Record`] if a key holds data that is not a record. The
+    /// server's error is then WRONGTYPE, or the script's error begins with TOKENBUCKET. Fails with
+    /// any other [`Cause`] if the server failed or did not reply in time.
     pub fn run<K: AsRef<[u8]>>(
         &self,
         script: &Script,
@@ -126,9 +118,6 @@ impl Visit<'_, Redis> {
 
     /// Runs a script as [`Visit::run`] does, and in the same round trip once more for another run.
     /// Returns both replies, the second one as it is.
-    ///
-    /// # Errors
-    /// Fails like [`Visit::run`].
     pub fn run_and_look<K: AsRef<[u8]>>(
         &self,
         script: &Script,
@@ -171,10 +160,8 @@ impl Visit<'_, Redis> {
 impl Node {
     /// Runs a script once for the keys and arguments of each run, in one pipeline. `is_member` is
     /// explained at [`Node::with`]. `first_round` is 1 if the server is known not to have the
-    /// script. Passes each reply, which may be an error, to `done` with the index of its run.
-    ///
-    /// # Errors
-    /// Fails if the server failed. It is unknown whether the runs without a reply were executed.
+    /// script. Passes each reply, which may be an error, to `done` with the index of its run. Fails
+    /// if the server failed. It is unknown whether the runs without a reply were executed.
     pub(super) fn run_each<'s, K: AsRef<[u8]>, A: AsRef<[Argument<'s>]>>(
         &self,
         is_member: bool,

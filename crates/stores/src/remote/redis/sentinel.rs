@@ -32,10 +32,8 @@ pub fn question(primary: &str) -> Vec<Cmd> {
 }
 
 impl SentinelReport {
-    /// Reads the replies to [`question`], which the sentinel at `from` sent.
-    ///
-    /// # Errors
-    /// Fails if the sentinel does not know the primary, or a reply is malformed.
+    /// Reads the replies to [`question`], which the sentinel at `from` sent. Fails if the sentinel
+    /// does not know the primary, or a reply is malformed.
     pub fn read(replies: &[Value], from: &Endpoint) -> Result<Self, Cause> {
         let [address, state] = replies else {
             return Err(Cause::Answer("two replies are expected"));

@@ -70,9 +70,6 @@ pub fn questions<'a>(
 /// Begins a question to a server in the way that waits least. If the server has several addresses
 /// and there is no idle connection, first waits until one of them accepts the connection, for at
 /// most half of the time until `deadline`.
-///
-/// # Errors
-/// Returns an error of connecting.
 pub fn question(
     node: &Arc<Node>,
     commands: &Rc<[Cmd]>,

@@ -84,7 +84,6 @@ enum FleetAnswer {
 
 impl Topology {
     /// Returns the topology of a DSN. Equal DSNs of a fleet have one topology in a thread.
-    #[must_use]
     pub fn of(dsn: Dsn) -> Arc<Self> {
         if dsn.fleet.is_none() {
             let node = Arc::new(Node::new(dsn.clone()));
@@ -119,7 +118,6 @@ impl Topology {
     }
 
     /// Returns the slot of a key. Outside clusters all keys have the same slot.
-    #[must_use]
     pub fn slot(&self, key: &[u8]) -> usize {
         if self.dsn.is_cluster() {
             cluster::slot(key)
@@ -130,13 +128,11 @@ impl Topology {
 
     /// Returns the server that keeps a key. Returns `None` if the fleet has not been asked yet, or
     /// no server of a cluster keeps the slot.
-    #[must_use]
     pub fn node(&self, key: &[u8]) -> Option<Arc<Node>> {
         self.known.lock().node(self.slot(key)).cloned()
     }
 
     /// Returns the server that keeps a key, or `None` if the fleet must be asked first.
-    #[must_use]
     pub fn confirmed_node(&self, key: &[u8]) -> Option<Arc<Node>> {
         let (node, answer_of) = {
             let known = self.known.lock();
@@ -156,7 +152,6 @@ impl Topology {
 
     /// Returns true if another server than `node` may keep its keys now, and the fleet may be
     /// asked. `is_open` is true if the breaker of `node` is open.
-    #[must_use]
     pub fn must_ask(&self, node: &Node, is_open: bool) -> bool {
         let Some(fleet) = &self.dsn.fleet else {
             return false;
@@ -172,11 +167,8 @@ impl Topology {
     /// Asks the fleet where the records are, several servers at once if the first one does not
     /// reply soon. If the server of a key may be known already, half of the time until `deadline`
     /// is left for the call that follows. A cluster that is known is not asked again at once,
-    /// because it may have no server for the slot of a key.
-    ///
-    /// # Errors
-    /// Returns the first error if no server gives an answer, or [`Cause::Unserved`] if the
-    /// fleet was asked a moment ago.
+    /// because it may have no server for the slot of a key. Fails with the first error if no server
+    /// gives an answer, or [`Cause::Unserved`] if the fleet was asked a moment ago.
     pub fn ask(&self, deadline: Timestamp) -> Result<(), Cause> {
         let Some(fleet) = &self.dsn.fleet else {
             return Ok(());
@@ -281,7 +273,6 @@ impl Topology {
     }
 
     /// Returns the known server that breakers and messages show as `server`.
-    #[must_use]
     pub fn node_of(&self, server: &Server) -> Option<Arc<Node>> {
         let known = self.known.lock();
         let mut nodes = known.nodes.iter();
@@ -335,7 +326,6 @@ fn rank((_, answer): &(&Arc<Node>, FleetAnswer)) -> (u64, bool) {
     }
 }
 
-/// Reads the replies of `seed` to [`question`].
 fn read(kind: &FleetKind, seed: &Node, replies: &[Value]) -> Result<FleetAnswer, Cause> {
     let from = &seed.dsn.endpoint;
     match (kind, replies) {

@@ -33,26 +33,15 @@ pub type TlsStream<T> = StreamOwned<ClientConnection, T>;
 pub enum TlsError {
     /// The CA file is missing, unreadable or not a regular file.
     #[error("CA file {} cannot be read: {source}", path.display())]
-    CaFile {
-        /// The file.
-        path: PathBuf,
-        /// The error of the system.
-        source: io::Error,
-    },
+    CaFile { path: PathBuf, source: io::Error },
     /// The CA file is not a PEM file, or has no usable certificate.
     // The details are left out, because they would quote the file, which may be a private key.
     #[error("CA file {} has no PEM certificate that can be used", path.display())]
-    NoCertificate {
-        /// The file.
-        path: PathBuf,
-    },
+    NoCertificate { path: PathBuf },
     /// The file of the client's certificate or of its private key cannot be used.
     // The details are left out, because they could quote the private key.
     #[error("client certificate or key {} cannot be read, or is not a PEM file of its kind", path.display())]
-    Identity {
-        /// The file.
-        path: PathBuf,
-    },
+    Identity { path: PathBuf },
     /// The expected name is neither a DNS name nor an IP address.
     #[error("server name is neither a DNS name nor an IP address")]
     ServerName,
@@ -74,10 +63,8 @@ pub struct Identity {
 }
 
 /// Creates a session with the server that is called `server_name`. Sends nothing yet. The server
-/// gets the certificate `identity` if it requests one.
-///
-/// # Errors
-/// Returns [`TlsError`] if a file cannot be used or the name is invalid.
+/// gets the certificate `identity` if it requests one. Fails with [`TlsError`] if a file cannot be
+/// used or the name is invalid.
 pub fn client(
     ca_file: Option<&Path>,
     identity: Option<&Identity>,
@@ -91,9 +78,7 @@ pub fn client(
 /// verified.
 ///
 /// Only the transport limits the time of the handshake, for example by the deadline of a stream.
-///
-/// # Errors
-/// Returns [`TlsError::Rustls`] if the server cannot be verified or breaks the protocol, and
+/// Fails with [`TlsError::Rustls`] if the server cannot be verified or breaks the protocol, and
 /// [`TlsError::Transport`] if the transport failed.
 pub fn handshake<T: Read + Write>(
     mut client: ClientConnection,
@@ -105,10 +90,7 @@ pub fn handshake<T: Read + Write>(
     Ok(StreamOwned::new(client, transport))
 }
 
-/// Sends the next messages of a handshake.
-///
-/// # Errors
-/// Returns [`TlsError::Transport`].
+/// Sends the next messages of a handshake. Fails with [`TlsError::Transport`].
 pub fn flush(client: &mut ClientConnection, transport: &mut impl Write) -> Result<(), TlsError> {
     while client.wants_write() {
         client.write_tls(transport).map_err(TlsError::Transport)?;
@@ -117,9 +99,6 @@ pub fn flush(client: &mut ClientConnection, transport: &mut impl Write) -> Resul
 }
 
 /// Receives a part of a handshake, after the transport has become readable.
-///
-/// # Errors
-/// Fails like [`handshake`].
 pub fn receive(
     client: &mut ClientConnection,
     transport: &mut (impl Read + Write),

@@ -67,7 +67,6 @@ pub enum DsnError {
     /// An option occurs twice.
     #[error("not have an option twice")]
     DuplicateOption,
-    /// An option has no "=".
     #[error("have a value for each option")]
     NoValue,
     /// The path of the CA file is relative.

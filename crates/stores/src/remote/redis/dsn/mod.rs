@@ -71,7 +71,6 @@ pub struct Dsn {
 /// Several servers, one of which keeps the record of a key.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Fleet {
-    /// The kind of the fleet.
     pub kind: FleetKind,
     /// The sentinels, or some servers of the cluster. There is at least one.
     pub seeds: Vec<Dsn>,
@@ -79,7 +78,6 @@ pub struct Fleet {
     pub server_name: Option<String>,
 }
 
-/// The kind of a fleet.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum FleetKind {
     /// Sentinels know the address of the primary.
@@ -107,11 +105,8 @@ pub struct Tls {
 }
 
 impl Dsn {
-    /// Parses an address.
-    ///
-    /// # Errors
-    /// Returns the [`DsnError`] of the rule that `text` breaks. The error contains no part of
-    /// `text`.
+    /// Parses an address. Fails with the [`DsnError`] of the rule that `text` breaks. The error
+    /// contains no part of `text`.
     pub fn parse(text: &str) -> Result<Self, DsnError> {
         if text.chars().any(char::is_control) {
             return Err(DsnError::Character);
@@ -148,9 +143,6 @@ impl Dsn {
     ///
     /// `host` is a name or an address, optionally after `tls://`, or the path of a socket. The
     /// client's certificate settings are not available here, so the public CAs are trusted.
-    ///
-    /// # Errors
-    /// Fails like [`Dsn::parse`].
     pub fn of_client(
         host: &str,
         port: u16,
@@ -178,9 +170,6 @@ impl Dsn {
     }
 
     /// Returns the address of a cluster without TLS and password, from hosts and ports of servers.
-    ///
-    /// # Errors
-    /// Fails like [`Dsn::parse`].
     pub fn of_cluster(seeds: &[(String, u16)]) -> Result<Self, DsnError> {
         let seed = |(host, port): &(String, u16)| {
             client_endpoint(host, *port).map(|(endpoint, _)| endpoint.to_string())
@@ -254,7 +243,6 @@ impl Dsn {
 
     /// Returns the address of another server with the same login. Its certificate must be valid for
     /// `server_name`, or without `server_name` for its host.
-    #[must_use]
     pub fn at(&self, endpoint: Endpoint, server_name: Option<&String>) -> Self {
         let mut dsn = Self {
             endpoint,
@@ -267,15 +255,12 @@ impl Dsn {
         dsn
     }
 
-    /// Returns true if a cluster is addressed.
-    #[must_use]
     pub fn is_cluster(&self) -> bool {
         let kind = self.fleet.as_ref().map(|fleet| &fleet.kind);
         matches!(kind, Some(FleetKind::Cluster { .. }))
     }
 
     /// Returns true if identifiers may select the slot in a cluster.
-    #[must_use]
     pub fn has_hash_tags(&self) -> bool {
         let kind = self.fleet.as_ref().map(|fleet| &fleet.kind);
         matches!(kind, Some(FleetKind::Cluster { hash_tags: true }))
@@ -305,7 +290,6 @@ impl Dsn {
     /// Returns the address without user, password and options, for errors and status.
     ///
     /// The user is omitted, too, because some accounts pass their token as the user.
-    #[must_use]
     pub fn public_name(&self) -> String {
         let (endpoint, database) = (&self.endpoint, self.database);
         if let Some(fleet) = &self.fleet {
@@ -379,7 +363,6 @@ fn login(authority: &str) -> Result<Login<'_>, DsnError> {
     Ok((user, password, hosts))
 }
 
-/// Returns the options of a fleet.
 const fn fleet_options(is_cluster: bool, tls: bool) -> &'static [&'static str] {
     match (is_cluster, tls) {
         (true, false) => &["hash_tags"],

@@ -49,12 +49,10 @@ impl<'a> Options<'a> {
         Ok(options)
     }
 
-    /// Returns the value of the option `name`.
     pub fn get(&self, name: &str) -> Option<String> {
         self.0.get(name).cloned()
     }
 
-    /// Removes the option `name` and returns its value.
     pub fn take(&mut self, name: &str) -> Option<String> {
         self.0.remove(name)
     }
