@@ -105,13 +105,6 @@ function row(array $rows, string $program, ?string $title, string $name): array
     throw new RuntimeException("There is no row $program: $title, $name");
 }
 
-/** @return list<string> the limiters of a store, fastest first */
-function limiters_of(array $rows, string $home): array
-{
-    $of_home = array_filter($rows, fn (array $row) => $row['program'] === 'peers' && $row['title'] === "$home, single calls");
-    return array_values(array_column($of_home, 'name'));
-}
-
 function is_ours(string $name): bool
 {
     return str_starts_with($name, 'TokenBucket');

@@ -18,3 +18,11 @@ function range_of(array $values): string
 {
     return min($values) === max($values) ? number_format(max($values)) : number_format(min($values)) . ' to ' . number_format(max($values));
 }
+
+/** @return list<string> the limiters of a store, fastest first */
+function limiters_of(array $rows, string $home): array
+{
+    $granted = array_filter($rows, fn (array $row) => $row['program'] === 'peers' && $row['title'] === $home && str_ends_with($row['name'], ', granted'));
+    usort($granted, fn (array $one, array $other) => $one['ns'][0] <=> $other['ns'][0]);
+    return array_map(fn (array $row) => substr($row['name'], 0, -strlen(', granted')), $granted);
+}

@@ -1,13 +1,11 @@
 <?php
 /**
  * Compares our decisions with those of other limiters in the same store. Measures the time of a
- * granted and of a denied call, the round trips, and the distribution of the times of single calls.
+ * granted and of a denied call, and the round trips.
  *
  * The rows of a store are sampled alternately. Nothing is subtracted from these samples. On Redis,
  * round trips are the server's count of reads from clients (total_reads_processed). On other
- * servers, a proxy counts the round trips of calls that are not timed. For the distribution,
- * hrtime() is read before and after each call, and only here the median time of hrtime() itself is
- * subtracted.
+ * servers, a proxy counts the round trips of calls that are not timed.
  */
 require __DIR__ . '/measure.inc.php';
 require __DIR__ . '/limiters.inc.php';
@@ -27,19 +25,12 @@ const LEAST = 0.1;
 const MANY_TURNS = 20;
 /** The number of decisions whose round trips are counted. */
 const COUNTED = 200;
-/** The number of single calls that are timed. */
-const CALLS_IN_MEMORY = 400_000;
-const CALLS_OF_A_SERVER = 20_000;
-const BATCHES = 20;
 
 /** A limiter with a bucket that grants and a bucket that denies, and the measured figures. */
 final class Candidate
 {
     public readonly Row $granted;
     public readonly Row $denied;
-    /** @var list<int> the nanoseconds of single granted calls */
-    public array $times = [];
-    private readonly Closure $time;
     private readonly Closure $grants;
     private readonly Closure $denies;
 
@@ -52,7 +43,6 @@ final class Candidate
         $this->check();
         $this->granted = new Row("$limiter->name, granted", $limiter->take, ['limiter' => $granting], $turns);
         $this->denied = new Row("$limiter->name, denied", $limiter->take, ['limiter' => $denying], $turns);
-        $this->time = timing($limiter->take, $granting);
     }
 
     /**
@@ -62,11 +52,6 @@ final class Candidate
     {
         must(($this->grants)(), "{$this->limiter->name}, granted: denies");
         must(($this->denies)(), "{$this->limiter->name}, denied: grants");
-    }
-
-    public function time(int $calls): void
-    {
-        array_push($this->times, ...($this->time)($calls));
     }
 
     /**
@@ -91,26 +76,6 @@ final class Candidate
     }
 }
 
-/** @return Closure(int): list<int> runs calls and returns the nanoseconds of each */
-function timing(string $take, ?object $limiter): Closure
-{
-    return eval("return static function (int \$calls) use (\$limiter): array {
-        \$times = [];
-        for (\$i = 0; \$i < \$calls; \$i++) {
-            \$start = hrtime(true);
-            $take;
-            \$times[] = hrtime(true) - \$start;
-        }
-        return \$times;
-    };");
-}
-
-/** Returns the median nanoseconds between two readings of the clock. */
-function clock_cost(): int
-{
-    return quantile(timing('', null)(10_000), 0.5);
-}
-
 /** @param list<Candidate> $candidates ours first */
 function report_costs(string $home, array $candidates): void
 {
@@ -133,24 +98,6 @@ function report_round_trips(string $home, array $trips): void
     }
 }
 
-/** @param list<Candidate> $candidates */
-function report_latency(string $home, array $candidates, int $calls): void
-{
-    $clock = clock_cost();
-    for ($batch = 0; $batch < BATCHES; $batch++) {
-        shuffle($candidates);
-        array_map(fn (Candidate $candidate) => $candidate->time(intdiv($calls, BATCHES)), $candidates);
-    }
-    usort($candidates, fn (Candidate $one, Candidate $other) => quantile($one->times, 0.5) <=> quantile($other->times, 0.5));
-    Record::title("$home, single calls");
-    printf("\n%-44s %9s %9s %9s %9s\n", "$home, $calls single calls, granted", 'p50 µs', 'p99', 'p99.9', 'most');
-    foreach ($candidates as $candidate) {
-        $times = array_map(fn (int $nanos) => $nanos - $clock, quantiles($candidate->times, [0.5, 0.99, 0.999, 1]));
-        printf("%-44s %9.2f %9.2f %9.2f %9.0f\n", $candidate->limiter->name, ...array_map(fn (int $nanos) => $nanos / 1000, $times));
-        Record::row($candidate->limiter->name, ['p50' => $times[0], 'p99' => $times[1], 'p999' => $times[2], 'most' => $times[3], 'calls' => $calls, 'clock' => $clock]);
-    }
-}
-
 /**
  * @param list<Limiter> $limiters ours first
  * @param ?list<Limiter> $counted the same limiters, on connections whose round trips are counted
@@ -169,7 +116,6 @@ function compare(string $home, array $limiters, ?array $counted, ?Closure $count
         }
         report_round_trips($home, $trips);
     }
-    report_latency($home, $candidates, $counter === null ? CALLS_IN_MEMORY : CALLS_OF_A_SERVER);
     array_map(fn (Candidate $candidate) => $candidate->check(), $candidates);
 }
 

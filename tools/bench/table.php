@@ -68,24 +68,23 @@ function times(float $ratio): string
 }
 
 /** Prints a line of the table. */
-function line(string $what, string $micros = '', string $a_second = '', string $trips = '', string $spread = '', string $beside = '', string $ratio = '', string $verdict = ''): void
+function line(string $what, string $micros = '', string $a_second = '', string $trips = '', string $beside = '', string $ratio = '', string $verdict = ''): void
 {
-    echo '| ', implode(' | ', func_get_args() + array_fill(0, 8, '')), " |\n";
+    echo '| ', implode(' | ', func_get_args() + array_fill(0, 7, '')), " |\n";
 }
 
 function lines_of_limiters(Results $results): void
 {
     foreach (["One host's memory", 'Redis, Unix socket', 'memcached, TCP', 'MariaDB, Unix socket'] as $home) {
         line("**$home: granted / denied**");
-        foreach ($results->of('peers', "$home, single calls") as $spread) {
-            line_of_limiter($results, $home, $spread);
+        foreach (limiters_of($results->of('peers'), $home) as $name) {
+            line_of_limiter($results, $home, $name);
         }
     }
 }
 
-function line_of_limiter(Results $results, string $home, array $spread): void
+function line_of_limiter(Results $results, string $home, string $name): void
 {
-    $name = $spread['name'];
     [$granted, $denied] = array_map(fn (string $what) => $results->row('peers', $home, "$name, $what"), ['granted', 'denied']);
     $race = $results->row('race', null, $name);
     $trips = $results->of('peers', "$home, round trips") === []
@@ -100,7 +99,6 @@ function line_of_limiter(Results $results, string $home, array $spread): void
         micros($granted['ns'][0]) . ' / ' . micros($denied['ns'][0]),
         rate(1e9 / $granted['ns'][0]),
         $trips,
-        implode(' / ', array_map(micros(...), [$spread['p50'], $spread['p99'], $spread['p999']])),
         isset($granted['beside']) ? 'TokenBucket' : '',
         isset($granted['beside']) ? times($granted['ratio'][0]) . ' / ' . times($denied['ratio'][0]) : '',
         $verdict
@@ -112,7 +110,7 @@ function lines_of_web(Results $results): void
     line('**nginx and php-fpm, requests per second**');
     foreach ($results->of('web') as $row) {
         $alone = $row['name'] === $row['beside'];
-        line($row['name'], '', number_format($row['per_second'][0]), '', '', $alone ? '' : $row['beside'], $alone ? '' : times($row['ratio'][0]));
+        line($row['name'], '', number_format($row['per_second'][0]), '', $alone ? '' : $row['beside'], $alone ? '' : times($row['ratio'][0]));
     }
 }
 
@@ -204,9 +202,9 @@ function table_of_results(array $run): void
 {
     $results = new Results($run['rows']);
     echo "## The table\n\n";
-    circumstances($run, 'Medians. µs: of one call of one process. p50 / p99 / p99.9: of single calls. Granted: by 8 processes of 1,000 tokens, in three races.');
-    line('', 'µs', 'per second', 'round trips', 'p50 / p99 / p99.9 µs', 'compared with', '×', 'granted of 1,000');
-    echo '|---|---|---|---|---|---|---|---|', "\n";
+    circumstances($run, 'Medians. µs: of one call of one process. Granted: by 8 processes of 1,000 tokens, in three races.');
+    line('', 'µs', 'per second', 'round trips', 'compared with', '×', 'granted of 1,000');
+    echo '|---|---|---|---|---|---|---|', "\n";
     lines_of_limiters($results);
     lines_of_web($results);
     losses($results);
