@@ -31,10 +31,10 @@ fn names(first: &[u8], second: &[u8]) {
 }
 
 /// Returns the text of a statement with `<table>` and `<name>` instead of the names.
-fn bare(query: Query, dialect: Dialect, name: &str) -> String {
+fn bare(query: Query, dialect: Dialect, name: &str, spans: bool) -> String {
     let table = Table::parse(name.as_bytes(), dialect).expect("a name");
     assert_eq!(table.shown(), name);
-    let statement = query.statement(&table);
+    let statement = query.statement(&table, spans);
     assert_eq!(statement.text.matches('?').count(), statement.binds.len());
     let quoted = table.quoted();
     let mut text = statement.text.replace(&format!("'{quoted}'"), "<name>");
@@ -57,7 +57,12 @@ fn table(name: &[u8]) {
             "table"
         };
         for query in Query::ALL {
-            assert_eq!(bare(query, dialect, name), bare(query, dialect, plain));
+            for spans in [false, true] {
+                assert_eq!(
+                    bare(query, dialect, name, spans),
+                    bare(query, dialect, plain, spans)
+                );
+            }
         }
     }
 }
