@@ -5,8 +5,8 @@ declare(strict_types=1);
 namespace TokenBucket\Bridge\HttpClient;
 
 /**
- * Reads the fields of a reply that state a limit. A malformed field counts as missing. Of a field
- * that occurs several times, the strictest value counts, because proxies repeat fields.
+ * Reads the fields of a reply that state a limit. A malformed field counts as missing. Of several
+ * fields, the strictest value counts, because proxies repeat fields, and have limits of their own.
  */
 final class Reply
 {
@@ -55,19 +55,16 @@ final class Reply
     public function remaining(): array
     {
         $policies = $this->policies();
-        if ($policies !== []) {
-            // The policy with the fewest requests, and the longest time if several have as few.
-            usort($policies, static fn (array $a, array $b) => [$a[0], -$a[1]] <=> [$b[0], -$b[1]]);
-            return $policies[0];
-        }
         foreach (['x-ratelimit-', 'ratelimit-', 'x-rate-limit-'] as $prefix) {
             $remaining = array_map(self::number(...), self::elements(implode(',', $this->headers[$prefix . 'remaining'] ?? [])));
             if ($remaining !== [] && !in_array(null, $remaining, true) && min($remaining) < 1e15) {
                 $resets = $this->waits($prefix . 'reset');
-                return [(int) min($remaining), $resets === [] ? null : max($resets)];
+                $policies[] = [(int) min($remaining), $resets === [] ? null : max($resets)];
             }
         }
-        return [null, null];
+        // The policy with the fewest requests, and the longest time if several have as few.
+        usort($policies, static fn (array $a, array $b) => [$a[0], -$a[1]] <=> [$b[0], -$b[1]]);
+        return $policies[0] ?? [null, null];
     }
 
     /**

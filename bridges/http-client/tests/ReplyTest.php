@@ -89,6 +89,7 @@ final class ReplyTest extends TestCase
             [[4, 60.0], ['X-RateLimit-Remaining' => ['5', '4'], 'X-RateLimit-Reset' => ['60, 6']]],
             [[4, 60.0], ['X-RateLimit-Remaining' => ['4'], 'X-RateLimit-Reset' => ['1994-11-06T08:50:37Z']]],
             [[4, 60.0], ['X-RateLimit-Remaining' => ['4'], 'X-RateLimit-Reset' => ['Sun, 06 Nov 1994 08:50:37 GMT']]],
+            [[0, 9.0], ['RateLimit' => ['"a";r=5;t=30'], 'X-RateLimit-Remaining' => ['4'], 'RateLimit-Remaining' => ['0'], 'RateLimit-Reset' => ['9']]],
             [[76, null], ['RateLimit-Limit' => ['100;w=21600'], 'RateLimit-Remaining' => ['76;w=21600']]],
             [[4, 60.0], ['X-Rate-Limit-Remaining' => ['4'], 'X-Rate-Limit-Reset' => [(string) 1_784_111_837]], 1_784_111_777],
             [[5, 30.0], ['RateLimit' => ['"' . str_repeat('\\"', 4096) . str_repeat('x', 8192) . '";r=5;t=30']]],
