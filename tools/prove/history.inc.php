@@ -62,7 +62,7 @@ final class History
     public function lockout(int $attempts, float $block, float $factor, float $longest): array
     {
         $id = ++self::$buckets;
-        $this->rules .= sprintf("lockout %d %d %d %d %d\n", $id, $attempts, $block * 1e9, $factor * 1e3, $longest * 1e9);
+        $this->rules .= sprintf("lockout %d %d %d %d %d 2048\n", $id, $attempts, $block * 1e9, $factor * 1e3, $longest * 1e9);
         return [$id, 'lockout' => [$attempts, $block, $factor, $longest]];
     }
 
