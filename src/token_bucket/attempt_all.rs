@@ -7,7 +7,7 @@ use super::undo::undo_all;
 use crate::storage::{Storage, Undo};
 use crate::{decision, tokens};
 use ext_php_rs::types::ZendHashTable;
-use gcra::batch::{Batch, Batched, Few, Grouped, Taken, sum, take_all};
+use gcra::batch::{Batch, Few, Grouped, Taken, sum, take_all};
 use gcra::{Decision, Denial, Outcome, Ticket, Ticks, Timestamp, Verdict, boot_clock};
 use stores::remote::time_left::TimeLeft;
 use zend::{Call, Number, Thrown, Zval, throw};
@@ -251,12 +251,14 @@ impl<'k> Calls<'_, 'k> {
         }
     }
 
-    /// Takes the tokens of one operation, which are those of all its tickets or of none.
+    /// Takes the tokens of one operation, which are those of all its tickets or of none. Adds the
+    /// takes to `taken`, or returns the refused one.
     fn take_at_once(
         &mut self,
         tickets: Grouped<'_, 'k>,
         left: TimeLeft,
-    ) -> Result<Batched, Thrown> {
+        taken: &mut Few<Taken>,
+    ) -> Result<Option<Taken>, Thrown> {
         let storage = self.storage(&tickets);
         let start = storage.is_remote().then(boot_clock);
         let batched = storage.take_all(tickets, &self.storages, left);
@@ -265,7 +267,13 @@ impl<'k> Calls<'_, 'k> {
         }
         let batched = batched?;
         self.note(&tickets, batched.fallback);
-        Ok(batched.value)
+        // A batch is large, so it is moved once.
+        match batched.value {
+            Ok(more) if taken.is_empty() => *taken = more,
+            Ok(more) => taken.extend(more),
+            Err(refused) => return Ok(Some(refused)),
+        }
+        Ok(None)
     }
 
     /// Returns the take after which the fewest tokens are left, or the first of several.
@@ -317,17 +325,7 @@ impl Batch for Calls<'_, '_> {
             } else {
                 left
             };
-            return Ok(match self.take_at_once(tickets, left)? {
-                Ok(more) if taken.is_empty() => {
-                    *taken = more;
-                    None
-                }
-                Ok(more) => {
-                    taken.extend(more);
-                    None
-                }
-                Err(refused) => Some(refused),
-            });
+            return self.take_at_once(tickets, left, taken);
         }
         let operations = self.groups[group].iter().copied();
         let (failed, asked): (TicketGroup<'_, '_>, TicketGroup<'_, '_>) =
