@@ -94,17 +94,6 @@ final class Drawing
     }
 }
 
-/** @return array<string, mixed> the row with this program, title and name */
-function row(array $rows, string $program, ?string $title, string $name): array
-{
-    foreach ($rows as $row) {
-        if ($row['program'] === $program && ($title === null || $row['title'] === $title) && $row['name'] === $name) {
-            return $row;
-        }
-    }
-    throw new RuntimeException("There is no row $program: $title, $name");
-}
-
 function is_ours(string $name): bool
 {
     return str_starts_with($name, 'TokenBucket');

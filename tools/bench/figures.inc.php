@@ -26,3 +26,14 @@ function limiters_of(array $rows, string $home): array
     usort($granted, fn (array $one, array $other) => $one['ns'][0] <=> $other['ns'][0]);
     return array_map(fn (array $row) => substr($row['name'], 0, -strlen(', granted')), $granted);
 }
+
+/** @return array<string, mixed> the row with this program, title and name */
+function row(array $rows, string $program, ?string $title, string $name): array
+{
+    foreach ($rows as $row) {
+        if ($row['program'] === $program && ($title === null || $row['title'] === $title) && $row['name'] === $name) {
+            return $row;
+        }
+    }
+    throw new RuntimeException("There is no row $program: $title, $name");
+}

@@ -14,38 +14,6 @@ require __DIR__ . '/figures.inc.php';
 const BEGIN = "<!-- begin of tools/bench/table.php -->\n";
 const END = "<!-- end of tools/bench/table.php -->\n";
 
-/** The rows of a run. */
-final class Results
-{
-    /** @param list<array<string, mixed>> $rows */
-    public function __construct(private readonly array $rows)
-    {
-    }
-
-    /** @return list<array<string, mixed>> the rows of a program, only those of $title if given */
-    public function of(string $program, ?string $title = null): array
-    {
-        return $this->those(fn (array $row) => $row['program'] === $program && ($title === null || $row['title'] === $title));
-    }
-
-    /** @return array<string, mixed> the row with the name */
-    public function row(string $program, ?string $title, string $name): array
-    {
-        foreach ($this->of($program, $title) as $row) {
-            if ($row['name'] === $name) {
-                return $row;
-            }
-        }
-        throw new RuntimeException("tools/bench/$program.php has not measured: $title, $name");
-    }
-
-    /** @return list<array<string, mixed>> */
-    public function those(Closure $condition): array
-    {
-        return array_values(array_filter($this->rows, $condition));
-    }
-}
-
 /** Returns a count per second with three digits. */
 function rate(float $a_second): string
 {
@@ -73,23 +41,23 @@ function line(string $what, string $micros = '', string $a_second = '', string $
     echo '| ', implode(' | ', func_get_args() + array_fill(0, 7, '')), " |\n";
 }
 
-function lines_of_limiters(Results $results): void
+function lines_of_limiters(array $rows): void
 {
     foreach (["One host's memory", 'Redis, Unix socket', 'memcached, TCP', 'MariaDB, Unix socket'] as $home) {
         line("**$home: granted / denied**");
-        foreach (limiters_of($results->of('peers'), $home) as $name) {
-            line_of_limiter($results, $home, $name);
+        foreach (limiters_of($rows, $home) as $name) {
+            line_of_limiter($rows, $home, $name);
         }
     }
 }
 
-function line_of_limiter(Results $results, string $home, string $name): void
+function line_of_limiter(array $rows, string $home, string $name): void
 {
-    [$granted, $denied] = array_map(fn (string $what) => $results->row('peers', $home, "$name, $what"), ['granted', 'denied']);
-    $race = $results->row('race', null, $name);
-    $trips = $results->of('peers', "$home, round trips") === []
+    [$granted, $denied] = array_map(fn (string $what) => row($rows, 'peers', $home, "$name, $what"), ['granted', 'denied']);
+    $race = row($rows, 'race', null, $name);
+    $trips = $home === "One host's memory"
         ? '–'
-        : implode(' / ', array_map(fn (float $trips) => (string) round($trips, 1), $results->row('peers', "$home, round trips", $name)['round_trips']));
+        : implode(' / ', array_map(fn (float $trips) => (string) round($trips, 1), row($rows, 'peers', "$home, round trips", $name)['round_trips']));
     $verdict = range_of($race['granted']) . (max($race['granted']) > $race['of'] ? ' **too many**' : '');
     foreach (['early' => 'falsely denied', 'failed' => 'failed'] as $key => $words) {
         $verdict .= max($race[$key]) > 0 ? ', ' . range_of($race[$key]) . " $words" : '';
@@ -105,23 +73,23 @@ function line_of_limiter(Results $results, string $home, string $name): void
     );
 }
 
-function lines_of_web(Results $results): void
+function lines_of_web(array $rows): void
 {
     line('**nginx and php-fpm, requests per second**');
-    foreach ($results->of('web') as $row) {
+    foreach (array_filter($rows, fn (array $row) => $row['program'] === 'web') as $row) {
         $alone = $row['name'] === $row['beside'];
         line($row['name'], '', number_format($row['per_second'][0]), '', $alone ? '' : $row['beside'], $alone ? '' : times($row['ratio'][0]));
     }
 }
 
 /** Prints every comparison in which we are slower. */
-function losses(Results $results): void
+function losses(array $rows): void
 {
     echo "\n**Where we are slower** in this run:\n\n";
-    foreach ($results->those(fn (array $row) => $row['program'] === 'peers' && isset($row['ratio']) && $row['ratio'][0] < 1) as $row) {
+    foreach (array_filter($rows, fn (array $row) => $row['program'] === 'peers' && isset($row['ratio']) && $row['ratio'][0] < 1) as $row) {
         printf("- %s: %s: %s × TokenBucket\n", $row['title'], $row['name'], times($row['ratio'][0]));
     }
-    foreach ($results->those(fn (array $row) => $row['program'] === 'race' && str_starts_with($row['name'], 'TokenBucket')) as $row) {
+    foreach (array_filter($rows, fn (array $row) => $row['program'] === 'race' && str_starts_with($row['name'], 'TokenBucket')) as $row) {
         if (min($row['granted']) !== $row['of'] || max($row['granted']) !== $row['of'] || max($row['early']) + max($row['failed']) > 0) {
             printf("- %s: %s granted %s of %d, %s falsely denied\n", $row['title'], $row['name'], range_of($row['granted']), $row['of'], range_of($row['early']));
         }
@@ -200,14 +168,13 @@ function table_of_instructions(array $run): void
 /** Prints the table of a run of scripts/bench, and the comparisons in which we are slower. */
 function table_of_results(array $run): void
 {
-    $results = new Results($run['rows']);
     echo "## The table\n\n";
     circumstances($run, 'Medians. µs: of one call of one process. Granted: by 8 processes of 1,000 tokens, in three races.');
     line('', 'µs', 'per second', 'round trips', 'compared with', '×', 'granted of 1,000');
     echo '|---|---|---|---|---|---|---|', "\n";
-    lines_of_limiters($results);
-    lines_of_web($results);
-    losses($results);
+    lines_of_limiters($run['rows']);
+    lines_of_web($run['rows']);
+    losses($run['rows']);
 }
 
 /** Replaces the text between the markers of a page. */

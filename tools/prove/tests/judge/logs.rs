@@ -1,5 +1,6 @@
 //! Tests reading the log records of callers. Some of the callers died in a call.
 
+use crate::permits;
 use prove::call::{Call, Kind, Outcome, TOKEN};
 use prove::log::Log;
 use prove::record::{Record, SIZE};
@@ -14,16 +15,8 @@ fn record(time: u64, bucket: u32, phase: u8, kind: u8, answer: u8, sequence: u32
     waiting(time, bucket, [phase, kind, answer], sequence, wait)
 }
 
-/// Returns a log record with the phase, kind and answer of `what`.
 fn waiting(time: u64, bucket: u32, what: [u8; 3], sequence: u32, wait: u64) -> Record {
-    let mut bytes = [0; SIZE];
-    bytes[..8].copy_from_slice(&time.to_le_bytes());
-    bytes[8..12].copy_from_slice(&bucket.to_le_bytes());
-    bytes[12..16].copy_from_slice(&2_000_u32.to_le_bytes());
-    bytes[16..19].copy_from_slice(&what);
-    bytes[20..24].copy_from_slice(&sequence.to_le_bytes());
-    bytes[24..].copy_from_slice(&wait.to_le_bytes());
-    Record::parse(&bytes).unwrap_or_else(|| panic!("no record: {bytes:?}"))
+    permits::record(time, bucket, what, sequence, 2, wait)
 }
 
 fn read(files: &[(u32, Vec<Record>)]) -> Log {

@@ -16,7 +16,15 @@ const ERROR: u8 = 4;
 /// The process id in a file that only has deaths.
 const CAMPAIGN: u32 = 99;
 
-fn record(time: u64, bucket: u32, what: [u8; 3], sequence: u32, cost: u32, wait: u64) -> Record {
+/// Returns a log record with the phase, kind and answer of `what`.
+pub fn record(
+    time: u64,
+    bucket: u32,
+    what: [u8; 3],
+    sequence: u32,
+    cost: u32,
+    wait: u64,
+) -> Record {
     let mut bytes = [0; SIZE];
     bytes[..8].copy_from_slice(&time.to_le_bytes());
     bytes[8..12].copy_from_slice(&bucket.to_le_bytes());
