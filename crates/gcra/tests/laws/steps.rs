@@ -1,11 +1,11 @@
 //! The step gives the same results as the model, and has the properties that its documentation
 //! promises.
 
-use crate::history::{Asked, Call, Kind, any_quotas, calls, tokens};
+use crate::history::{Asked, Call, Kind, any_quotas, calls};
 use crate::model::{Bucket, Draw, exact, whole};
 use crate::tried;
 use gcra::clock::EPOCH;
-use gcra::{Decision, Denial, Grain, Limit, Put, Step, Timestamp, Verdict};
+use gcra::{Decision, Denial, Limit, Put, Step, Timestamp, Verdict};
 use proptest::prelude::*;
 
 /// A moment of a history: one call on a bucket in some state.
@@ -212,24 +212,4 @@ proptest! {
         prop_assert!(outcome.empty_at >= step.decide(Timestamp::ZERO, EPOCH).empty_at);
         prop_assert!(outcome.empty_at >= first, "a proposal for less is kept");
     }
-}
-
-#[test]
-fn a_shrinking_and_growing_capacity_does_the_right_thing() {
-    let limit = |capacity| Limit::new(tokens(capacity), tokens(1.0), Grain::Nanosecond).unwrap();
-    let (small, large) = (limit(5.0), limit(50.0));
-    let second = limit(1.0).span();
-    let step = |limit: &Limit, n| Step::new(n * second, limit.span());
-    let now = EPOCH + 100 * second;
-    let drained = step(&large, 50).decide(Timestamp::ZERO, now).empty_at;
-    assert!(!step(&small, 1).decide(drained, now).granted());
-    let later = now + 5 * second;
-    assert!(
-        step(&small, 5).decide(drained, later).granted(),
-        "locked out for longer than one refill"
-    );
-    assert!(
-        !step(&large, 6).decide(drained, later).granted(),
-        "a windfall"
-    );
 }

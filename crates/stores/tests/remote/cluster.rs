@@ -93,21 +93,6 @@ fn a_key_is_followed_while_its_slot_is_migrated() {
 }
 
 #[test]
-fn a_slot_that_was_moved_with_its_keys_is_followed() {
-    let cluster = Cluster::start(false);
-    let (caller, names) = (caller(&cluster), identifiers(&cluster));
-    let key = format!("t:{}", names[2]);
-    assert!(caller.grants(&names[2], &take(1)));
-    cluster.migrate(&key, 2, 0);
-    // The key is still at the source.
-    assert!(caller.grants(&names[2], &take(1)));
-    cluster.finish_migration(&key, 2, 0);
-    assert!(caller.grants(&names[2], &take(1)));
-    assert_eq!(caller.left(&names[2]), CAPACITY - 3);
-    assert_eq!(caller.count(Event::Thrown), 0);
-}
-
-#[test]
 fn a_quota_is_followed_while_its_slot_is_migrated() {
     let cluster = Cluster::start(false);
     let (caller, names, hour) = (caller(&cluster), identifiers(&cluster), windows());

@@ -207,21 +207,6 @@ fn a_permit_that_nobody_gives_back_is_free_when_its_lease_ends() {
 }
 
 #[test]
-fn a_renewed_lease_begins_again() {
-    let redis = Redis::start(&[]);
-    let limiter = Limiter::of(&redis);
-    let mut permit = limiter.acquire("id", 1).unwrap();
-    for _ in 0..5 {
-        pass(&redis, "id", AN_HOUR / 2);
-        assert!(limiter.renew(&mut permit));
-        assert!(limiter.acquire("id", 1).is_none());
-    }
-    pass(&redis, "id", AN_HOUR);
-    assert!(!limiter.renew(&mut permit));
-    assert!(limiter.acquire("id", 1).is_some());
-}
-
-#[test]
 fn a_key_lives_as_long_as_its_longest_lease() {
     let redis = Redis::start(&[]);
     let limiter = Limiter::of(&redis);

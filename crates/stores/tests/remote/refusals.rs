@@ -102,23 +102,6 @@ fn no_memory_left() {
     assert_eq!(caller.left("id"), 1);
 }
 
-#[test]
-fn a_replica() {
-    let redis = Redis::start(&[]);
-    let main = Redis::start(&[]);
-    let caller = Caller::redis(&dsn(&redis), PLAIN);
-    assert!(caller.grants("id", &take(1)));
-    redis.follow(&main);
-    assert_refuses(&caller, "READONLY");
-    redis.cli(&["CONFIG", "SET", "replica-serve-stale-data", "no"]);
-    drop(main);
-    let linked = |info: String| info.contains("master_link_status:up");
-    assert!(eventually(|| !linked(redis.cli(&["INFO", "replication"]))));
-    assert_refuses(&caller, "MASTERDOWN");
-    redis.cli(&["REPLICAOF", "NO", "ONE"]);
-    assert!(caller.grants("id", &take(5)), "all was the main server's");
-}
-
 /// Returns a connection that the server counts as a client, or `None` if it refuses the connection.
 fn admitted(redis: &Redis) -> Option<TcpStream> {
     let mut guest = TcpStream::connect(("127.0.0.1", redis.port())).ok()?;
