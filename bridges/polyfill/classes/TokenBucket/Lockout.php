@@ -70,9 +70,8 @@ final class Lockout
 
     private function home(string $method): Home
     {
-        $home = $this->storage instanceof \TokenBucketStoragePDO ? null : Home::of($this->storage);
-        return $home ?? throw new \LogicException(
-            self::class . "::$method() needs a storage in shared memory, in memory, on Redis or on memcached"
+        return Home::of($this->storage) ?? throw new \LogicException(
+            self::class . "::$method() needs one of the extension's own storages"
         );
     }
 

@@ -343,18 +343,18 @@ impl Lifetime {
     }
 
     /// Returns the lifetime as the client flags of an item, which are not 0 for a bucket that took
-    /// tokens.
+    /// tokens. Clients of memcached read types and compression in the lower bits of the flags.
     #[must_use]
     // A code has 16 bits.
     #[allow(clippy::cast_possible_truncation)]
     pub const fn to_flags(self) -> u32 {
-        self.code() as u32
+        (self.code() as u32) << LIFETIME_BITS
     }
 
     /// Returns the lifetime of the client flags of an item, or `None` if they are 0 or no lifetime.
     #[must_use]
     pub const fn of_flags(flags: u32) -> Option<Self> {
-        match flags as u64 {
+        match (flags >> LIFETIME_BITS) as u64 {
             code @ 1..Self::LEAD => Some(Self(code)),
             _ => None,
         }

@@ -157,8 +157,8 @@ mod tests {
         let typed = fill(":name :cost", Dialect::PgSql, false, &|_| None);
         assert_eq!(typed.text, "CAST(? AS varchar) CAST(? AS bigint)");
         let braces = |spans| {
-            fill("a{, :b}", Dialect::Sqlite, spans, &|_| {
-                Some("{:life}".into())
+            fill("a{, :b}", Dialect::Sqlite, spans, &|word| {
+                (word == "b").then(|| "{:life}".to_owned())
             })
         };
         assert_eq!(
