@@ -84,6 +84,18 @@ for ($i = 0; $i < 8; $i++) {
     $answers[] = act($fpm, '198.51.100.5', null);
 }
 echo implode("\n", array_unique($answers)), "\n", act($fpm, '198.51.100.5', 'right'), "\n";
+$fpm->stop();
+
+echo "== right passwords at once\n";
+// A password takes long enough to verify that more requests than attempts overlap.
+$fpm = new Fpm(['www' => ['pm.max_children' => 12]], ['tokenbucket.guard' => LIMIT, 'tokenbucket.guard_password_hash' => password_hash('right', PASSWORD_BCRYPT, ['cost' => 10]), 'error_log' => log_file()]);
+$fpm->script('act', ACT);
+$fpm->request($fpm->script('page', SCRIPT), CLIENT);
+$start = hrtime(true);
+$answers = array_count_values(in_processes(12, fn () => act($fpm, '198.51.100.1', 'right')));
+// Requests wait for the attempts of others for two seconds.
+count($answers) === 1 || hrtime(true) - $start < 2e9 || inconclusive('the machine was too slow');
+echo json_encode($answers), "\n";
 ?>
 --EXPECT--
 == without a password
@@ -124,3 +136,5 @@ ValueError: TokenBucket\GuardedClient::__construct(): Argument #1 ($limit) must 
 ValueError: TokenBucket\GuardedClient::__construct(): Argument #2 ($values) must have an address such as 192.0.2.1 or 2001:db8::1 for the key "ip"
 TokenBucket\AccessDeniedException: A password is required
 done, 192.0.2.1 of on /page.php ip 2/day burst 2 block 1 day has 2
+== right passwords at once
+{"done, 192.0.2.1 of on \/page.php ip 2\/day burst 2 block 1 day has 2":12}

@@ -6,9 +6,10 @@
 
 use super::asked::Variables;
 use super::{password, rules, syslog};
+use crate::token_bucket::wait::{rest, sleep_until};
 use crate::{exceptions, ini};
 use gcra::lockout::{Lockout, UNIT};
-use gcra::{Denial, TICKS_PER_SECOND, Verdict};
+use gcra::{Denial, Key, Outcome, TICKS_PER_SECOND, Ticks, Verdict, boot_clock};
 use guard::{Client, Networks};
 use segment::host::Host;
 use segment::memory::Backing;
@@ -26,6 +27,11 @@ const GUESSES: Lockout = Lockout {
     max_block: 86_400 * TICKS_PER_SECOND,
     unit: UNIT,
 };
+
+/// The time in which a password is verified, in ticks, also if others are verified beside it.
+const VERIFYING: Ticks = 2 * TICKS_PER_SECOND;
+/// The pause between two looks at a new block, in ticks.
+const PAUSE: Ticks = TICKS_PER_SECOND / 50;
 
 thread_local! {
     /// The client of the current request.
@@ -102,7 +108,7 @@ fn check(store: &SharedMemory, client: Client, password: &[u8]) -> Result<(), Th
     client.append_to(&mut name);
     let key = hasher.key(&name);
     let longest = GUESSES.max_block;
-    let outcome = store.update(key, longest, |state, now| GUESSES.attempt(state, now));
+    let outcome = attempt(store, key)?;
     let refused = |message: &str| {
         store.count_for(key, By::SharedMemory, false);
         store.add_denied_client(key.row, Day::of(gcra::clock::wall_clock()), &name);
@@ -128,6 +134,21 @@ fn check(store: &SharedMemory, client: Client, password: &[u8]) -> Result<(), Th
     store.update(key, longest, Lockout::succeed);
     store.count_for(key, By::SharedMemory, true);
     Ok(())
+}
+
+/// Counts an attempt. While a block is so new that its attempts may still be verified, waits for
+/// their end: if one of them is right, the block ends. So parallel requests of one operator deny
+/// each other nothing, and guesses gain nothing.
+fn attempt(store: &SharedMemory, key: Key<'_>) -> Result<Outcome, Thrown> {
+    loop {
+        let longest = GUESSES.max_block;
+        let outcome = store.update(key, longest, |state, now| GUESSES.attempt(state, now));
+        let is_new = outcome.verdict == Verdict::Denied(Denial::LockedOut)
+            && GUESSES.blocked_for(&outcome) < VERIFYING;
+        if !is_new || !rest(|| sleep_until(boot_clock() + PAUSE))? {
+            return Ok(outcome);
+        }
+    }
 }
 
 /// Writes a record, or writes it to PHP's log if the system has no log. All texts in it are in

@@ -136,6 +136,14 @@ impl Lockout {
         (decision, next)
     }
 
+    /// Returns the ticks since the block began that denies `outcome`.
+    #[must_use]
+    pub fn blocked_for(&self, outcome: &Outcome) -> Ticks {
+        let (until, failures) = self.read(outcome.empty_at, outcome.now);
+        let left = until.saturating_since(outcome.now);
+        self.block(failures).saturating_sub(left)
+    }
+
     /// Returns the end of the block in a state, and the failures that are not forgotten at `now`.
     ///
     /// The end is at most a block after `now`. So a clock that was set back does not make the block
