@@ -103,6 +103,12 @@ function rejected(array $servers, array $banned): string
     return implode(' ', array_filter(CLIENTS, $is_rejected)) ?: 'none';
 }
 
+/** Returns how many lines of the journal name a client that the guard has not blocked. */
+function count_forged(): int
+{
+    return substr_count(run('journalctl', '-o', 'cat'), '198.51.100.66');
+}
+
 /**
  * Lets applications forge records and an operator act. Then lets the guard block three clients, one
  * of them local.
@@ -124,7 +130,7 @@ function forge_and_block(): void
         'log_errors' => '1', 'error_log' => 'syslog', 'display_errors' => '0',
     ], $script);
     $request = fn (string $client, string $query = '') => http_request($server->port, "/?$query", ["X-Forwarded-For: $client"])[0];
-    $client = 0;
+    [$client, $before] = [0, count_forged()];
     $forged = 'tokenbucket: guard: blocked 198.51.100.66 for 900 s by "';
     foreach (["error=$forged", "error=x\n$forged", "syslog=$forged", "throw=x\n$forged", "throw=guard: blocked 198.51.100.66 for 900 s by \""] as $query) {
         [$name, $value] = explode('=', $query, 2);
@@ -134,7 +140,7 @@ function forge_and_block(): void
     // The guard drops a log record if the journal is behind. So each client waits until the record
     // of the previous client has arrived.
     $recorded = fn (string $record) => wait_for("the record: $record", fn () => str_contains(run('journalctl', '-o', 'cat'), "guard: $record"));
-    wait_for('the forged lines', fn () => substr_count(run('journalctl', '-o', 'cat'), '198.51.100.66') === 5);
+    wait_for('the forged lines', fn () => count_forged() === $before + 5);
     // The records of an operator are no blocks, so they ban neither the client nor the operator.
     foreach (['guess' => "x\n$forged", 'reset' => 'right', 'blocked' => 'right'] as $act => $password) {
         echo "operator: $act ", $request('198.51.100.9', "act=$act&password=" . rawurlencode($password)), "\n";

@@ -22,7 +22,7 @@ operator: blocked 200
 127.0.0.9: 200 200 200 429 429
 203.0.113.7: 200 200 200 429 429
 2001:db8:1:2::3: 200 200 200 429 429
-forged lines of PHP in the journal: 5
+forged lines in the journal: 7
 banned: 2001:db8:1:2::/64 203.0.113.7
 rejected: 203.0.113.7 2001:db8:1:2::3 2001:db8:1:2:ffff::
 protocols: tcp, udp of ip, tcp, udp of ip6
