@@ -37,6 +37,10 @@ foreach ([new TokenBucketStorageMemory, new TokenBucketStorageSharedMemory($id)]
     $larger = new TokenBucket($storage, 'twice', 101, 1e-6);
     check(TokenBucket::attemptEach([$larger, $bucket])[0]->capacity === 101.0, "$name: quotas of their own");
     $halved = fn ($name) => new Halved($storage, $name, 10, 1e-6);
+    // A class with a method of its own is decided in its turn.
+    $ordered = fn (string $class) => new $class($storage, 'ordered', 5, 1e-6);
+    $turns = TokenBucket::attemptEach([$ordered('TokenBucket'), [$ordered('Halved'), 3], [$ordered('TokenBucket'), 2]]);
+    check(array_column($turns, 'allowed') === [true, true, false], "$name: the order: " . json_encode($turns));
     check(TokenBucket::attemptEach([[$halved('a'), 2]])[0]->remaining === $halved('b')->attempt(2)->remaining, "$name: _bootstrap()");
 }
 

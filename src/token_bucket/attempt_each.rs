@@ -133,12 +133,16 @@ fn native<'a>(question: &'a Question<'_>) -> Option<&'a dyn Storage> {
 }
 
 /// Groups the indexes of questions by the classes of their storages, in order. Each question that
-/// may run PHP code is a group of its own.
+/// may run PHP code is a group of its own, and no group has questions before and after it, because
+/// they may be about the same bucket.
 fn groups(questions: &[Question<'_>]) -> Vec<Vec<usize>> {
     let mut groups: Vec<(Option<TypeId>, Vec<usize>)> = Vec::new();
     for (index, question) in questions.iter().enumerate() {
         let class = native(question).map(<dyn Storage>::class);
-        let mut others = groups.iter_mut();
+        let mut others = groups
+            .iter_mut()
+            .rev()
+            .take_while(|(other, _)| other.is_some());
         match others.find(|(other, _)| class.is_some() && *other == class) {
             Some((_, group)) => group.push(index),
             None => groups.push((class, vec![index])),
