@@ -37,15 +37,15 @@ final class LeakyModel
 }
 
 /**
- * Returns a Lua script that reads its clock from arguments. ARGV[$argument] contains the seconds.
- * The next argument contains the microseconds.
+ * Returns a Lua script that reads its clock from arguments, instead of clock.lua. ARGV[$argument]
+ * contains the seconds, and the next argument the microseconds.
  */
 function script(int $argument, string ...$files): string
 {
-    $text = '';
+    $next = $argument + 1;
+    $text = "local now = ARGV[$argument] * 1000000 + ARGV[$next]\n";
     foreach ($files as $file) {
         $text .= file_get_contents(dirname(__DIR__, 2) . "/crates/$file.lua");
     }
-    $next = $argument + 1;
-    return str_replace("call('TIME')", "({ARGV[$argument], ARGV[$next]})", $text, $count);
+    return $text;
 }

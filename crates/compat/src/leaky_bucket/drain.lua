@@ -1,4 +1,4 @@
--- In a script, this text comes first.
+-- In a script, this text follows clock.lua.
 -- The start of each script on a leaky bucket in sorted sets.
 --
 -- Hits leak once per period. Members with one hit or less are removed, and all other members lose
@@ -8,7 +8,7 @@
 -- the set in this period, this script does nothing.
 
 local call = redis.call
-local seconds = call('TIME')[1]
+local seconds = math.floor(now / 1000000)
 local function whole(number)
     return string.format('%.0f', number)
 end

@@ -4,13 +4,13 @@ use super::{LOCKED, keys};
 use crate::{Wait, wait};
 use gcra::TICKS_PER_SECOND;
 use std::num::NonZero;
-use stores::remote::redis::{Argument, Redis, Script, Value};
+use stores::remote::redis::{Argument, CLOCK, Redis, Script, Value};
 use stores::remote::{Cause, Visit};
 
 const DRAIN: &str = include_str!("drain.lua");
 
-static REQUEST: Script = Script::new(&[DRAIN, include_str!("request.lua")]);
-static CLEANUP: Script = Script::new(&[DRAIN, include_str!("cleanup.lua")]);
+static REQUEST: Script = Script::new(&[CLOCK, DRAIN, include_str!("request.lua")]);
+static CLEANUP: Script = Script::new(&[CLOCK, DRAIN, include_str!("cleanup.lua")]);
 static LOCKED_MOST: Script = Script::new(&[include_str!("locked.lua")]);
 
 /// The number of members to which the set of denials is cut.
