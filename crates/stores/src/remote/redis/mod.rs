@@ -26,10 +26,10 @@ use super::{Ask, Cause, Flown, Reply, Server, StateKind, Transport, Visit, recor
 use dsn::Dsn;
 use flight::Flight;
 use gcra::clock::{TICKS_PER_MICROSECOND, Timestamp, boot_clock};
-use gcra::key::KeyHasher;
 use gcra::refill::Refill;
 use gcra::step::Step;
 use gcra::store::Put;
+pub use placement::Placement;
 pub use redis::Value;
 pub use script::{Argument, CLOCK, RECORD, Script};
 use std::slice;
@@ -360,7 +360,7 @@ impl Transport for Redis {
             return false;
         }
         let (mine, its) = (self.name(mine), other.name(its));
-        if placement::is_scattered(self.topology.whole.id) {
+        if self.placement() == Placement::Scattered {
             return mine == its;
         }
         self.topology.slot(&mine) == self.topology.slot(&its)
@@ -384,8 +384,12 @@ impl Transport for Redis {
         }
         let look = look_of(visit, asks);
         let its_key = look.map(|ask| [&ask.name]);
+        let run = (&keys[..], &arguments[..]);
         let its_run = its_key.as_ref().map(|key| (key.as_slice(), &LOOK[..]));
-        let (value, seen) = visit.run_and_look(&TAKE_ALL, (&keys, &arguments), its_run)?;
+        let runs = [run, its_run.unwrap_or(run)];
+        let runs = &runs[..=usize::from(look.is_some())];
+        let mut seen = Value::Nil;
+        let value = visit.run_and_look(&TAKE_ALL, runs, |_, value| seen = value)?;
         let numbers = value
             .as_sequence()
             .filter(|numbers| numbers.len() == 2 * asks.len() + 2);
@@ -406,11 +410,7 @@ impl Transport for Redis {
         let mut is_scattered = false;
         if let Some(ask) = look.filter(|_| granted) {
             is_scattered = matches!(seen.as_sequence(), Some([_, _, Value::Int(0), _]));
-            placement::note(
-                visit.store.topology.whole.id,
-                hash(&ask.name),
-                !is_scattered,
-            );
+            visit.store.note_placement(&ask.name, !is_scattered);
         }
         Ok(AllTaken {
             replies,
@@ -431,17 +431,11 @@ const LOOK: [Argument<'static>; 4] = [
 /// of the call. Returns `None` without such a bucket, and if the server is known; see
 /// [`placement`].
 fn look_of<'a>(visit: &Visit<'_, Redis>, asks: &'a [Ask]) -> Option<&'a Ask> {
-    let topology = &visit.store.topology;
-    if topology.dsn.is_cluster() || placement::is_known(topology.whole.id) {
+    if visit.store.is_cluster() || visit.store.placement() != Placement::Unknown {
         return None;
     }
     let left = visit.deadline.saturating_since(boot_clock());
     let stays = |step: &Step| step.cost > left || matches!(step.refill, Refill::Windows(_));
     let mut others = asks.iter().filter(|ask| ask.name != asks[0].name);
     others.find(|ask| ask.step.cost > 0 && stays(&ask.step))
-}
-
-/// Returns a hash that differs between the buckets of an application.
-fn hash(name: &[u8]) -> u128 {
-    KeyHasher::new([0; 2]).key(name).hash
 }

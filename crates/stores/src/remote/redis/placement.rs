@@ -3,11 +3,14 @@
 //! Such a proxy (twemproxy, Codis, predixy) runs a script on the server of its first key, where the
 //! script misses the records of its other keys. So after a grant of several buckets, another one is
 //! read alone in the same round trip. If it has no record, the proxy is scattered: buckets are then
-//! taken one by one, as in a cluster. Once enough buckets have been found, no more are read.
+//! taken one by one, as in a cluster. Once enough buckets have been found, no more are read. Minute
+//! counters are read alone in the same way.
 //!
 //! Invariant: a server that is no proxy is never found to be one, unless a record was lost between
 //! two commands of one pipeline. Then calls on several buckets only become slower.
 
+use super::Redis;
+use gcra::key::KeyHasher;
 use std::cell::RefCell;
 
 /// The bit of a server that is a proxy.
@@ -40,27 +43,38 @@ fn add(server: u64, bit: u64) {
     });
 }
 
-/// Returns true if the server is a proxy that places a script by its first key.
-pub fn is_scattered(server: u64) -> bool {
-    found(server) & SCATTERED != 0
+/// The way in which the server of a storage places scripts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placement {
+    /// Not enough records have been found yet.
+    Unknown,
+    /// A script finds the records of all its keys.
+    Together,
+    /// The server is a proxy that places a script by its first key.
+    Scattered,
 }
 
-/// Returns true if no more buckets need to be read.
-pub fn is_known(server: u64) -> bool {
-    let found = found(server);
-    found & SCATTERED != 0 || found.count_ones() >= ENOUGH
+fn placement(server: u64) -> Placement {
+    match found(server) {
+        found if found & SCATTERED != 0 => Placement::Scattered,
+        found if found.count_ones() >= ENOUGH => Placement::Together,
+        _ => Placement::Unknown,
+    }
 }
 
-/// Notes whether a bucket with this hash was found after its grant.
-pub fn note(server: u64, hash: u128, was_found: bool) {
-    add(
-        server,
-        if was_found {
-            1 << (hash % 63)
-        } else {
-            SCATTERED
-        },
-    );
+impl Redis {
+    /// Returns the way in which the server places scripts. Meaningless for a cluster.
+    #[must_use]
+    pub fn placement(&self) -> Placement {
+        placement(self.topology.whole.id)
+    }
+
+    /// Notes whether a script that did not begin with `key` has found the record of this key.
+    pub fn note_placement(&self, key: &[u8], was_found: bool) {
+        let place = KeyHasher::new([0; 2]).key(key).hash % 63;
+        let bit = if was_found { 1 << place } else { SCATTERED };
+        add(self.topology.whole.id, bit);
+    }
 }
 
 #[cfg(test)]
@@ -69,17 +83,18 @@ mod tests {
 
     #[test]
     fn a_server_is_known_after_enough_different_buckets() {
-        for hash in 0..ENOUGH.into() {
-            assert!(!is_known(7) && !is_scattered(7));
-            note(7, hash, true);
-            note(7, hash, true);
+        for place in 0..ENOUGH {
+            assert_eq!(placement(7), Placement::Unknown);
+            add(7, 1 << place);
+            add(7, 1 << place);
         }
-        assert!(is_known(7) && !is_scattered(7));
-        note(8, 1, false);
-        assert!(is_known(8) && is_scattered(8) && !is_known(9));
+        assert_eq!(placement(7), Placement::Together);
+        add(8, SCATTERED);
+        assert_eq!(placement(8), Placement::Scattered);
+        assert_eq!(placement(9), Placement::Unknown);
         for server in 100..100 + MOST as u64 {
-            note(server, 1, true);
+            add(server, 1);
         }
-        assert!(!is_scattered(8), "checked again");
+        assert_eq!(placement(8), Placement::Unknown, "checked again");
     }
 }

@@ -94,7 +94,7 @@ impl Argument<'_> {
 }
 
 /// The keys and the arguments of one run of a script.
-pub(super) type Run<'k, K, A> = (&'k [K], A);
+pub type Run<'k, K, A> = (&'k [K], A);
 
 impl Visit<'_, Redis> {
     /// Runs a script and returns its reply. Takes one round trip, unless the connection is new, the
@@ -112,36 +112,32 @@ impl Visit<'_, Redis> {
         keys: &[K],
         arguments: &[Argument<'_>],
     ) -> Result<Value, Cause> {
-        let (value, _) = self.run_and_look(script, (keys, arguments), None)?;
-        Ok(value)
+        self.run_and_look(script, &[(keys, arguments)], |_, _| ())
     }
 
-    /// Runs a script as [`Visit::run`] does, and in the same round trip once more for another run.
-    /// Returns both replies, the second one as it is.
+    /// Runs a script as [`Visit::run`] does for the first run, and in the same round trip for the
+    /// other runs. Passes each other reply, which may be an error, to `seen` with the index of its
+    /// run.
     pub fn run_and_look<K: AsRef<[u8]>>(
         &self,
         script: &Script,
-        run: Run<'_, K, &[Argument<'_>]>,
-        look: Option<Run<'_, K, &[Argument<'_>]>>,
-    ) -> Result<(Value, Value), Cause> {
-        let key = run.0.first().map_or(&b""[..], AsRef::as_ref);
-        let runs = [run, look.unwrap_or(run)];
-        let runs = if look.is_some() {
-            &runs[..]
-        } else {
-            &runs[..1]
-        };
+        runs: &[Run<'_, K, &[Argument<'_>]>],
+        mut seen: impl FnMut(usize, Value),
+    ) -> Result<Value, Cause> {
+        let key = runs.first().and_then(|run| run.0.first());
+        let key = key.map_or(&b""[..], AsRef::as_ref);
         let Route { node, asks } = &self.route;
         let topology = &self.store.topology;
         for repeats in 0.. {
             let send = |line: &mut RequestLine| {
-                let mut replies = [Value::Nil, Value::Nil];
-                invoke(line, script, runs, 0, *asks, |index, value| {
-                    replies[index] = value;
+                let mut first = Value::Nil;
+                invoke(line, script, runs, 0, *asks, |index, value| match index {
+                    0 => first = value,
+                    _ => seen(index, value),
                 })?;
-                Ok(replies)
+                Ok(first)
             };
-            let [value, seen] = node.with(topology.dsn.is_cluster(), self.deadline, send)?;
+            let value = node.with(topology.dsn.is_cluster(), self.deadline, send)?;
             let waits =
                 topology.dsn.is_cluster() && matches!(code(&value), "TRYAGAIN" | "CLUSTERDOWN");
             let is_last = match topology.elsewhere(key, node, &value) {
@@ -150,10 +146,15 @@ impl Visit<'_, Redis> {
                 next => next.is_none() || repeats >= MOST_REPEATS,
             };
             if is_last {
-                return Ok((read(node, script, value)?, seen));
+                return read(node, script, value);
             }
         }
         Err(Cause::Timeout)
+    }
+
+    /// Converts an error in a reply of [`Visit::run_and_look`].
+    pub fn read(&self, script: &Script, value: Value) -> Result<Value, Cause> {
+        read(&self.route.node, script, value)
     }
 }
 
