@@ -173,6 +173,16 @@ impl<V: Variant> SharedMemory<V> {
         let slots = self.lines.iter().flat_map(|line| &line.0);
         slots.map(|slot| Word::from(slot.load(Acquire))).collect()
     }
+
+    /// Moves all records back, as if `ticks` had passed.
+    #[cfg(test)]
+    pub fn pass(&self, ticks: gcra::Ticks) {
+        for slot in self.lines.iter().flat_map(|line| &line.0) {
+            let word = Word::from(slot.load(Acquire));
+            let state = word.state.saturating_sub(ticks);
+            slot.store(u128::from(Word { state, ..word }), Ordering::Release);
+        }
+    }
 }
 
 /// The eight slots of one key.

@@ -127,7 +127,7 @@ mod tests {
         let settings = HostSettings {
             lines: lines(1),
             diagnostics: false,
-            evict: false,
+            evict: true,
         };
         let mut host: Host = Host::new(settings, Segment::private).unwrap();
         host.slots_mut().difference += set;
@@ -180,6 +180,44 @@ mod tests {
             assert!(full_at <= after + HOUR / 2 + rounding, "{set}");
             assert!(host.slots().run(key, &step, None).granted());
             assert!(!host.slots().run(key, &step, None).granted());
+        }
+    }
+
+    /// Fills the table with quotas whose windows end in half an hour, after the wall clock was set
+    /// by `set` ticks. Then lets `passed` ticks pass, and returns how many of some buckets of
+    /// logins, which are used up, are forgotten.
+    fn forgotten(set: i64, passed: Ticks) -> usize {
+        let host = store(-set);
+        let store = host.slots();
+        let names = |kind: &str, count: usize| {
+            let names = (0..count).map(|n| format!("{kind}{n}").into_bytes());
+            names.collect::<Vec<_>>()
+        };
+        let slots = store.words().len();
+        let hasher = store.hasher();
+        for name in names("quota", 4 * slots) {
+            assert!(
+                store
+                    .run(hasher.key(&name), &step(HOUR / 2), None)
+                    .granted()
+            );
+        }
+        store.pass(passed);
+        let used_up = Step::new(HOUR, HOUR);
+        let logins = names("login", slots / 8);
+        for name in &logins {
+            assert!(store.run(hasher.key(name), &used_up, None).granted());
+        }
+        let again = |name: &&Vec<u8>| store.run(hasher.key(name), &used_up, None).granted();
+        logins.iter().filter(again).count()
+    }
+
+    #[test]
+    fn quotas_of_ended_windows_push_out_no_login_after_the_clock_was_set() {
+        for set in [0, 2 * HOUR.cast_signed(), -2 * HOUR.cast_signed()] {
+            let rounding = (HOUR + set.unsigned_abs()) / 256 + 2 * TICKS_PER_SECOND;
+            assert_eq!(forgotten(set, HOUR / 2 + rounding), 0, "{set}");
+            assert_ne!(forgotten(set, 0), 0, "the quotas fill the table");
         }
     }
 
