@@ -46,12 +46,14 @@ function subjects(): array
         'memory, full table' => fn () => new FullTableSubject,
         'memory, evicting table' => fn () => new EvictingTableSubject,
         'memory, deaths within' => fn () => new DyingSubject,
+        'memory, changing limits' => fn () => new ChangingMemorySubject,
         'permits' => fn () => new PermitsSubject,
         'memory, permits, deaths within' => fn () => new DyingPermitsSubject,
         'permits, nginx' => fn () => exec('command -v nginx') === '' ? 'nginx is not installed' : new PermitsBehindNginxSubject,
         'permits, Redis' => fn () => new RedisPermitsSubject,
         'redis' => fn () => new RedisSubject,
         'redis, batches with memory' => fn () => new RedisAndMemorySubject,
+        'redis, changing limits' => fn () => new ChangingRedisSubject,
         'redis, local fallback' => fn () => new RedisLocalSubject,
         'redis, clock ahead' => fn () => far(2),
         'redis, clock behind' => fn () => far(-2),
@@ -84,6 +86,7 @@ function controls(): array
         CheckThenIncrement::class, FetchDecideSave::class, BlindRetry::class, BlindRetryOnCluster::class,
         WholeCancel::class, LateGiveBack::class, CheckedFloor::class,
         FirstHitWindow::class, NextWindowGiveBack::class, CheckThenCount::class, RenewedBlock::class,
+        KeptInstant::class, LastSpan::class,
         CountedPermits::class, LeasedPermits::class, OnceReadPermits::class,
     ];
     return array_fill_keys($controls, '') + [

@@ -58,6 +58,15 @@ final class History
         return [$id, $capacity, $rate];
     }
 
+    /** @return list<array{int, float, float, name: int}> new limits of one bucket for Caller */
+    public function limits(array ...$limits): array
+    {
+        $buckets = array_map(fn (array $limit) => $this->bucket(...$limit), $limits);
+        $ids = array_column($buckets, 0);
+        $this->rules .= 'shared ' . implode(' ', $ids) . "\n";
+        return array_map(fn (array $bucket) => $bucket + ['name' => $ids[0]], $buckets);
+    }
+
     /** @return array{int, lockout: array} a new lockout for Caller */
     public function lockout(int $attempts, float $block, float $factor, float $longest): array
     {

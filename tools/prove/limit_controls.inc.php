@@ -154,3 +154,69 @@ final class NextWindowGiveBack extends LateGiveBack
         });
     }
 }
+
+/** A bucket that is one instant, at which it was empty. Its limit may change. */
+abstract class OneInstant extends Control
+{
+    /** Returns the options with which the record is written. */
+    abstract protected function options(float $span): string;
+
+    public function take(array $bucket, float $cost): array
+    {
+        [, $capacity, $rate] = $bucket;
+        $now = hrtime(true) / 1e9;
+        $span = $capacity / $rate;
+        $next = max((float) $this->wire->ask("GET b{$bucket['name']}"), $now - $span) + $cost / $rate;
+        if ($next > $now) {
+            return [CallLog::DENIED, $next - $now];
+        }
+        $this->wire->ask(sprintf('SET b%d %.9F %s', $bucket['name'], $next, $this->options($span)));
+        return [CallLog::DONE, 0];
+    }
+
+    /** @return array{Caller, array, array} a caller, and limits of 20 ms and of an hour */
+    protected static function limits(History $history): array
+    {
+        return [$history->caller(new static(self::redis()())), ...$history->limits([2, 100], [36, 0.01])];
+    }
+}
+
+/** Keeps the instant for ever, so a full bucket is not full under a limit with a longer span. */
+final class KeptInstant extends OneInstant
+{
+    public const RULE = 'limits 2';
+
+    protected function options(float $span): string
+    {
+        return '';
+    }
+
+    public static function run(History $history): void
+    {
+        [$caller, $short, $long] = self::limits($history);
+        $caller->take($short);
+        usleep(200_000);
+        $history->happened('a full bucket denied', $caller->take($long)[0] === CallLog::DENIED);
+    }
+}
+
+/** Forgets the bucket when it is full under the limit of the last call. */
+final class LastSpan extends OneInstant
+{
+    public const RULE = 'limits 1';
+
+    protected function options(float $span): string
+    {
+        return 'PX ' . (int) ceil($span * 1000);
+    }
+
+    public static function run(History $history): void
+    {
+        [$caller, $short, $long] = self::limits($history);
+        $caller->take($long, 36);
+        usleep(50_000);
+        $caller->take($short);
+        usleep(50_000);
+        $history->happened('a bucket forgotten', $caller->take($long, 36)[0] === CallLog::DONE);
+    }
+}

@@ -206,6 +206,7 @@ abstract class Subject
             $text .= "bucket $bucket[0] " . (int) round($bucket[1] * 1000) . ' ' . (int) round($bucket[2] * 1000) . "\n";
             $text .= ($bucket[3] ?? true) ? '' : "uncached $bucket[0]\n";
         }
+        $text .= isset($load['phases']) ? 'shared ' . implode(' ', array_column($load['shared'], 0)) . "\n" : '';
         return $text . implode(array_map($this->rule_of(...), $load['others']));
     }
 

@@ -226,7 +226,7 @@ class Extension
         [$id, $capacity, $rate, $denialCache] = [...$bucket, true];
         return $this->buckets[$id] ??= is_quota($bucket)
             ? new TokenBucket\Quota($this->home($denialCache), "b$id", $capacity, TokenBucket\Period::Minute, new DateTimeImmutable("@$bucket[anchor]"))
-            : new TokenBucket(isset($bucket['here']) ? new TokenBucketStorageSharedMemory : $this->home($denialCache), "b$id", $capacity, $rate);
+            : new TokenBucket(isset($bucket['here']) ? new TokenBucketStorageSharedMemory : $this->home($denialCache), 'b' . ($bucket['name'] ?? $id), $capacity, $rate);
     }
 
     private function lockout(array $lockout): TokenBucket\Lockout
@@ -366,6 +366,10 @@ final class Load extends Caller
     public function run(int $end): void
     {
         while (($now = hrtime(true)) < $end) {
+            if (isset($this->load['phases'])) {
+                $this->ask_in_phase($now);
+                continue;
+            }
             $own = $this->load['own'][$this->slot] ?? null;
             // In about one of 41 turns, the worker calls its own bucket before the wait is over.
             if ($own !== null && ($now >= $this->due || mt_rand(0, 40) === 0)) {
@@ -380,6 +384,21 @@ final class Load extends Caller
                 usleep(mt_rand(0, 8 * $this->load['pause']));
             }
         }
+    }
+
+    /** Calls the limit of the current phase, or pauses. The clock decides, so all workers agree. */
+    private function ask_in_phase(int $now): void
+    {
+        ['length' => $length, 'phases' => $phases] = $this->load;
+        $at = intdiv($now, 1_000_000) % $length;
+        foreach ($phases as [$from, $to, $limit]) {
+            if ($at >= $from && $at < $to) {
+                $this->take($this->load['shared'][$limit], mt_rand(1, $this->load['costs']));
+                usleep(mt_rand(0, 300));
+                return;
+            }
+        }
+        usleep(500);
     }
 
     private function ask(array $bucket): void

@@ -20,8 +20,9 @@
 //!   the tokens that the rate adds.
 //! - [`bound`] also holds with the capacity above a floor, for the calls with that floor.
 //!
-//! [`windows`] judges quotas, and [`lockouts`] judges lockouts, by rules of their own. [`permits`]
-//! judges concurrency limits, which have logs of their own.
+//! [`shared`] judges limits that share a bucket. [`windows`] judges quotas, and [`lockouts`] judges
+//! lockouts, by rules of their own. [`permits`] judges concurrency limits, which have logs of their
+//! own.
 //!
 //! Each rule takes O(n log n) for n calls. If a caller died in a call or got an error, the outcome
 //! of the call is unknown. Such a call may explain a denial and never counts against the bound.
@@ -39,6 +40,7 @@ pub mod log;
 pub mod permits;
 pub mod record;
 pub mod rules;
+pub mod shared;
 pub mod sums;
 pub mod tree;
 pub mod verdict;

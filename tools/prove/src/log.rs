@@ -6,6 +6,7 @@
 //! - `buckets`: a number.
 //! - `evicted`: thousandths of a token.
 //! - `bucket`: a bucket's number, and its capacity and rate in thousandths.
+//! - `shared`: the numbers of buckets that are limits of one bucket.
 //! - `uncached`: the number of a bucket to which `cached` does not apply.
 //! - `quota`: a quota's number, its limit in tokens, the greatest error of the instants that
 //!   follow, and the instants at which windows start.
@@ -35,6 +36,8 @@ pub struct Log {
     pub rules: Rules,
     /// The quota and the calls of each bucket, including losses.
     pub buckets: BTreeMap<u32, (Quota, Vec<Call>)>,
+    /// The lists of limits that share a bucket. Each limit is one of `buckets`.
+    pub shared: Vec<Vec<u32>>,
     /// The buckets that do not use the denial cache.
     pub uncached: BTreeSet<u32>,
     /// The windows and the calls of each quota, including losses.
@@ -72,6 +75,7 @@ impl Log {
         let mut log = Self {
             rules: Rules::EXACT,
             buckets: BTreeMap::new(),
+            shared: vec![],
             uncached: BTreeSet::new(),
             quotas: BTreeMap::new(),
             lockouts: BTreeMap::new(),
@@ -98,6 +102,10 @@ impl Log {
                 (Some("bucket"), &[bucket, capacity, rate]) => {
                     let quota = Quota::from_thousandths(capacity, rate);
                     log.buckets.insert(id(bucket)?, (quota, vec![]));
+                }
+                (Some("shared"), limits) => {
+                    let limits = limits.iter().map(|&limit| id(limit));
+                    log.shared.push(limits.collect::<Result<_, _>>()?);
                 }
                 (Some("uncached"), &[bucket]) => {
                     log.uncached.insert(id(bucket)?);

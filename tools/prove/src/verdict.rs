@@ -17,7 +17,7 @@ use crate::call::{Call, Kind, Outcome, TOKEN, Tokens};
 use crate::gifts::gifts;
 use crate::log::Log;
 use crate::rules::{Quota, Rules};
-use crate::{denials, drains, lockouts, waits, windows};
+use crate::{denials, drains, lockouts, shared, waits, windows};
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -62,7 +62,7 @@ pub struct Verdict {
     pub contradicted: (u64, u64),
     /// The calls of quotas and of lockouts that were granted and denied.
     pub others: [[u64; 2]; 2],
-    /// The number of faults of quotas and of lockouts.
+    /// The number of faults of quotas, of lockouts, and of limits that share a bucket.
     pub broken: u64,
     /// The messages for the first fault by each rule in each bucket.
     pub faults: Vec<String>,
@@ -105,7 +105,17 @@ impl Verdict {
                 rules.cached = 0;
             }
             verdict.count(calls, quota, &rules);
-            verdict.judge(*bucket, calls, quota, &rules);
+            if log.shared.iter().flatten().any(|shared| shared == bucket) {
+                // Grants of the other limits explain denials, too.
+                verdict.over("1", *bucket, "", &bound::judge(calls, quota, &rules));
+            } else {
+                verdict.judge(*bucket, calls, quota, &rules);
+            }
+        }
+        for limits in &log.shared {
+            let limits = limits.iter().filter_map(|limit| log.buckets.get(limit));
+            let limits: Vec<_> = limits.map(|(quota, calls)| (*quota, &calls[..])).collect();
+            verdict.broken("limits", "limits", &shared::judge(&limits, &log.rules));
         }
         if log.rules.buckets == 1 {
             for (quota, (windows, calls)) in &log.quotas {
@@ -125,7 +135,11 @@ impl Verdict {
         let [granted, denied] = &mut self.others[kind];
         *granted += calls.iter().filter(|call| call.is_granted()).count() as u64;
         *denied += calls.iter().filter(|call| call.is_denied()).count() as u64;
-        let kind = ["quotas", "lockouts"][kind];
+        self.broken(["quotas", "lockouts"][kind], name, broken);
+    }
+
+    /// Adds the faults by the rules of this kind.
+    fn broken(&mut self, kind: &str, name: &str, broken: &[Broken]) {
         for (number, Broken { count, first }) in (1..).zip(broken) {
             self.broken += count;
             if *count > 0 {

@@ -400,6 +400,7 @@ fn is_slack(calls: &[Call], rules: Rules) -> bool {
     let verdict = Verdict::of(&Log {
         rules,
         buckets: BTreeMap::from([(1, (QUOTA, [&ends, calls].concat()))]),
+        shared: vec![],
         uncached: BTreeSet::new(),
         quotas: BTreeMap::new(),
         lockouts: BTreeMap::new(),
@@ -447,4 +448,62 @@ fn charge_at(instant: u64) -> Call {
         end: instant - 1,
         ..call(Kind::Charge, Outcome::Done, 0.0, 0.0, 50)
     }
+}
+
+/// The judgement of a short limit, which is full again after two seconds, and of a long one of the
+/// same bucket, which needs a minute.
+fn shared(short: &[Call], long: &[Call]) -> [u64; 2] {
+    let slow = Quota {
+        capacity: 60 * TOKEN,
+        ..QUOTA
+    };
+    // The clock has shown more than a minute before the first call.
+    let later = |call: &Call| Call {
+        start: call.start + nanos(1000.0),
+        end: call.end + nanos(1000.0),
+        ..*call
+    };
+    let [short, long] = [short, long].map(|calls| calls.iter().map(later).collect::<Vec<_>>());
+    let broken = prove::shared::judge(&[(QUOTA, &short), (slow, &long)], &Rules::EXACT);
+    broken.map(|broken| broken.count)
+}
+
+#[test]
+fn limits_share_the_greatest_span() {
+    let (first, later) = (grant(0.0, 0.1, 60), grant(30.0, 30.1, 30));
+    assert_eq!(shared(&[], &[first, later]), [0, 0]);
+    // The tokens of the half minute can be taken once, under either limit.
+    assert_eq!(shared(&[grant(29.0, 29.1, 1)], &[first, later]), [1, 0]);
+    assert_eq!(
+        shared(&[grant(29.0, 29.1, 1)], &[first, grant(30.0, 30.1, 28)]),
+        [0, 0]
+    );
+}
+
+#[test]
+fn a_full_bucket_is_full_under_each_of_its_limits() {
+    let taken = grant(0.0, 0.1, 2);
+    assert_eq!(shared(&[taken], &[denial(4.5, 4.6, 60, 1.0)]), [0, 1]);
+    // It may not be full yet, or another call may have come first.
+    assert_eq!(shared(&[taken], &[denial(2.0, 2.1, 60, 1.0)]), [0, 0]);
+    assert_eq!(
+        shared(&[taken, unknown(4.4, 5.0, 1)], &[denial(4.5, 4.6, 60, 1.0)]),
+        [0, 0]
+    );
+    // After a call of the long limit, the bucket is full a minute later.
+    let both = [grant(4.2, 4.3, 30)];
+    assert_eq!(
+        shared(
+            &[taken, grant(10.0, 10.1, 1)],
+            &[both[0], denial(20.0, 20.1, 60, 1.0)]
+        ),
+        [0, 0]
+    );
+    assert_eq!(
+        shared(
+            &[taken, grant(10.0, 10.1, 1)],
+            &[both[0], denial(80.0, 80.1, 60, 1.0)]
+        ),
+        [0, 1]
+    );
 }

@@ -1,0 +1,64 @@
+<?php
+/**
+ * Two limits share a bucket: one that is full again after 50 ms, and one after two seconds. Each
+ * round of the load has pauses after which the bucket is full under both.
+ */
+trait ChangingLimits
+{
+    protected function with_fpm(): bool
+    {
+        return false;
+    }
+
+    public function load(): array
+    {
+        $limits = [[900, 20, 400, 'name' => 900], [901, 40, 20, 'name' => 900]];
+        return [
+            'shared' => $limits,
+            'own' => [],
+            'costs' => 3,
+            'length' => 5_000,
+            // From and to this millisecond of a round, calls use this limit. At 0 and 4500 the
+            // bucket is full, at 600 it is not full under the longer span.
+            'phases' => [[0, 50, 1], [300, 350, 0], [600, 650, 1], [900, 950, 0], [4500, 4550, 0]],
+        ] + self::PLAIN + parent::load();
+    }
+}
+
+/** Limits that share a bucket in shared memory. */
+final class ChangingMemorySubject extends SharedMemorySubject
+{
+    use ChangingLimits;
+}
+
+/** Limits that share a bucket on Redis. No state is lost. */
+final class ChangingRedisSubject extends Subject
+{
+    use ChangingLimits;
+
+    protected const DENIAL_CACHE = true;
+
+    private readonly RedisServer $server;
+
+    public function __construct()
+    {
+        $this->server = RedisServer::start();
+    }
+
+    protected function storage(): array
+    {
+        return ['class' => 'TokenBucketStorageRedis', 'arguments' => [
+            'dsn' => "redis://127.0.0.1:{$this->server->port}", 'onFailure' => 'Throw', 'denialCacheMaxAge' => 0.1,
+        ]];
+    }
+
+    protected function allowances(): array
+    {
+        return ['tick' => 1_000, 'linger' => 500_000_000, 'cached' => 110_000_000];
+    }
+
+    protected function store_faults(): array
+    {
+        return ['server stopped' => $this->stopped($this->server)];
+    }
+}
