@@ -30,11 +30,11 @@ final class Web
     }
 
     /**
-     * Sends requests from 8 clients that work at the same time.
+     * Sends requests from 8 clients that work at the same time, and counts the replies.
      *
      * @return array{passed: int, denied: int}
      */
-    public function send(string $target, int $requests): array
+    public function load(string $target, int $requests): array
     {
         exec("ab -q -l -k -n $requests -c 8 " . escapeshellarg("http://127.0.0.1:{$this->nginx->port}$target") . ' 2>&1', $lines);
         $output = implode("\n", $lines);
@@ -94,7 +94,7 @@ final class Web
     }
 
     /**
-     * Sends requests from 8 clients that work at the same time.
+     * Sends requests from 8 clients that work at the same time, and counts the replies.
      *
      * @param ?Closure(): void $received is called after each response
      * @return array<int, int> the number of responses by status

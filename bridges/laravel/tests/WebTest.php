@@ -25,8 +25,8 @@ final class WebTest extends TestCase
             // A page of its own, because OPcache may keep the code of a page that has changed.
             $web->page("bridge$round", '/downloads', ['TOKENBUCKET_PREFIX' => "round $round"]);
             $web->forgetCounters();
-            $bridge = $web->send("/bridge$round", 150);
-            $laravel = $web->send('/laravel', 150)['passed'];
+            $bridge = $web->load("/bridge$round", 150);
+            $laravel = $web->load('/laravel', 150)['passed'];
             fprintf(STDERR, "8 clients, a limit of 100: %d pass with the bridge, %d without\n", $bridge['passed'], $laravel);
             $this->assertSame(['passed' => 100, 'denied' => 50], $bridge);
         }
