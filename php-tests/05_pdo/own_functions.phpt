@@ -28,8 +28,13 @@ foreach ([false, true] as $defined) {
     check(round($bucket->peek()->remaining, 3) === -2.0, 'a debt of two');
     $bucket->reset();
     check($bucket->consume(3) && !$bucket->consume(), 'full again');
+    $bucket->reset();
+    $told = array_map(fn (float $tokens) => $bucket->attempt($tokens), [0.5, 2, 1, 0.5]);
+    check(array_column($told, 'allowed') === [true, true, false, true], 'all but the third attempt');
+    check(array_map(fn ($decision) => round($decision->remaining, 3), $told) === [2.0, 0.0, 0.0, 0.0], 'what remains');
+    check(round($told[2]->retryAfter) === 500000.0, 'the wait for half a token');
     $quota = new TokenBucket\Quota($storage, $name('quota'), 3, TokenBucket\Period::Year);
-    check($quota->consume(2), 'a quota');
+    check($quota->attempt(2)->remaining === 1.0 && $quota->attempt(2)->remaining === 1.0, 'a quota');
     check($quota->consume() && !$quota->consume(), 'a quota is used up');
     $quota->refund(1);
     check($quota->consume() && !$quota->consume(), 'one token given back');
