@@ -55,9 +55,11 @@ local function write(key, state, full_at, before)
 end
 
 -- Returns SHORTER if the record expires before the bucket is full under this span, otherwise nil.
+-- Some Redis measure a time to live from the start of the script, which is earlier than `now`. On a
+-- busy machine these are milliseconds.
 local function shorter(key, state, span)
     local left = call('PTTL', key)
-    return left >= 0 and now + left * 1000 < state + span and SHORTER or nil
+    return left >= 0 and now + left * 1000 + 10000 < state + span and SHORTER or nil
 end
 
 -- Returns the start and the end of the current window. The arguments from `first` are the starts of

@@ -17,8 +17,8 @@ if past and past > 0 and past <= now then
     state = state + ARGV[1]
     if state > now then
         local left = call('PTTL', key)
-        -- 4 is SHORTER.
-        return { 2 * past, now, left >= 0 and now + left * 1000 < past + span and 4 or nil }
+        -- As `shorter` in bucket.lua. 4 is SHORTER.
+        return { 2 * past, now, left >= 0 and now + left * 1000 + 10000 < past + span and 4 or nil }
     end
     -- Numbers become text, because Redis 7.2.0 to 7.2.4 writes a number with eight zeros at its end
     -- as 1e+8.
