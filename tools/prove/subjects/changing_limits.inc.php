@@ -1,4 +1,6 @@
 <?php
+require_once __DIR__ . '/shared_memory.inc.php';
+
 /**
  * Two limits share a bucket: one that is full again after 50 ms, and one after two seconds. Each
  * round of the load has pauses after which the bucket is full under both.
