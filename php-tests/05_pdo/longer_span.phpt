@@ -36,7 +36,7 @@ foreach (sql_servers() as $driver => $server) {
     while ($short->consume(60));
     $full = fn () => $long->consume(1000);
     check($full() || $eventually($full), "$driver: a cached denial");
-    // A block is no exception.
+    // A block ends under every limit, too.
     [$short, $long] = $limits($storage, 'blocked');
     $short->block(0.01);
     check($eventually(fn () => $long->peek()->remaining === 1000.0), "$driver: after a block");

@@ -18,8 +18,8 @@ thread_local! {
 }
 
 impl Database<'_> {
-    /// Returns the properties that the statement of `query` depends on, which are none if it is not
-    /// about one bucket.
+    /// Returns the properties that the statement of `query` depends on. A statement that is not
+    /// about one bucket depends on no property.
     pub fn columns(&self, query: Query) -> Result<Columns, Cause> {
         let is_of_bucket = self
             .made

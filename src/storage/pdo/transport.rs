@@ -377,7 +377,7 @@ impl Database<'_> {
     }
 
     /// Returns the reply that the last insert id on `MySQL` holds. Notes that the id is not one of
-    /// the caller. Returns `None` if the id is no reply.
+    /// the caller. Returns `None` if the id is not a reply.
     fn last_reply(&self, tag: i64) -> Result<Option<MysqlReply>, Cause> {
         let id = self.call(&self.db, "lastinsertid", &mut [])?;
         let id = number(&id);

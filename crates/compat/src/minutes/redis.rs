@@ -13,8 +13,8 @@ impl MinuteCounters for Redis {
         vec![CounterGroup { places, keys }]
     }
 
-    /// Takes one round trip. Behind a proxy that places a script by its first key, and until it is
-    /// known that there is none, each other counter is also read alone.
+    /// Takes one round trip. Also reads each other counter alone, behind a proxy that places a
+    /// script by its first key, and until such a proxy is ruled out.
     fn count(
         visit: &Visit<'_, Self>,
         keys: &[Name],

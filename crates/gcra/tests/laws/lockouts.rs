@@ -181,7 +181,7 @@ fn judge(
                     .owner
                     .is_some_and(|owner| owner != attempt && is_same(owner))
                 {
-                    // Blocks that end at one instant are not told apart.
+                    // A state does not say which of two attempts began a block that ends then.
                     continue;
                 }
                 before = state;

@@ -42,8 +42,8 @@ fn is_scarce(entry: &CacheEntry, step: &Step, now: Timestamp) -> bool {
 
 /// Returns the hash of the entry of a bucket for steps of this lifetime. It is in the set of the
 /// bucket. Each lifetime has an entry of its own, because a bucket that is full under a short span
-/// is also full under a long one. So a bound that was learned under a short span is none for a long
-/// one.
+/// is also full under a long one. So a bound that was learned under a short span may be wrong under
+/// a long one.
 pub(super) const fn entry_of(key: Key<'_>, lifetime: Ticks) -> u128 {
     // An odd factor maps different lifetimes to different numbers. The upper bits depend on all
     // bits of the lifetime.
