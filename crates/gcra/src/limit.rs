@@ -423,7 +423,6 @@ fn unit(added: Tokens, grains: u64, grain: Grain) -> Option<(u64, bool)> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

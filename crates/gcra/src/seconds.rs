@@ -118,7 +118,6 @@ pub enum SpanError {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -417,7 +417,6 @@ impl Outcome {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use std::num::NonZero;

@@ -219,7 +219,6 @@ impl Ord for Tokens {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -134,7 +134,6 @@ fn parse(text: &[u8]) -> Option<IpAddr> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

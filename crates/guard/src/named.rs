@@ -59,7 +59,6 @@ impl Rule {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::Networks;

@@ -36,7 +36,6 @@ const fn is_global(address: Ipv4Addr) -> bool {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

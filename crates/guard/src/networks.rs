@@ -104,7 +104,6 @@ const fn width(address: IpAddr) -> u32 {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -111,7 +111,6 @@ fn host(name: &[u8]) -> impl Iterator<Item = u8> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use gcra::clock::TICKS_PER_SECOND;

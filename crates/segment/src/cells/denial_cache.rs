@@ -250,7 +250,6 @@ fn unpack(word: u128, now: Timestamp) -> CacheEntry {
 }
 
 #[cfg(test)]
-#[allow(clippy::expect_used)]
 mod tests {
     use super::*;
     use gcra::clock::{EPOCH, TICKS_PER_SECOND};

@@ -312,7 +312,6 @@ fn unpack([high, low, rest]: [u64; 3]) -> Option<SocketAddr> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use std::sync::mpsc;

@@ -137,7 +137,6 @@ pub const fn is_free(word: Word) -> bool {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -374,7 +374,6 @@ impl Counters {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::host::{Host, HostSettings, lines};

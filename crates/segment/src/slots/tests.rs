@@ -1,6 +1,5 @@
 //! Tests the protocol on slots of one thread. A test may change the slots between a claim and its
 //! validation, as another process would.
-#![allow(clippy::expect_used)]
 
 use super::changes;
 use super::counters::{By, Event, Shard, Totals};

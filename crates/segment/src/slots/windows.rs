@@ -112,7 +112,6 @@ fn lengths(lifetime: i64) -> [u32; 3] {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::host::{Host, HostSettings, lines};

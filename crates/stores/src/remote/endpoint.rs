@@ -136,7 +136,6 @@ impl fmt::Display for Endpoint {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -265,7 +265,6 @@ impl Write for Stream {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use gcra::clock::{TICKS_PER_SECOND, Ticks};

@@ -1,5 +1,4 @@
 //! Tests the stages of a call on a transport that replies as a test says.
-#![allow(clippy::expect_used)]
 
 use super::*;
 use crate::remote::breaker::Passage;

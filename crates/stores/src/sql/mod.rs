@@ -352,7 +352,6 @@ const STALE_AFTER: &str = "SELECT identifier FROM :table WHERE identifier > :key
 const DELETE: &str = "DELETE FROM :table WHERE identifier IN (:keys) AND :stale";
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

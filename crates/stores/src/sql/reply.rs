@@ -118,7 +118,6 @@ pub const fn micros_ago(age: i64) -> i64 {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

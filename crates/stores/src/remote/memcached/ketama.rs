@@ -156,7 +156,6 @@ fn one_at_a_time(text: &[u8]) -> u32 {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::super::servers::parse_servers;
     use super::*;

@@ -170,7 +170,6 @@ fn identity(endpoint: &Endpoint) -> Endpoint {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -177,7 +177,6 @@ pub fn text(value: &Value) -> Option<&str> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

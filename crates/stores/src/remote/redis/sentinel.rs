@@ -63,7 +63,6 @@ fn field<'v>(state: &'v Value, name: &str) -> Option<&'v str> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -1,6 +1,5 @@
 //! Tests how errors of a server are read. Some of these errors make a process look up the server's
 //! addresses again.
-#![allow(clippy::unwrap_used)]
 
 use super::*;
 use crate::remote::permits::ServerPermit;

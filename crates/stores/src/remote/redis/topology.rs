@@ -354,7 +354,6 @@ fn is_due(asked_at: Option<Timestamp>, period: Ticks) -> bool {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::super::cluster::SLOTS;
     use super::*;

@@ -1,5 +1,4 @@
 //! Tests the client against a real rustls server, with certificates made by the tests.
-#![allow(clippy::unwrap_used)]
 
 use super::*;
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, date_time_ymd};

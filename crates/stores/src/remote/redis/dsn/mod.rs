@@ -22,8 +22,6 @@
 mod error;
 mod options;
 #[cfg(test)]
-mod refusals;
-#[cfg(test)]
 mod tests;
 
 pub use error::DsnError;

@@ -1,5 +1,6 @@
 //! Tests which addresses are accepted, and that parsing reverses encoding.
-#![allow(clippy::unwrap_used)]
+
+mod refusals;
 
 use super::*;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};

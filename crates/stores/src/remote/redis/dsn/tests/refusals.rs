@@ -1,5 +1,4 @@
 //! Tests which rule refuses a text, and that no error shows a password.
-#![allow(clippy::unwrap_used)]
 
 use super::*;
 use crate::remote::endpoint::EndpointError;
