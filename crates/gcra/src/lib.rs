@@ -9,6 +9,7 @@
 //! Doubles are read only by [`Tokens`] and [`seconds`], which convert them exactly. All other
 //! arithmetic is in integers.
 
+pub mod ahead;
 pub mod batch;
 pub mod clock;
 pub mod decision;
