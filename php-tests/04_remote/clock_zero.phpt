@@ -11,16 +11,7 @@ require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 require __DIR__ . '/../../tools/testkit/php/clocks.php';
 
 $folder = temporary_folder();
-[$library] = glob('/usr/lib/*/faketime/libfaketime.so.1');
-[$allocator] = glob('/usr/lib/*/libc_malloc_debug.so.0');
-$program = getenv('REDIS_SERVER') ?: 'redis-server';
-// The allocator of Redis reads the clock while libfaketime starts, and would wait for ever. So the
-// allocator of libc comes first.
-file_put_contents("$folder/redis", "#!/bin/sh
-    export LD_PRELOAD=$allocator:$library FAKETIME='1970-01-02 00:00:00' FAKETIME_DONT_FAKE_MONOTONIC=1
-    exec $program \"\$@\"\n");
-chmod("$folder/redis", 0755);
-chmod($folder, 0755);
+create_with_clock("$folder/redis", getenv('REDIS_SERVER') ?: 'redis-server', '1970-01-02 00:00:00');
 putenv("REDIS_SERVER=$folder/redis");
 $redis = RedisServer::start();
 check($redis->command('TIME')[0] < 1e6, 'the clock of the server');

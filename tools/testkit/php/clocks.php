@@ -28,3 +28,19 @@ function environment_of_clock(string $file): string
     [$library] = glob('/usr/lib/*/faketime/libfaketime.so.1');
     return "env LD_PRELOAD=$library FAKETIME_TIMESTAMP_FILE=$file FAKETIME_NO_CACHE=1 FAKETIME_DONT_FAKE_MONOTONIC=1 FAKETIME_DONT_RESET=1";
 }
+
+/**
+ * Creates a program that runs another one with a clock that libfaketime sets, for example "+90s".
+ * The allocator of Redis reads the clock while libfaketime starts, and would wait for ever. So the
+ * allocator of libc comes first.
+ */
+function create_with_clock(string $file, string $program, string $clock): void
+{
+    [$library] = glob('/usr/lib/*/faketime/libfaketime.so.1');
+    [$allocator] = glob('/usr/lib/*/libc_malloc_debug.so.0');
+    file_put_contents($file, "#!/bin/sh
+        export LD_PRELOAD=$allocator:$library FAKETIME='$clock' FAKETIME_DONT_FAKE_MONOTONIC=1
+        exec $program \"\$@\"\n");
+    chmod($file, 0755);
+    chmod(dirname($file), 0755);
+}
