@@ -142,6 +142,7 @@ fn take(native: &dyn Storage, key: &[u8], limit: f64, window: f64) -> Result<Opt
                 step,
                 first: None,
                 seen: None,
+                is_cached: false,
             };
             Ok(Wait::after(&step, &Redis::take(visit, &ask)?.outcome))
         });

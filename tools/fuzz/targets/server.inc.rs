@@ -42,6 +42,7 @@ fn asks() -> [Ask; 3] {
         step,
         first,
         seen,
+        is_cached: true,
     };
     [
         ask(step, None, None),

@@ -1,8 +1,10 @@
 //! Tests buckets whose limit changes while calls run.
 //!
 //! `S` is the greatest span of all limits. The costs of the calls that are granted in a window are
-//! at most `S` plus the length of the window, in ticks of refill. A bucket that is full under every
-//! limit that took from it is full under every other limit, too.
+//! at most `S` plus the length of the window, in ticks of refill. Each limit keeps its own bound,
+//! too. So a change adds at most one capacity of the old limit, and calls that alternate get at most
+//! the sum of both bounds. A bucket that is full under every limit that took from it is full under
+//! every other limit, too.
 
 use crate::tried;
 use gcra::{Key, KeyHasher, MemoryStore, Step, Ticks, Timestamp};
@@ -80,11 +82,14 @@ proptest! {
     fn a_window_grants_the_greatest_span_and_its_length(calls in histories()) {
         let Granted(granted) = run(&calls)?;
         for first in 0..granted.len() {
-            let (mut sum, mut greatest) = (0, 0);
+            let (mut sum, mut greatest, mut own) = (0, 0, [0; SPANS.len()]);
             for &(at, cost, span) in &granted[first..] {
                 (sum, greatest) = (sum + cost, greatest.max(span));
                 let length = at - granted[first].0;
                 prop_assert!(sum <= greatest + length, "{} > {} + {}", sum, greatest, length);
+                let limit = SPANS.iter().position(|&it| it == span).expect("one of them");
+                own[limit] += cost;
+                prop_assert!(own[limit] <= span + length, "{} > {} + {}", own[limit], span, length);
             }
         }
     }

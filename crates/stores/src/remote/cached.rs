@@ -88,6 +88,7 @@ impl<'h, T: Transport> Remote<'h, T> {
             step: *step,
             first: None,
             seen: None,
+            is_cached: self.settings.denial_cache_max_age.is_some(),
         };
         Ok((ask, entry))
     }
@@ -169,6 +170,7 @@ impl<'h, T: Transport> Remote<'h, T> {
             step: step.dry(),
             first: None,
             seen: None,
+            is_cached: self.settings.denial_cache_max_age.is_some(),
         })
     }
 

@@ -191,6 +191,7 @@ impl<'h, T: Transport> Remote<'h, T> {
             step: Step::new(0, 0).dry(),
             first: None,
             seen: None,
+            is_cached: false,
         };
         let asked = |visit: &Visit<'_, T>| Ok(T::take(visit, &ask)?.found != StateKind::Nothing);
         self.ask(&ask.name, asked, |policy, _| {
@@ -281,6 +282,7 @@ impl<'h, T: Transport> Remote<'h, T> {
             step: look,
             first: None,
             seen: None,
+            is_cached: self.settings.denial_cache_max_age.is_some(),
         };
         let asked = |visit: &Visit<'_, T>| {
             T::put(visit, &ask.name, &Put::Raise { age, span }, seen)?;

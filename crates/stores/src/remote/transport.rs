@@ -23,6 +23,8 @@ pub struct Ask {
     /// An upper bound of the ticks since the bucket was empty, from this host's denial cache. It
     /// restores a record that the store has lost.
     pub seen: Option<i64>,
+    /// True if the denial cache may keep the reply.
+    pub is_cached: bool,
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -177,7 +177,10 @@ fn arguments(ask: &Ask) -> Vec<Argument<'static>> {
     let mut arguments = vec![
         Argument::micros(step.cost),
         Argument::micros(step.span),
-        lost_ago(ask.seen),
+        match ask.seen {
+            None if ask.is_cached => Argument::Word(b"-"),
+            seen => lost_ago(seen),
+        },
     ];
     let starts = starts(step.refill);
     let only_takes = step.is_plain() && step.max_wait == 0 && step.cost > 0 && !step.dry;

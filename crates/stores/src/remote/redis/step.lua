@@ -3,8 +3,8 @@
 --
 -- KEYS[1]  the bucket
 -- ARGV     the cost and the span in microseconds
---          "" or an upper bound of the microseconds since the bucket was empty,
---            to restore a record that was lost
+--          an upper bound of the microseconds since the bucket was empty, to restore a record that
+--            was lost; "-" if there is none; "" if the caller does not remember the reply, either
 --          the following, unless the step only takes tokens, and more than none:
 --          the drain tick in microseconds; 1 without drain ticks
 --          the greatest debt that denied calls cause, in microseconds; 0 without debts
@@ -25,7 +25,7 @@ local empty_at, refusal, kind, before = read(KEYS[1], ARGV[9])
 if refusal then
     return refusal
 end
-if not empty_at and ARGV[3] ~= '' then
+if not empty_at and tonumber(ARGV[3]) then
     empty_at, kind = now - ARGV[3], RESTORED
 elseif not empty_at or empty_at == 0 then
     empty_at, kind = 0, ABSENT
@@ -44,7 +44,8 @@ if cost > 0 then
     state = math.max(empty_at, drained - span) + cost
 end
 local granted = state <= drained + wait
-if not kind and not ARGV[9] then
+local takes = granted and cost > 0 and ARGV[7] ~= '1'
+if not kind and not takes and ARGV[3] ~= '' and not ARGV[9] then
     kind = shorter(KEYS[1], empty_at, span)
 end
 if ARGV[7] == '1' then
@@ -62,6 +63,5 @@ if not granted then
 end
 if state ~= empty_at or kind == SET_BACK then
     write(KEYS[1], state, full_at or state + span + tick - 1, not full_at and before)
-    kind = kind ~= SHORTER and kind or nil
 end
 return { 2 * state + (granted and 1 or 0), now, kind }

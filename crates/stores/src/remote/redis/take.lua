@@ -16,20 +16,29 @@ if past and past > 0 and past <= now then
     end
     state = state + ARGV[1]
     if state > now then
+        if ARGV[3] == '' then
+            return { 2 * past, now }
+        end
         local left = call('PTTL', key)
         -- As `shorter` in bucket.lua. 4 is SHORTER.
         return { 2 * past, now, left >= 0 and now + left * 1000 + 10000 < past + span and 4 or nil }
     end
-    -- Numbers become text, because Redis 7.2.0 to 7.2.4 writes a number with eight zeros at its end
-    -- as 1e+8.
-    local life = math.ceil((state + span - now) / 1000) + 1
-    local left = call('PTTL', key)
+    local left, life = call('PTTL', key), state + span - now
+    -- A state becomes text, and no life ends with eight zeros, because Redis 7.2.0 to 7.2.4 writes
+    -- such a number as 1e+8.
     if left == -1 then
         call('SET', key, string.format('%.0f', state), 'KEEPTTL')
     else
         -- `write` in bucket.lua explains this.
-        life = math.max(life, left + math.ceil(state / 1000) - math.ceil(past / 1000))
-        call('SET', key, string.format('%.0f', state), 'PX', string.format('%.0f', life))
+        life = (life - life % 1000) / 1000 + 2
+        left = left + (state - state % 1000 - past + past % 1000) / 1000
+        if left > life then
+            life = left
+        end
+        if life % 1e8 == 0 then
+            life = life + 1
+        end
+        call('SET', key, string.format('%.0f', state), 'PX', life)
     end
     return { 2 * state + 1, now }
 end
