@@ -2,7 +2,7 @@
 //!
 //! `S` is the greatest span of all limits. The costs of the calls that are granted in a window are
 //! at most `S` plus the length of the window, in ticks of refill. Each limit keeps its own bound,
-//! too. So a change adds at most one capacity of the old limit, and calls that alternate get at most
+//! too: a change adds at most one capacity of the old limit, and calls that alternate get at most
 //! the sum of both bounds. A bucket that is full under every limit that took from it is full under
 //! every other limit, too.
 
