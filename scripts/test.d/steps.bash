@@ -13,9 +13,8 @@ steps=(
     'wordpress|all|120|the plugin, on WordPress'
     'polyfill|all|100|the polyfill, on PHP 8.2'
     'php8.5|all|120|the .phpt that depend on the version of PHP, on PHP 8.5'
-    'php8.4|all|120|the same on PHP 8.4'
     'valgrind|all|120|.phpt of lifetimes, reentrancy and errors, with a planted leak as control'
-    'fleets|all|60|fleets on Valkey and Redis 8'
+    'fleets|all|60|fleets on Valkey'
     'jit|all|30|.phpt of the classes with the tracing JIT'
     'verdicts|all|3|the runner itself: what it counts, and what it tries again'
     'instructions|all|10|instructions of calls, compared with tools/bench/instructions.json'
@@ -33,6 +32,7 @@ steps=(
     'packages|full|900|packages in clean roots'
     'php-servers|full|300|.phpt of remote stores on Valkey and Redis 8'
     'fleets-redis6|full|60|fleets on Redis 6.0'
+    'fleets-redis8|full|60|fleets on Redis 8'
     'arm64|full|1200|AArch64, which qemu emulates'
     'musl|full|600|the C library musl'
 )
@@ -159,8 +159,8 @@ phpt() (
     fi
 )
 
-# The tests that depend on the version of PHP. On newer versions than PHP 8.2, the other tests run
-# only with --full: they test servers, databases and pages through the same classes.
+# The tests that depend on the version of PHP. On PHP 8.5 the other tests run only with --full, and
+# on PHP 8.4 all: they test servers, databases and pages through the same classes.
 of_each_php=(
     php-tests/{00_module,01_token_bucket,02_shared_memory,03_php_fpm,08_guard,10_concurrency}/*.phpt
     php-tests/04_remote/{construct,contract,decisions,fork,headers,objects,outage_handlers,secrets,signals,wait}*.phpt
@@ -239,6 +239,15 @@ fleets_on() {
     REDIS_SERVER=$1 engine --test remote -- cluster:: sentinel:: failover:: permits
 }
 
+# Runs them on another server, which "other_server" names.
+fleets_of() {
+    local server
+    server=$(other_server "$@")
+    [[ -n $server ]] || skip "$* is not available"
+    "$server" --version
+    fleets_on "$server"
+}
+
 # Unpacks another server of Redis's protocol and prints its program, or nothing if it is not
 # available.
 other_server() {
@@ -281,8 +290,9 @@ step_core() {
 }
 
 step_fleets() {
-    with_other_servers fleets_on
+    fleets_of valkey
 }
+step_fleets-redis8() { fleets_of redis 8; }
 
 step_php() {
     local crowdsec
@@ -340,7 +350,6 @@ newer_php() {
     choose_newer_php "$1"
     SKIP_CHROMIUM_TESTS=1 phpt "${@:2}"
 }
-step_php8.4() { newer_php 8.4 "${of_each_php[@]}"; }
 step_php8.5() { newer_php 8.5 "${of_each_php[@]}"; }
 step_php8.4-whole() { newer_php 8.4 php-tests; }
 step_php8.5-whole() { newer_php 8.5 php-tests; }
@@ -426,12 +435,7 @@ step_php-servers() {
 }
 
 # Debian 11's Redis needs an installed library for cjson, which a limiter uses.
-step_fleets-redis6() {
-    local server
-    server=$(other_server redis 6)
-    [[ -n $server ]] || skip "Redis 6.0 is not available"
-    fleets_on "$server"
-}
+step_fleets-redis6() { fleets_of redis 6; }
 
 step_arm64() { scripts/test-platforms arm64; }
 step_musl() { scripts/test-platforms musl; }
