@@ -945,8 +945,8 @@ namespace TokenBucket {
         public readonly string $limit;
 
         /**
-         * The address as the guard counts it, such as "192.0.2.1" or "2001:db8:1:2::/64". null if
-         * "ip" is no key of the limit.
+         * The address as the guard counts it, such as "192.0.2.1" or "2001:db8:1:2::/64", or its
+         * network, such as "192.0.2.0/24". null if neither "ip" nor "net" is a key of the limit.
          */
         public readonly ?string $client;
 
@@ -958,7 +958,8 @@ namespace TokenBucket {
          * @param string $limit one limit as in tokenbucket.guard, or the name of its row in
          *     status(). The setting of this process may lack it
          * @param list<string> $values the value of each key, in the order of the limit: the address
-         *     for "ip", the path of the URL for "path", and none for "all"
+         *     for "ip", the network or an address in it for "net", the path of the URL for "path",
+         *     and none for "all"
          * @param ?string $password needed in a web server, and ignored on the command line
          * @throws \ValueError if the guard has not used such a limit, or if a value is missing or
          *     is not an address

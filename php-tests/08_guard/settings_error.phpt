@@ -20,6 +20,10 @@ foreach ([
     ['guard', 'path 10/second block 15 minutes'],
     ['guard', 'ip 10/second block 25 hours'],
     ['guard', 'ip 10/second block 15 minutes; ip concurrent 10'],
+    ['guard', 'unless cookie wordpress_logged_in_* all 20/second; agent GPTBot all 1/second; unless cookie PHPSESSID net 300/minute burst 100; unless cookie laravel_session all concurrent 12'],
+    ['guard', 'ip 10/second; unless cookie * all 5/second'],
+    ['guard', 'agent Evil Bot all 5/second'],
+    ['guard', 'net 10/second block 15 minutes'],
     ['guard', ''],
     ['guard_local', 'path 0/hour'],
     ['guard_trusted_proxies', '10.0.0.0/8, 10.0.0.0/33'],
@@ -41,7 +45,7 @@ foreach ([
 Warning: tokenbucket: tokenbucket.guard must have second, minute, hour or day at position 8, "mnute burst 20" given; no limit of this setting is in force
 started
 == guard = "ip 10\/second; user 5\/second"
-Warning: tokenbucket: tokenbucket.guard must have a key: ip, host, path, header:Name or all at position 15, "user 5/second" given; no limit of this setting is in force
+Warning: tokenbucket: tokenbucket.guard must have a key: ip, net, host, path, header:Name or all at position 15, "user 5/second" given; no limit of this setting is in force
 started
 == guard = "ip 10\/second; ip 10\/second burst 10"
 Warning: tokenbucket: tokenbucket.guard must have another limit at position 15, "ip 10/second burst 10" given; no limit of this setting is in force
@@ -78,6 +82,17 @@ started
 Warning: tokenbucket: tokenbucket.guard must have at most one day at position 20, "25 hours" given; no limit of this setting is in force
 started
 == guard = "ip 10\/second block 15 minutes; ip concurrent 10"
+started
+== guard = "unless cookie wordpress_logged_in_* all 20\/second; agent GPTBot all 1\/second; unless cookie PHPSESSID net 300\/minute burst 100; unless cookie laravel_session all concurrent 12"
+started
+== guard = "ip 10\/second; unless cookie * all 5\/second"
+Warning: tokenbucket: tokenbucket.guard must have the name of a cookie, without "*" (except at its end), "[" and "=" at position 29, "* all 5/second" given; no limit of this setting is in force
+started
+== guard = "agent Evil Bot all 5\/second"
+Warning: tokenbucket: tokenbucket.guard must have a key: ip, net, host, path, header:Name or all at position 12, "Bot all 5/second" given; no limit of this setting is in force
+started
+== guard = "net 10\/second block 15 minutes"
+Warning: tokenbucket: tokenbucket.guard must have "ip" among the keys of a limit with "block" at position 15, "block 15 minutes" given; no limit of this setting is in force
 started
 == guard = ""
 started

@@ -116,7 +116,7 @@ tokenbucket: --guard must be a limit that the guard has used, "guard: ip 3/day b
 status 2
 tokenbucket: --guard must be one limit
 status 2
-tokenbucket: --guard must have a key: ip, host, path, header:Name or all at position 1, "preflights: ip 2/day" given
+tokenbucket: --guard must have a key: ip, net, host, path, header:Name or all at position 1, "preflights: ip 2/day" given
 status 2
 tokenbucket: --guard must not have "concurrent", because its permits end with their requests
 status 2

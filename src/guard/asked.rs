@@ -25,6 +25,10 @@ impl guard::GuardedRequest for Variables<'_> {
     fn real_path(&self, path: &[u8]) -> Option<Vec<u8>> {
         system::real_path(path)
     }
+
+    fn most_cookies(&self) -> usize {
+        self.0.most_cookies()
+    }
 }
 
 pub struct Asked<'a> {

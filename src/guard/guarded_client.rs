@@ -8,7 +8,7 @@ use super::rules::{self, RuleBuckets};
 use crate::{attached, classes, decision, exceptions, ini};
 use gcra::limit::MAX_SPAN;
 use gcra::{Decision, Key, KeyHasher, Limit, Outcome, Put, Step, TICKS_PER_SECOND, seconds};
-use guard::{Client, Measure, Unnamed};
+use guard::{Measure, Origin, Unnamed};
 use segment::slots::SharedMemory;
 use std::cell::OnceCell;
 use stores::printable;
@@ -25,7 +25,7 @@ struct Known {
     operator: Operator,
     limit: Limit,
     hasher: KeyHasher,
-    client: Option<Client>,
+    origin: Option<Origin>,
 }
 
 /// The state of an object. Empty until the constructor has succeeded.
@@ -56,12 +56,12 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
         let message = "must not have \"concurrent\", because its permits end with their requests";
         return Err(throw::argument_value(1, message));
     };
-    let (identifier, client) = bucket(call, &rule)?;
+    let (identifier, origin) = bucket(call, &rule)?;
     let known = Known {
         operator,
         limit,
         hasher: rule.hasher(),
-        client,
+        origin,
     };
     let this = call.this::<GuardedClient>();
     if this.0.set(known).is_err() {
@@ -69,15 +69,15 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
         let message = format!("Cannot modify readonly property {class}::$limit");
         return Err(throw::error(&message));
     }
-    let shown = client.map(|client| value::of_bytes(client.to_string().as_bytes()));
+    let shown = origin.map(|origin| value::of_bytes(origin.to_string().as_bytes()));
     this.set_property(LIMIT, value::of_bytes(rule.name().as_bytes()));
     this.set_property(CLIENT, shown.unwrap_or_else(Zval::null));
     this.set_property(IDENTIFIER, value::of_bytes(&identifier));
     Ok(())
 }
 
-/// Returns the identifier of the bucket that argument 2 names, and its client.
-fn bucket(call: &mut Call<'_>, rule: &RuleBuckets) -> Result<(Vec<u8>, Option<Client>), Thrown> {
+/// Returns the identifier of the bucket that argument 2 names, and its client or network.
+fn bucket(call: &mut Call<'_>, rule: &RuleBuckets) -> Result<(Vec<u8>, Option<Origin>), Thrown> {
     let mut values = Vec::new();
     for (_, value) in call.array(2)? {
         let value = value::dereference(value).zend_str();
@@ -92,6 +92,10 @@ fn bucket(call: &mut Call<'_>, rule: &RuleBuckets) -> Result<(Vec<u8>, Option<Cl
             }
             Unnamed::Address => {
                 "must have an address such as 192.0.2.1 or 2001:db8::1 for the key \"ip\""
+                    .to_owned()
+            }
+            Unnamed::Network => {
+                "must have a network such as 192.0.2.0/24 or 2001:db8:1::/48, or an address in it, for the key \"net\""
                     .to_owned()
             }
         };
@@ -183,7 +187,7 @@ impl Named {
     /// client. A block of a proxy would deny all clients behind it, and no limit counts an allowed
     /// client.
     fn refuse_exempt(&self) -> Result<(), Thrown> {
-        let Some(client) = self.known.client else {
+        let Some(origin) = self.known.origin else {
             return Ok(());
         };
         for (setting, name) in [
@@ -194,7 +198,7 @@ impl Named {
             (&ini::GUARD_ALLOW, "tokenbucket.guard_allow"),
         ] {
             let networks = rules::networks(self.store, setting);
-            if networks.is_some_and(|it| client.shares_an_address_with(&it)) {
+            if networks.is_some_and(|it| origin.shares_an_address_with(&it)) {
                 let message = format!("{name} has this client, so it is not blocked");
                 return Err(exceptions::access_denied(&message));
             }
@@ -206,8 +210,8 @@ impl Named {
     fn record(&self, verb: &str, time: &str) {
         let whom = self
             .known
-            .client
-            .map_or("a bucket".to_owned(), |client| client.to_string());
+            .origin
+            .map_or("a bucket".to_owned(), |origin| origin.to_string());
         let limit = String::from_utf8_lossy(value::bytes(&self.limit));
         let deed = format!("{verb} {whom}{time} of \"{limit}\"");
         self.known.operator.record(self.store, &deed);

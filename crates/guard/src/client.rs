@@ -7,7 +7,9 @@ use std::fmt;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 /// The length of the prefix of an IPv6 network that is one client.
-const NETWORK: u32 = 64;
+const CLIENT: u32 = 64;
+/// The lengths of the prefixes of networks of clients, for IPv4 and for IPv6.
+const NETWORKS: [u32; 2] = [24, 48];
 
 /// The sender of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,12 +73,35 @@ impl Client {
         address.map(Self::Known)
     }
 
+    /// Returns a client in the network that an operator names: `192.0.2.0/24`, `2001:db8:1::/48`,
+    /// or an address in it. Returns `None` for any other text.
+    pub fn of_network(text: &[u8]) -> Option<Self> {
+        let [v4, v6] = [b"/24", b"/48"].map(|length| text.strip_suffix(length));
+        let address = match (v4, v6) {
+            (Some(network), _) => parse(network).filter(IpAddr::is_ipv4),
+            (_, Some(network)) => parse(network).filter(IpAddr::is_ipv6),
+            _ => return Self::named(text),
+        };
+        address.map(Self::Known)
+    }
+
     /// Reports whether a limit counts an address of these networks as this client.
     pub fn shares_an_address_with(self, networks: &Networks) -> bool {
+        self.overlaps(networks, [32, CLIENT])
+    }
+
+    /// Reports whether a limit counts an address of these networks in the client's network.
+    pub fn shares_a_network_with(self, networks: &Networks) -> bool {
+        self.overlaps(networks, NETWORKS)
+    }
+
+    fn overlaps(self, networks: &Networks, [v4, v6]: [u32; 2]) -> bool {
         match self {
             Self::Known(address) => match embedded(address) {
-                counted @ IpAddr::V4(_) => networks.contains(address) || networks.contains(counted),
-                counted @ IpAddr::V6(_) => networks.overlap(counted, NETWORK),
+                counted @ IpAddr::V4(_) => {
+                    networks.contains(address) || networks.overlap(counted, v4)
+                }
+                counted @ IpAddr::V6(_) => networks.overlap(counted, v6),
             },
             Self::Local | Self::Malformed => false,
         }
@@ -87,28 +112,50 @@ impl Client {
     /// address. Compare networks with the client itself and not with this text, because they apply
     /// to the address as it arrived.
     pub fn append_to(self, text: &mut Vec<u8>) {
-        let counted = match self {
-            Self::Known(address) => Self::Known(embedded(address)),
-            other => other,
-        };
-        match counted {
-            Self::Known(IpAddr::V4(address)) => {
-                let [first, others @ ..] = address.octets();
-                text.extend_from_slice(itoa::Buffer::new().format(first).as_bytes());
-                for other in others {
-                    text.push(b'.');
-                    text.extend_from_slice(itoa::Buffer::new().format(other).as_bytes());
-                }
-            }
-            Self::Known(IpAddr::V6(address)) => {
-                let bits = address.to_bits() >> (128 - NETWORK) << (128 - NETWORK);
-                let network = Ipv6Addr::from_bits(bits);
-                text.extend_from_slice(format!("{network}/{NETWORK}").as_bytes());
-            }
+        match self.counted() {
+            Self::Known(IpAddr::V4(address)) => append_ipv4(text, address.octets()),
+            Self::Known(IpAddr::V6(address)) => append_ipv6(text, address, CLIENT),
             Self::Local => text.extend_from_slice(b"local"),
             Self::Malformed => text.extend_from_slice(b"malformed"),
         }
     }
+
+    /// Appends the network that a limit counts: the first 24 bits of an IPv4 address, such as
+    /// `192.0.2.0/24`, or the first 48 bits of an IPv6 address. A client of NAT64 has the network
+    /// of its IPv4 address.
+    pub fn append_network_to(self, text: &mut Vec<u8>) {
+        let [v4, v6] = NETWORKS;
+        match self.counted() {
+            Self::Known(IpAddr::V4(address)) => {
+                let bits = address.to_bits() >> (32 - v4) << (32 - v4);
+                append_ipv4(text, bits.to_be_bytes());
+                text.extend_from_slice(b"/24");
+            }
+            Self::Known(IpAddr::V6(address)) => append_ipv6(text, address, v6),
+            other => other.append_to(text),
+        }
+    }
+
+    fn counted(self) -> Self {
+        match self {
+            Self::Known(address) => Self::Known(embedded(address)),
+            other => other,
+        }
+    }
+}
+
+fn append_ipv4(text: &mut Vec<u8>, [first, others @ ..]: [u8; 4]) {
+    text.extend_from_slice(itoa::Buffer::new().format(first).as_bytes());
+    for other in others {
+        text.push(b'.');
+        text.extend_from_slice(itoa::Buffer::new().format(other).as_bytes());
+    }
+}
+
+fn append_ipv6(text: &mut Vec<u8>, address: Ipv6Addr, prefix: u32) {
+    let bits = address.to_bits() >> (128 - prefix) << (128 - prefix);
+    let network = Ipv6Addr::from_bits(bits);
+    text.extend_from_slice(format!("{network}/{prefix}").as_bytes());
 }
 
 impl fmt::Display for Client {
@@ -154,6 +201,18 @@ mod tests {
                 .unwrap()
                 .shares_an_address_with(&Networks::parse(networks).unwrap());
             assert_eq!(is_shared, shares, "{client} {networks}");
+        }
+        for (network, networks, shares) in [
+            ("192.0.2.0/24", "192.0.2.77", true),
+            ("192.0.2.1", "192.0.2.77", true),
+            ("192.0.2.0/24", "192.0.3.0", false),
+            ("2001:db8:1::/48", "2001:db8:1:ffff::1", true),
+            ("2001:db8:1::/48", "2001:db8:2::1", false),
+        ] {
+            let is_shared = Client::of_network(network.as_bytes())
+                .unwrap()
+                .shares_a_network_with(&Networks::parse(networks).unwrap());
+            assert_eq!(is_shared, shares, "{network} {networks}");
         }
         assert!(!Client::Local.shares_an_address_with(&Networks::parse("::/0").unwrap()));
     }

@@ -6,7 +6,7 @@ use super::{GuardedRequest, SyntaxError};
 use percent_encoding::{AsciiSet, CONTROLS, percent_encode};
 
 /// The bytes that are written as escapes in the path of a setting.
-const ESCAPED: &AsciiSet = &CONTROLS
+pub const ESCAPED: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')
     .add(b'#')

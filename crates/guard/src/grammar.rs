@@ -1,7 +1,9 @@
-//! The grammar of a limit: `[on [METHOD[,METHOD...]] PATH] KEY[+KEY...]`, and then either
-//! `COUNT/UNIT [burst COUNT] [block COUNT UNIT]` or `concurrent COUNT`.
+//! The grammar of a limit: `[on [METHOD[,METHOD...]] PATH] [unless cookie NAME[,NAME...]] [agent
+//! TEXT[,TEXT...]] KEY[+KEY...]`, and then either `COUNT/UNIT [burst COUNT] [block COUNT UNIT]` or
+//! `concurrent COUNT`.
 
 use super::SyntaxError;
+use super::claims::{AgentText, Claims, CookieName};
 use super::condition::{Condition, Pattern};
 use super::rule::{Measure, Part, Rule};
 use super::scanner::Scanner;
@@ -31,8 +33,9 @@ impl Rule {
     /// optionally followed by `burst COUNT`. The burst is the capacity. Without it, the capacity is
     /// the count. `block COUNT UNIT` may follow, if a key is `ip`. Then a client that lacks tokens
     /// is blocked for this time. `KEY[+KEY...] concurrent COUNT` limits the requests that run at
-    /// once. Before the keys there may be a condition, `on PATH` or `on METHOD[,METHOD...] PATH`.
-    /// Fails with the position of the first error. Two equal limits are an error, too.
+    /// once. Before the keys there may be conditions: `on PATH` or `on METHOD[,METHOD...] PATH`,
+    /// then `unless cookie NAME[,NAME...]`, then `agent TEXT[,TEXT...]`. Fails with the position of
+    /// the first error. Two equal limits are an error, too.
     pub fn parse(text: &str) -> Result<Vec<Self>, SyntaxError> {
         let mut rules: Vec<Self> = Vec::new();
         let mut start = 0;
@@ -62,6 +65,7 @@ fn rule(scanner: &mut Scanner<'_>) -> Result<Rule, SyntaxError> {
     } else {
         None
     };
+    let claims = claims(scanner)?;
     let (parts, keys) = parts(scanner)?;
     scanner.blanks(SPACE)?;
     let (measure, number) = if scanner.skip_word("concurrent") {
@@ -74,10 +78,11 @@ fn rule(scanner: &mut Scanner<'_>) -> Result<Rule, SyntaxError> {
     }
     let condition_name = condition.as_ref().map_or(String::new(), Condition::name);
     Ok(Rule {
+        name: format!("{condition_name}{claims}{keys} {number}"),
         condition,
+        claims,
         parts,
         measure,
-        name: format!("{condition_name}{keys} {number}"),
     })
 }
 
@@ -172,10 +177,7 @@ fn condition(scanner: &mut Scanner<'_>) -> Result<Condition, SyntaxError> {
     }
     let begin = scanner.at;
     let path = scanner.until_blank();
-    let path = Pattern::parse(path).map_err(|SyntaxError { at, expected }| SyntaxError {
-        at: begin + at,
-        expected,
-    })?;
+    let path = Pattern::parse(path).map_err(|error| error.after(begin))?;
     scanner.blanks("a space and a key")?;
     Ok(Condition { methods, path })
 }
@@ -197,13 +199,66 @@ fn methods(scanner: &mut Scanner<'_>) -> Result<Vec<String>, SyntaxError> {
     }
 }
 
+/// Reads the conditions after `unless cookie` and after `agent`.
+fn claims(scanner: &mut Scanner<'_>) -> Result<Claims, SyntaxError> {
+    const COOKIE: &str = "a space, \"cookie\" and the name of a cookie";
+    let mut claims = Claims::default();
+    if scanner.skip_word("unless") {
+        scanner.blanks(COOKIE)?;
+        if !scanner.skip_word("cookie") {
+            return Err(scanner.before("", COOKIE));
+        }
+        claims.cookies = list(
+            scanner,
+            CookieName::parse,
+            "a space and the name of a cookie",
+        )?;
+    }
+    if scanner.skip_word("agent") {
+        claims.agents = list(
+            scanner,
+            AgentText::parse,
+            "a space and a part of a User-Agent",
+        )?;
+    }
+    Ok(claims)
+}
+
+/// Reads elements with commas between them. Returns them sorted, and each only once.
+fn list<T: Ord>(
+    scanner: &mut Scanner<'_>,
+    parse: fn(&str) -> Result<T, SyntaxError>,
+    expected: &'static str,
+) -> Result<Vec<T>, SyntaxError> {
+    scanner.blanks(expected)?;
+    let mut list = Vec::new();
+    loop {
+        let begin = scanner.at;
+        list.push(parse(scanner.listed()).map_err(|error| error.after(begin))?);
+        if !scanner.skip(",") {
+            break;
+        }
+    }
+    scanner.blanks("a space and a key")?;
+    list.sort_unstable();
+    list.dedup();
+    Ok(list)
+}
+
 /// Reads the keys. Returns their canonical form, too.
 fn parts(scanner: &mut Scanner<'_>) -> Result<(Vec<Part>, String), SyntaxError> {
     let (mut parts, mut keys) = (Vec::new(), String::new());
     loop {
         let begin = scanner.at;
         let (part, key) = part(scanner)?;
-        if parts.contains(&part) || (part == Part::All && !parts.is_empty()) {
+        // The address of a client is in only one network.
+        let is_in = |others: [Part; 2]| {
+            others.contains(&part) && parts.iter().any(|it| others.contains(it))
+        };
+        if parts.contains(&part)
+            || is_in([Part::Ip, Part::Net])
+            || (part == Part::All && !parts.is_empty())
+        {
             return Err(SyntaxError {
                 at: begin,
                 expected: "another key",
@@ -222,11 +277,12 @@ fn parts(scanner: &mut Scanner<'_>) -> Result<(Vec<Part>, String), SyntaxError> 
 
 /// Reads a key. Returns its canonical form, too.
 fn part(scanner: &mut Scanner<'_>) -> Result<(Part, String), SyntaxError> {
-    const EXPECTED: &str = "a key: ip, host, path, header:Name or all";
+    const EXPECTED: &str = "a key: ip, net, host, path, header:Name or all";
     let word = scanner.word();
     let lower = word.to_ascii_lowercase();
     let part = match lower.as_str() {
         "ip" => Part::Ip,
+        "net" => Part::Net,
         "host" => Part::Host,
         "path" => Part::Path,
         "all" => Part::All,

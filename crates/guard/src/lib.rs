@@ -9,8 +9,10 @@
 //! addresses share one bucket.
 
 mod age;
+mod claims;
 mod client;
 mod condition;
+mod cookies;
 mod grammar;
 mod named;
 mod nat64;
@@ -22,7 +24,7 @@ mod target;
 
 pub use age::{Age, MaxAge};
 pub use client::Client;
-pub use named::Unnamed;
+pub use named::{Origin, Unnamed};
 pub use networks::Networks;
 pub use rule::{Measure, Part, Rule};
 pub use target::Target;
@@ -40,6 +42,11 @@ pub trait GuardedRequest {
     /// Returns a path of the file system without symbolic links, or `None` if that is unknown.
     fn real_path(&self, _path: &[u8]) -> Option<Vec<u8>> {
         None
+    }
+
+    /// Returns the number of cookies that PHP reads at most.
+    fn most_cookies(&self) -> usize {
+        1000
     }
 }
 
@@ -63,4 +70,13 @@ pub struct SyntaxError {
     pub at: usize,
     /// The text that the parser expected there.
     pub expected: &'static str,
+}
+
+impl SyntaxError {
+    /// Returns the error in a text that has `begin` more bytes in front.
+    const fn after(self, begin: usize) -> Self {
+        let Self { at, expected } = self;
+        let at = begin + at;
+        Self { at, expected }
+    }
 }

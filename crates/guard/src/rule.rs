@@ -1,5 +1,6 @@
 //! The limits of the guard, as php.ini has them: `ip 100/minute burst 20; ip+path 10/second`.
 
+use super::claims::Claims;
 use super::condition::Condition;
 use super::path::path;
 use super::target::Target;
@@ -11,8 +12,10 @@ use std::ffi::{CStr, CString};
 /// One limit of php.ini: a rate or a number of permits for each combination of values of its parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// The requests that the limit counts. `None`: all requests.
+    /// The methods and paths of the requests that the limit counts. `None`: all requests.
     pub(super) condition: Option<Condition>,
+    /// The clients whose requests the limit counts.
+    pub(super) claims: Claims,
     /// The parts of the bucket's identifier. At least one, and each only once.
     pub(super) parts: Vec<Part>,
     pub(super) measure: Measure,
@@ -39,6 +42,8 @@ pub enum Measure {
 pub enum Part {
     /// The address of the client.
     Ip,
+    /// The network of the client: its /24, or its /48 for IPv6.
+    Net,
     /// The name of the server, in lower case. Some servers take it from the request, so that the
     /// client can choose it.
     Host,
@@ -69,6 +74,7 @@ impl Rule {
     pub fn counts(&self, target: &Target<'_, impl GuardedRequest>) -> bool {
         let condition = self.condition.as_ref();
         condition.is_none_or(|condition| condition.holds(target))
+            && self.claims.hold(target.request())
     }
 
     /// Returns the identifier of the bucket that counts a request of `client`: the value of the
@@ -86,6 +92,7 @@ impl Rule {
             let start = identifier.len();
             match part {
                 Part::Ip => client.append_to(&mut identifier),
+                Part::Net => client.append_network_to(&mut identifier),
                 Part::Host => identifier.extend(host(variable(c"SERVER_NAME"))),
                 Part::Path => {
                     let names = [c"REQUEST_URI", c"SCRIPT_NAME", c"PATH_INFO"];
@@ -162,6 +169,17 @@ mod tests {
                 "ip 1/hour burst 1 block 24 hours"
             ]
         );
+        assert_eq!(
+            names(
+                "ON /x UNLESS  Cookie b,a*,a,b agent Evil%20bot,%2c%3B%2a%5b,GPTBot NET 300/minute burst 100;\
+                 unless cookie a.b%20c all concurrent 12; AGENT (a=b?) net+path 1/day"
+            ),
+            [
+                "on /x unless cookie a,a*,b agent %2C%3B%2A%5B,evil%20bot,gptbot net 300/minute burst 100",
+                "unless cookie a_b_c all concurrent 12",
+                "agent (a%3Db%3F) net+path 1/day burst 1"
+            ]
+        );
         assert_eq!(names(" ; ;"), [""; 0]);
     }
 
@@ -223,6 +241,40 @@ mod tests {
             ("on /x;y ip 1/second", 5, "a space and a key"),
             ("on /x on /y ip 1/second", 6, "a key"),
             ("on /x ip 1/second; on /x/ ip 1/second", 19, "another limit"),
+            ("unless", 6, "a space, \"cookie\""),
+            ("unless a all 1/day", 7, "a space, \"cookie\""),
+            ("unless cookie", 13, "a space and the name"),
+            ("unless cookie all 1/day", 18, "a key"),
+            ("unless cookie * all 1/day", 14, "the name of a cookie"),
+            ("unless cookie a*b all 1/day", 15, "the name of a cookie"),
+            ("unless cookie ab** all 1/day", 16, "the name of a cookie"),
+            ("unless cookie a[b] all 1/day", 15, "the name of a cookie"),
+            ("unless cookie ab%5B all 1/day", 14, "the name of a cookie"),
+            ("unless cookie a=b all 1/day", 15, "the name of a cookie"),
+            ("unless cookie ab%3D all 1/day", 14, "the name of a cookie"),
+            ("unless cookie a%3Bb all 1/day", 14, "the name of a cookie"),
+            ("unless cookie a%00 all 1/day", 14, "the name of a cookie"),
+            ("unless cookie a,,b all 1/day", 16, "the name of a cookie"),
+            ("unless cookie a, b all 1/day", 16, "the name of a cookie"),
+            ("unless cookie a unless cookie b all 1/day", 16, "a key"),
+            ("unless cookie a on /x all 1/day", 16, "a key"),
+            ("agent", 5, "a space and a part"),
+            ("agent ;all 1/day", 6, "a part of a User-Agent"),
+            ("agent a*b all 1/day", 7, "a part of a User-Agent"),
+            ("agent * all 1/day", 6, "a part of a User-Agent"),
+            ("agent [a] all 1/day", 6, "a part of a User-Agent"),
+            ("agent a, all 1/day", 8, "a part of a User-Agent"),
+            ("agent a", 7, "a space and a key"),
+            ("agent a unless cookie b all 1/day", 8, "a key"),
+            ("agent a agent b all 1/day", 8, "a key"),
+            (
+                "agent A,b all 1/day; agent b,a all 1/day",
+                21,
+                "another limit",
+            ),
+            ("net 1/day block 1 hour", 10, "\"ip\" among"),
+            ("net+ip 1/day", 4, "another key"),
+            ("ip+net 1/day", 3, "another key"),
             ("ip concurrent", 13, "a space"),
             ("ip concurrent 0", 14, "a whole number from 1 to 1024"),
             ("ip concurrent 1025", 14, "a whole number from 1 to 1024"),
@@ -249,5 +301,25 @@ mod tests {
             assert_eq!(error.at, at, "{text}: {error:?}");
             assert!(error.expected.starts_with(expected), "{text}: {error:?}");
         }
+    }
+
+    #[test]
+    fn names_of_cookies_and_texts_of_agents_have_at_most_64_bytes() {
+        for condition in ["unless cookie", "agent"] {
+            let of = |name: &str| Rule::parse(&format!("{condition} a,{name} all 1/day"));
+            let at = condition.len() + 3;
+            for (name, is_valid) in [
+                ("x".repeat(64), true),
+                ("%78".repeat(64), true),
+                ("\u{e9}".repeat(32), true),
+                ("x".repeat(65), false),
+                ("\u{e9}".repeat(32) + "x", false),
+            ] {
+                let error = of(&name).err().map(|error| (error.at, error.expected));
+                let expected = (!is_valid).then_some((at, "at most 64 bytes"));
+                assert_eq!(error, expected, "{name}");
+            }
+        }
+        assert!(Rule::parse(&format!("unless cookie {}* all 1/day", "x".repeat(64))).is_ok());
     }
 }

@@ -26,6 +26,11 @@ impl<'a> Scanner<'a> {
         self.take_while(|byte| !byte.is_ascii_whitespace())
     }
 
+    /// Returns the text before the next comma or white space, and skips it.
+    pub fn listed(&mut self) -> &'a str {
+        self.take_while(|byte| byte != b',' && !byte.is_ascii_whitespace())
+    }
+
     // The text is never split inside a character, because `is_part` first returns false for a byte
     // of ASCII or for the first byte of a character.
     fn take_while(&mut self, is_part: impl Fn(u8) -> bool) -> &'a str {

@@ -21,6 +21,10 @@ impl<'r, R: GuardedRequest> Target<'r, R> {
         }
     }
 
+    pub const fn request(&self) -> &'r R {
+        self.request
+    }
+
     /// Returns the method as the client sent it.
     pub fn method(&self) -> &'r [u8] {
         self.request.variable(c"REQUEST_METHOD").unwrap_or_default()

@@ -172,7 +172,61 @@ proptest! {
         for condition in [plain.clone(), format!("{plain}*"), "/*".to_owned()] {
             let limits = Rule::parse(&format!("on {condition} ip 1/second")).unwrap();
             prop_assert!(limits[0].counts(&Target::of(&Variables(variables.clone()))), "{} {}", condition, spelled);
+            // The spelling exempts nothing. The cookie alone does.
+            for (cookie, is_counted) in [("b=1", true), ("a=1", false)] {
+                let mut variables = variables.clone();
+                variables.push((c"HTTP_COOKIE", cookie.as_bytes()));
+                let limits = Rule::parse(&format!("on {condition} unless cookie a ip 1/second")).unwrap();
+                let counts = limits[0].counts(&Target::of(&Variables(variables)));
+                prop_assert_eq!(counts, is_counted, "{} {}", condition, spelled);
+            }
         }
+    }
+
+    #[test]
+    fn a_cookie_of_the_setting_exempts_wherever_the_client_sends_it(
+        name in "[!-~é]{1,6}", value in "(=[ -~]{0,4})?", before in "[a-c=; .,\\[\\]\"]{0,12}", after in "[a-c=; .,\\[\\]\"]{0,12}",
+    ) {
+        let name = name.replace(['*', '[', '=', ',', ';', '%', '"'], "d");
+        let value = value.replace(';', "");
+        let without = format!("{before};{after}");
+        let with = format!("{before}; {name}{value};{after}");
+        let counts = |condition: &str, cookies: &str| {
+            let limits = Rule::parse(&format!("unless cookie {condition} all 1/day")).unwrap();
+            limits[0].counts(&Target::of(&Variables(vec![(c"HTTP_COOKIE", cookies.as_bytes())])))
+        };
+        for condition in [name.clone(), format!("{name}*"), format!("zz,{name}")] {
+            prop_assert!(!counts(&condition, &with), "{} {}", condition, with);
+        }
+        for condition in ["d", "d*", "cd"] {
+            prop_assert!(counts(condition, &without), "{} {}", condition, without);
+        }
+    }
+
+    #[test]
+    fn an_agent_is_counted_if_it_contains_the_text_in_any_case(
+        text in "[a-cA-C( é]{1,3}", agent in proptest::option::of("[a-cA-C( é]{0,12}"),
+    ) {
+        let limits = Rule::parse(&format!("agent {} all 1/day", text.replace(' ', "%20"))).unwrap();
+        let variables = agent.iter().map(|agent| (c"HTTP_USER_AGENT", agent.as_bytes()));
+        let counts = limits[0].counts(&Target::of(&Variables(variables.collect())));
+        let lower = |text: &str| text.to_ascii_lowercase();
+        prop_assert_eq!(counts, agent.is_some_and(|agent| lower(&agent).contains(&lower(&text))));
+    }
+
+    #[test]
+    fn a_network_is_the_first_24_or_48_bits(v4 in any::<u32>(), v6 in any::<u128>(), flip in 0u32..128) {
+        let by_net = |address: IpAddr| {
+            let address = address.to_string();
+            identifier("net 1/second", vec![(c"REMOTE_ADDR", address.as_bytes())])
+        };
+        // Neither a mapped address nor one of NAT64.
+        let v6 = v6 >> 3 | 1 << 125;
+        let of = |bits| by_net(Ipv6Addr::from_bits(bits).into());
+        prop_assert_eq!(of(v6) == of(v6 ^ 1 << (127 - flip)), flip >= 48);
+        let of = |bits| by_net(Ipv4Addr::from_bits(bits).into());
+        prop_assert_eq!(of(v4) == of(v4 ^ 1 << (31 - flip % 32)), flip % 32 >= 24);
+        prop_assert_eq!(of(v4), by_net(Ipv4Addr::from_bits(v4).to_ipv6_mapped().into()));
     }
 
     #[test]
@@ -188,22 +242,26 @@ proptest! {
 
     #[test]
     fn a_limit_is_equal_to_its_canonical_form(
+        is_net in any::<bool>(),
         keys in prop::sample::subsequence(vec!["ip", "host", "path", "Header:A-b", "HEADER:C"], 1..=5).prop_shuffle(),
         count in 1u64..2000,
         unit in prop::sample::select(vec!["second", "Minute", "hour", "DAY"]),
         burst in proptest::option::of(1u64..2000),
         blanks in prop::sample::select(vec![" ", "\t", "   "]),
         condition in "(on ((GET|POST)(,(GET|PUT)){0,2} )?/[a-z%.é/]{0,6}\\*? )?",
+        cookies in "(unless cookie [a-z%.é\"]{1,6}\\*?(,[ab]{1,2}\\*?){0,3} )?",
+        agents in "(agent [a-zA-Z(%.é=]{1,6}(,[aAbB]{1,2}){0,3} )?",
     ) {
+        let keys = keys.join("+").replace("ip", if is_net { "net" } else { "ip" });
         let burst = burst.map_or(String::new(), |burst| format!("{blanks}burst{blanks}{burst}"));
-        let text = format!("{blanks}{condition}{}{blanks}{count}/{unit}{burst}{blanks}", keys.join("+"));
+        let text = format!("{blanks}{condition}{cookies}{agents}{keys}{blanks}{count}/{unit}{burst}{blanks}");
         let limits = Rule::parse(&text).unwrap();
         prop_assert_eq!(limits.len(), 1);
         prop_assert_eq!(&Rule::parse(limits[0].name()).unwrap(), &limits);
     }
 
     #[test]
-    fn errors_are_inside_the_text(text in "(on )?[ipath+;/ 0-9secondburst:é,.*?POST%]{0,40}|\\PC{0,20}") {
+    fn errors_are_inside_the_text(text in "(on )?((unless )?(cookie )?|agent )[ipath+;/ 0-9secondburst:é,.*?POST%\\[]{0,40}|\\PC{0,20}") {
         if let Err(error) = Rule::parse(&text) {
             prop_assert!(text.is_char_boundary(error.at), "{:?}", error);
         }

@@ -58,6 +58,13 @@ impl Request {
         }
     }
 
+    /// Returns the number of cookies that PHP reads at most.
+    pub fn most_cookies(&self) -> usize {
+        // SAFETY: the globals live as long as the engine.
+        let most = unsafe { (*ext_php_rs_process_globals()).max_input_vars };
+        usize::try_from(most).unwrap_or(0)
+    }
+
     /// Returns a header field with a password, which Apache does not pass as a variable unless
     /// `CGIPassAuth` is on.
     fn withheld(&self, name: &CStr) -> Option<&[u8]> {

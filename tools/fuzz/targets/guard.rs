@@ -1,11 +1,11 @@
 //! Tests random settings of the guard with random requests.
 //!
 //! Checks that the position in an error is inside the text of the setting, and that a limit equals
-//! its canonical form. Also checks that a client cannot change its address by the header that it
-//! sends to a trusted proxy.
+//! its canonical form, which counts the same requests. Also checks that a client cannot change its
+//! address by the header that it sends to a trusted proxy.
 #![no_main]
 
-use guard::{Client, GuardedRequest, Networks, Rule};
+use guard::{Client, GuardedRequest, Networks, Rule, Target};
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
 use std::ffi::CStr;
@@ -19,6 +19,8 @@ struct Input<'a> {
     script_name: &'a [u8],
     script: &'a [u8],
     forwarded: &'a [u8],
+    cookies: &'a [u8],
+    agent: &'a [u8],
     address: u32,
 }
 
@@ -31,6 +33,8 @@ impl GuardedRequest for Variables<'_> {
             b"HTTP_X_FORWARDED_FOR" => Some(self.2),
             b"REQUEST_URI" => Some(self.0.uri),
             b"SCRIPT_NAME" => Some(self.0.script_name),
+            b"HTTP_COOKIE" => Some(self.0.cookies),
+            b"HTTP_USER_AGENT" => Some(self.0.agent),
             _ => None,
         }
     }
@@ -62,6 +66,8 @@ fuzz_target!(|input: Input<'_>| {
                 limit.identifier(&request, client);
                 let again = Rule::parse(limit.name()).expect("a canonical form");
                 assert_eq!(again, std::slice::from_ref(limit));
+                let target = Target::of(&request);
+                assert_eq!(again[0].counts(&target), limit.counts(&target));
             }
         }
         Err(error) => assert!(input.limits.is_char_boundary(error.at)),
