@@ -3,7 +3,7 @@
 
 use super::block::lifted;
 use super::counters::Event;
-use super::protocol::{Slots, claim, count, find, swap, write};
+use super::protocol::{Slots, claim, count, find, replace, swap};
 use super::word::{Lifetime, Word};
 use gcra::clock::{Ticks, Timestamp};
 use gcra::refill::Windows;
@@ -114,14 +114,16 @@ pub fn bootstrap<S: Slots>(slots: &S, lifetime: Lifetime, age: i64) {
 }
 
 /// Moves the key's record forward to the state that `bound` returns for the current instant, or
-/// creates it in this state. Never moves a record back. Denies and counts a refusal if no slot is
+/// creates it in this state. Never moves a record back. A record that stays gets the lifetime, too,
+/// because it would otherwise be full too early. Denies and counts a refusal if no slot is
 /// available.
 pub fn raise<S: Slots>(
     slots: &S,
     lifetime: Lifetime,
     bound: impl Fn(Timestamp) -> Timestamp,
 ) -> Outcome {
-    update(slots, lifetime, |state, now| {
+    let covers = |word: Word| word.covering(lifetime);
+    revise(slots, lifetime, covers, |state, now| {
         changed(state.max(bound(now)), now)
     })
 }
@@ -153,13 +155,28 @@ pub fn update<S: Slots>(
     lifetime: Lifetime,
     decide: impl Fn(Timestamp, Timestamp) -> Outcome,
 ) -> Outcome {
+    revise(slots, lifetime, |word| word, decide)
+}
+
+/// Does the same. `stay` returns the word of a record whose state does not change.
+fn revise<S: Slots>(
+    slots: &S,
+    lifetime: Lifetime,
+    stay: impl Fn(Word) -> Word,
+    decide: impl Fn(Timestamp, Timestamp) -> Outcome,
+) -> Outcome {
     let mut tries = 0;
     loop {
         let outcome = if let Some(record) = find(slots) {
             let now = slots.now();
             let seen = record.1.unless_full(now);
             let outcome = decide(seen.empty_at(), now);
-            write(slots, record, seen, outcome, lifetime).then_some(outcome)
+            let next = if outcome.empty_at == seen.empty_at() {
+                stay(seen)
+            } else {
+                seen.moved(outcome.empty_at, lifetime)
+            };
+            (next == seen || replace(slots, record, next)).then_some(outcome)
         } else {
             let outcome = decide(Timestamp::ZERO, slots.now());
             if outcome.empty_at == Timestamp::ZERO {

@@ -12,7 +12,7 @@ use crate::memory::{Layout, Segment, SegmentError};
 use gcra::clock::{EPOCH, TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
 use gcra::key::{Key, Row};
 use gcra::step::{Denial, Outcome, Step, Verdict};
-use gcra::store::{Put, UNKNOWN_SPAN};
+use gcra::store::{Put, UNKNOWN_SPAN, empty_at};
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::Ordering;
 use std::sync::atomic::Ordering::Relaxed;
@@ -687,6 +687,11 @@ fn slots_decide_like_the_memory_store_while_the_limit_changes() {
             let refund = Put::refund(step.cost, span);
             memory.put(key, &refund);
             changes::refund(&table, (step.cost, step.cost), span, Put::VOUCHED);
+        }
+        if below(8) == 0 {
+            let age = step.cost.cast_signed() - 100;
+            memory.put(key, &Put::Raise { age, span });
+            changes::raise(&table, Lifetime::covering(span), |now| empty_at(now, age));
         }
         let expected = memory.take(key, &step, None).granted();
         let outcome = if below(2) == 0 {

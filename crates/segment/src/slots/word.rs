@@ -147,6 +147,18 @@ impl Word {
         }
     }
 
+    /// Returns the same record with at least this lifetime. The record of a window keeps its own.
+    pub fn covering(self, lifetime: Lifetime) -> Self {
+        if lifetime.0 & Lifetime::EXACT != 0 {
+            return self;
+        }
+        let code = lifetime.code().max(self.tag & LIFETIME_MASK);
+        Self {
+            tag: (self.tag & !LIFETIME_MASK) | code,
+            ..self
+        }
+    }
+
     /// Reports whether the slot holds this bucket or is claimed for it.
     #[inline]
     pub const fn is_of(self, fingerprint: Fingerprint) -> bool {
