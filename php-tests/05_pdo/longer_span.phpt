@@ -40,6 +40,15 @@ foreach (sql_servers() as $driver => $server) {
     [$short, $long] = $limits($storage, 'blocked');
     $short->block(0.01);
     check($eventually(fn () => $long->peek()->remaining === 1000.0), "$driver: after a block");
+    // A token of the long span that is given back fills no bucket, because more than it is lacking.
+    foreach (['refund', 'cancel'] as $way) {
+        $long = $limits($storage, $way)[1];
+        $reservation = $long->reserve();
+        $long->reset();
+        check((new TokenBucket($storage, $way, 60, 1))->consume(60), "$driver: a $way");
+        $way === 'cancel' ? $reservation->cancel() : $long->refund();
+        check($long->peek()->remaining < 2, "$driver: after a $way");
+    }
 
     // A storage notices that the table has no such column. A call of the short limit is then all
     // that the long one knows.

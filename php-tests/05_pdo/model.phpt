@@ -55,6 +55,7 @@ final class Model
 
     public function refund(int $cost, int $burst): void
     {
+        $this->span = $this->state() === 0 ? $this->span : max($this->span, $burst);
         $this->empty_at = min($this->empty_at, max($this->empty_at - $cost, $this->now - $burst));
     }
 }

@@ -262,6 +262,9 @@ fn common(word: &str, full: bool) -> Option<&'static str> {
             "CASE WHEN :state = 0 THEN :life WHEN :kept > :life THEN :kept \
              WHEN :kept IS NULL THEN :year ELSE :life END"
         }
+        // Without this span, a row of a shorter one would count as full after a refund.
+        ("covering", _) => "CASE WHEN :state > 0 AND :kept < :span THEN :span ELSE :kept END",
+        ("target", _) => ":table",
         ("stale", _) => {
             "(:bare < :now - CASE WHEN microtime < 0 THEN :greater(:span, :year:both) ELSE :span END \
              OR (+microtime > 35184372088832 AND +microtime < 9007199254740992 AND :ended))"
@@ -303,13 +306,13 @@ fn window(word: &str) -> Option<&'static str> {
 }
 
 /// Moves the state back, but not beyond a full bucket, and never forward. Changes nothing if the
-/// row does not hold a bucket.
-const REFUND: &str = "UPDATE :table SET microtime = :lesser(+microtime, :greater(:bare - :cost, :now - :span:both) / :million:both) \
+/// row does not hold a bucket. `MySQL` assigns from left to right, so the span comes first.
+const REFUND: &str = "UPDATE :target SET {span = :covering, }microtime = :lesser(+microtime, :greater(:bare - :cost, :now - :span:both) / :million:both) \
      WHERE identifier = :name AND :bare < 9000000000000000";
 
 /// Refunds like [`REFUND`], but only what `Put::worth` returns. `:late` is read while the row is
 /// locked, so it is not earlier than any step on the row.
-const GIVE_BACK: &str = "UPDATE :table SET microtime = :lesser(+microtime, :greater(:bare - \
+const GIVE_BACK: &str = "UPDATE :target SET {span = :covering, }microtime = :lesser(+microtime, :greater(:bare - \
      :lesser(CASE WHEN :bare = :taken OR :bare <= :late THEN :cost \
      ELSE :lesser(:cost - :greater(:bare - :taken, 0:both), :indebt:both) END, \
      :greater(:taken - (:late - :span), 0:both):both), :late - :span:both) / :million:both) \

@@ -20,6 +20,7 @@ pub fn word(word: &str, full: bool) -> Option<&'static str> {
             "CAST(LEAST(pg_catalog.abs(pg_catalog.round(COALESCE(s.microtime, 9e9) * :million)), 9e15) AS bigint)"
         }
         ("kept", _) => "s.span",
+        ("target", _) => ":table AS s",
         ("bare", _) => {
             "CAST(LEAST(pg_catalog.abs(pg_catalog.round(COALESCE(microtime, 9e9) * :million)), 9e15) AS bigint)"
         }
