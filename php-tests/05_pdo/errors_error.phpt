@@ -48,7 +48,7 @@ foreach (sql_servers() as $driver => $server) {
             check(($warnings !== []) === ($errmode === PDO::ERRMODE_WARNING), "$what: " . json_encode($warnings));
             // Checks the other failure policies.
             foreach ([[OnFailure::Allow, true], [OnFailure::Deny, false], [OnFailure::Local, true]] as [$policy, $expected]) {
-                $db->exec('CREATE TABLE missing (identifier varchar(255) PRIMARY KEY, microtime float)');
+                $db->exec('CREATE TABLE missing (identifier varchar(255) PRIMARY KEY, microtime double precision)');
                 $bucket = new TokenBucket(new TokenBucketStoragePDO($db, 'missing', $policy), "$what $policy->name", 1, 0.001);
                 $bucket->peek();
                 $db->exec('DROP TABLE missing');

@@ -70,8 +70,12 @@ impl Database<'_> {
         let values = Values::default();
         let answer = self.repeat(Query::Columns, &values, &|it| self.numbers(it))?;
         let [folds, spans] = answer.unwrap_or_default();
-        if folds >= 2 {
-            let why = "the column \"identifier\" has no unique index of its own";
+        let why = match folds {
+            4.. => "the column \"microtime\" must be a double, and \"span\" a bigint",
+            2.. => "the column \"identifier\" has no unique index of its own",
+            _ => "",
+        };
+        if !why.is_empty() {
             return Err(Cause::Statement(why.to_owned()));
         }
         let columns = Columns {

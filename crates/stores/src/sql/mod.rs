@@ -112,8 +112,9 @@ pub enum Query {
     /// Replaces a record that is not a bucket's.
     Swap,
     /// Returns 0 if the collation of the column `identifier` distinguishes all names that are
-    /// stored unchanged, otherwise another number. It is 2 or 3 if no unique index makes a name
-    /// belong to one row. Then returns 1 if there is a column `span`, otherwise 0.
+    /// stored unchanged, otherwise another number. The bit 2 is set if no unique index makes a
+    /// name belong to one row. The number is 4 or more if a column cannot hold the numbers of
+    /// rows. Then returns 1 if there is a column `span`, otherwise 0.
     Columns,
     /// Returns 1 if the table exists, otherwise 0.
     Find,

@@ -87,12 +87,18 @@ pub const FIND: &str = "SELECT COUNT(*) FROM information_schema.TABLES \
 /// reading any.
 ///
 /// Adds 2 if the table has no unique index of the column alone. Then each call would insert a row.
-/// Views and temporary tables are not checked.
+/// An index of the first characters would merge names. Views and temporary tables are not checked.
+///
+/// Adds 4 for each column that would round or cut numbers off.
 pub const COLUMNS: &str = "SELECT 2 * (SELECT COUNT(*) FROM information_schema.TABLES \
      WHERE TABLE_SCHEMA = COALESCE(:schema, DATABASE()) AND TABLE_NAME = :relation AND TABLE_TYPE = 'BASE TABLE' \
      AND NOT EXISTS (SELECT 1 FROM information_schema.STATISTICS \
      WHERE TABLE_SCHEMA = COALESCE(:schema, DATABASE()) AND TABLE_NAME = :relation AND NON_UNIQUE = 0 \
-     GROUP BY INDEX_NAME HAVING COUNT(*) = 1 AND MAX(COLUMN_NAME) = 'identifier')) \
+     GROUP BY INDEX_NAME HAVING COUNT(*) = 1 AND MAX(COLUMN_NAME) = 'identifier' \
+     AND COALESCE(MAX(SUB_PART), 255) >= 255)) \
+     + 4 * (SELECT COUNT(*) FROM information_schema.COLUMNS \
+     WHERE TABLE_SCHEMA = COALESCE(:schema, DATABASE()) AND TABLE_NAME = :relation \
+     AND ((COLUMN_NAME = 'microtime' AND COLUMN_TYPE <> 'double') OR (COLUMN_NAME = 'span' AND DATA_TYPE <> 'bigint'))) \
      + (COLLATION(MAX(identifier)) NOT RLIKE \
      '^binary$|^(utf8(mb[34])*|utf16(le)*|utf32|ucs2|latin1|ascii)_((nopad_)*bin|general_((mysql500|nopad)_)*c[is]\
      |unicode_(520_)*(nopad_)*ci|0900_(bin|a[is]_c[is])|uca1400_(nopad_)*a[is]_c[is]|(swedish|german[12])_(nopad_)*ci)$'), \

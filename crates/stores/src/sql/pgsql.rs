@@ -52,9 +52,15 @@ pub const FIND: &str =
 
 /// Counts the column if its collation is not deterministic. Releases before 12 have neither such
 /// collations nor a column that marks them. The detour by JSON lets the statement run there, too.
+///
+/// Adds 4 if the column `microtime` would round instants.
 pub const COLUMNS: &str = "SELECT (SELECT pg_catalog.count(*) FROM pg_catalog.pg_attribute AS a \
      JOIN pg_catalog.pg_collation AS c ON c.oid = a.attcollation \
      WHERE a.attrelid = CAST(:relation AS pg_catalog.regclass) AND a.attname = 'identifier' \
-     AND pg_catalog.to_jsonb(c) ->> 'collisdeterministic' = 'false'), \
+     AND pg_catalog.to_jsonb(c) ->> 'collisdeterministic' = 'false') \
+     + 4 * (SELECT pg_catalog.count(*) FROM pg_catalog.pg_attribute AS a \
+     JOIN pg_catalog.pg_type AS t ON t.oid = a.atttypid \
+     WHERE a.attrelid = CAST(:relation AS pg_catalog.regclass) AND a.attname = 'microtime' \
+     AND COALESCE(NULLIF(t.typbasetype, CAST(0 AS oid)), t.oid) <> CAST('pg_catalog.float8' AS pg_catalog.regtype)), \
      (SELECT pg_catalog.count(*) FROM pg_catalog.pg_attribute AS a \
      WHERE a.attrelid = CAST(:relation AS pg_catalog.regclass) AND a.attname = 'span')";
