@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace TokenBucket\Bridge\Psr15;
 
+use Psr\Http\Message\ResponseInterface;
 use Psr\Http\Message\ServerRequestInterface;
 use TokenBucket;
 use TokenBucketStorage;
@@ -26,6 +27,9 @@ final class Limit
      *     null if this limit does not apply to the request
      * @param null|\Closure(ServerRequestInterface): (int|float) $cost returns the tokens that a
      *     request takes; 1 without this function
+     * @param null|\Closure(ResponseInterface): (int|float) $count returns the tokens that a
+     *     response costs. The request takes its tokens first, and then the difference is given back
+     *     or charged. The storage must be one of the extension's own
      */
     public function __construct(
         public readonly string $name,
@@ -33,6 +37,7 @@ final class Limit
         float $seconds,
         private readonly \Closure $key,
         private readonly ?\Closure $cost = null,
+        private readonly ?\Closure $count = null,
     ) {
         if (preg_match('/[^ -~]/', $name)) {
             throw new \ValueError('The name of a limit must contain only printable ASCII characters');
@@ -57,5 +62,16 @@ final class Limit
         // Rounding may exceed the highest rate.
         $bucket = new TokenBucket($storage, $identifier, $this->tokens, min(1e15, $this->tokens / $this->seconds));
         return [$bucket, $this->cost === null ? 1 : ($this->cost)($request)];
+    }
+
+    public function countsResponses(): bool
+    {
+        return $this->count !== null;
+    }
+
+    /** Returns the tokens that a response costs, if countsResponses(). */
+    public function count(ResponseInterface $response): int|float
+    {
+        return ($this->count)($response);
     }
 }

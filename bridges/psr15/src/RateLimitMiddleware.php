@@ -10,8 +10,7 @@ use Psr\Http\Message\ServerRequestInterface;
 use Psr\Http\Server\MiddlewareInterface;
 use Psr\Http\Server\RequestHandlerInterface;
 use Psr\Log\LoggerInterface;
-use TokenBucket;
-use TokenBucket\Decision;
+use TokenBucket\StorageException;
 use TokenBucketStorage;
 
 /**
@@ -24,9 +23,6 @@ use TokenBucketStorage;
  */
 final class RateLimitMiddleware implements MiddlewareInterface
 {
-    /** The highest integer of a structured field. headers() states it for larger numbers. */
-    private const MAX_INTEGER = 999_999_999_999_999;
-
     /** @var array<string, Limit> by name */
     private readonly array $limits;
 
@@ -72,17 +68,29 @@ final class RateLimitMiddleware implements MiddlewareInterface
         if ($charges === []) {
             return $handler->handle($request);
         }
-        $decision = TokenBucket::attemptAll($charges);
+        $taken = new Taken($this->limits, $charges);
+        $decision = $taken->decision;
         if (!$decision->allowed) {
-            $this->log($decision);
+            $this->log($taken);
         }
         if ($this->observe) {
-            return $handler->handle($request);
+            return $this->counted($taken, $handler->handle($request));
         }
-        $response = $decision->allowed ? $this->handle($request, $handler) : $this->denial($decision);
-        foreach ($decision->headers($this->policy($decision, array_keys($charges))) as $name => $value) {
+        $response = $decision->allowed ? $this->counted($taken, $this->handle($request, $handler)) : $this->denial($taken);
+        foreach ($decision->headers($taken->limit) as $name => $value) {
             // The response may already have the headers of another limiter.
             $response = $name === 'Retry-After' ? $response->withHeader($name, $value) : $response->withAddedHeader($name, $value);
+        }
+        return $response;
+    }
+
+    /** Counts the response. If the store fails, the response is sent and the tokens stay taken. */
+    private function counted(Taken $taken, ResponseInterface $response): ResponseInterface
+    {
+        try {
+            $taken->settle($response);
+        } catch (StorageException $e) {
+            $this->logger?->warning('A response could not be counted: {exception}', ['exception' => $e]);
         }
         return $response;
     }
@@ -96,38 +104,18 @@ final class RateLimitMiddleware implements MiddlewareInterface
         }
     }
 
-    private function log(Decision $decision): void
+    private function log(Taken $taken): void
     {
         $this->logger?->notice($this->observe ? 'The limit "{limit}" would deny this request: {reason}' : 'The limit "{limit}" denies this request: {reason}', [
-            'limit' => $decision->refusedBy,
-            'reason' => $decision->reason,
-            'retry_after' => $decision->retryAfter,
+            'limit' => $taken->limit,
+            'reason' => $taken->decision->reason,
+            'retry_after' => $taken->decision->retryAfter,
         ]);
     }
 
-    /**
-     * Returns the name of the limit that the decision describes.
-     *
-     * A grant describes the limit with the fewest tokens left, but does not name it. It is
-     * recognised by its numbers. If limits have equal numbers, the first of them is named.
-     *
-     * @param non-empty-list<string> $names
-     */
-    private function policy(Decision $decision, array $names): string
+    private function denial(Taken $taken): ResponseInterface
     {
-        foreach ($names as $name) {
-            $limit = $this->limits[$name];
-            $policy = sprintf('"%s";q=%d;w=%d', addcslashes($limit->name, '"\\'), min($limit->tokens, self::MAX_INTEGER), ceil($limit->seconds));
-            if ($decision->refusedBy === null && $decision->headers($limit->name)['RateLimit-Policy'] === $policy) {
-                return $limit->name;
-            }
-        }
-        return (string) ($decision->refusedBy ?? $names[0]);
-    }
-
-    private function denial(Decision $decision): ResponseInterface
-    {
-        $problem = $decision->problem([(string) $decision->refusedBy]);
+        $problem = $taken->decision->problem([$taken->limit]);
         $response = $this->responses->createResponse($problem['status']);
         if (!$this->problem) {
             return $response;

@@ -26,11 +26,15 @@ final class RateLimitMiddlewareTest extends TestCase
         $this->storage = new TokenBucketStorageMemory();
         $this->handler = new class implements RequestHandlerInterface {
             public int $handled = 0;
+            public int|Closure $status = 200;
+            public string $body = '';
 
             public function handle(ServerRequestInterface $request): ResponseInterface
             {
                 $this->handled++;
-                return (new Psr17Factory())->createResponse(200);
+                $status = $this->status instanceof Closure ? ($this->status)() : $this->status;
+                $factory = new Psr17Factory();
+                return $factory->createResponse($status)->withBody($factory->createStream($this->body));
             }
         };
         $this->logger = new class extends AbstractLogger {
@@ -40,7 +44,7 @@ final class RateLimitMiddlewareTest extends TestCase
             public function log($level, $message, array $context = []): void
             {
                 $this->contexts[] = [$level, $context];
-                $this->lines[] = strtr($message, ['{limit}' => $context['limit'], '{reason}' => $context['reason']]);
+                $this->lines[] = strtr($message, array_filter(['{limit}' => $context['limit'] ?? null, '{reason}' => $context['reason'] ?? null]));
             }
         };
     }
@@ -255,6 +259,111 @@ final class RateLimitMiddlewareTest extends TestCase
         $this->answer($limits, '192.0.2.2');
     }
 
+    public function testOnlyResponsesThatCountKeepTheirTokens(): void
+    {
+        $limits = [$this->wrongPasswords(3)];
+        self::assertSame(array_fill(0, 10, 200), $this->statuses(10, $limits));
+        $this->responds(401);
+        self::assertSame([401, 401, 401, 429], $this->statuses(4, $limits));
+        self::assertSame(13, $this->handler->handled);
+        $this->responds(200);
+        self::assertSame(429, $this->answer($limits)->getStatusCode());
+        $this->storage->advance(20);
+        $response = $this->answer($limits);
+        self::assertSame([200, '"wrong";r=0;t=20'], [$response->getStatusCode(), $response->getHeaderLine('RateLimit')]);
+        self::assertSame(200, $this->answer($limits)->getStatusCode());
+    }
+
+    public function testRequestsInFlightHoldTheirTokens(): void
+    {
+        $limits = [$this->wrongPasswords(2)];
+        $inner = [];
+        $this->responds(function () use ($limits, &$inner): int {
+            $this->responds(function () use ($limits, &$inner): int {
+                $inner[] = $this->answer($limits)->getStatusCode();
+                return 200;
+            });
+            $inner[] = $this->answer($limits)->getStatusCode();
+            return 200;
+        });
+        self::assertSame(200, $this->answer($limits)->getStatusCode());
+        self::assertSame([429, 200], $inner);
+        $this->responds(401);
+        self::assertSame([401, 401, 429], $this->statuses(3, $limits));
+    }
+
+    public function testTokensThatWereRefilledInTheMeantimeAreNotGivenBackAgain(): void
+    {
+        $limits = [$this->wrongPasswords(3)];
+        $wrong = [];
+        $this->responds(function () use ($limits, &$wrong): int {
+            $this->storage->advance(60);
+            $this->responds(401);
+            $wrong = $this->statuses(4, $limits);
+            return 200;
+        });
+        self::assertSame(200, $this->answer($limits)->getStatusCode());
+        self::assertSame([401, 401, 401, 429], $wrong);
+        $this->responds(401);
+        self::assertSame(429, $this->answer($limits)->getStatusCode());
+    }
+
+    public function testAnExceptionKeepsTheToken(): void
+    {
+        $limits = [$this->wrongPasswords(1)];
+        $this->responds(fn () => throw new DomainException('x'));
+        try {
+            $this->answer($limits);
+            self::fail('the exception passes');
+        } catch (DomainException) {
+        }
+        self::assertSame(429, $this->answer($limits)->getStatusCode());
+    }
+
+    public function testChargesTheBytesOfAResponse(): void
+    {
+        $bytes = new Limit('bytes', 1000, 1000, fn () => 'all', fn () => 100, fn (ResponseInterface $response) => $response->getBody()->getSize());
+        $this->responds(200, str_repeat('x', 30));
+        $this->answer([$bytes]);
+        $this->responds(200, str_repeat('x', 1500));
+        self::assertStringStartsWith('"bytes";r=870;', $this->answer([$bytes])->getHeaderLine('RateLimit'));
+        // The bucket owes 530 tokens, and the next request needs 100.
+        $this->storage->advance(629);
+        self::assertSame(429, $this->answer([$bytes])->getStatusCode());
+        $this->storage->advance(1);
+        self::assertSame(200, $this->answer([$bytes])->getStatusCode());
+    }
+
+    public function testADenialOfAnotherLimitGivesTheTokensBack(): void
+    {
+        $wrong = $this->wrongPasswords(2);
+        $ofAll = new Limit('all', 1, 60, fn () => 'all');
+        $this->responds(401);
+        self::assertSame([401, 429, 429], $this->statuses(3, [$wrong, $ofAll]));
+        self::assertSame('"all";q=1;w=60', $this->answer([$wrong, $ofAll])->getHeaderLine('RateLimit-Policy'));
+        self::assertSame([401, 429], $this->statuses(2, [$wrong]));
+        $this->storage->advance(30);
+        self::assertSame([429], $this->statuses(1, [$wrong, $ofAll, new Limit('hour', 9, 3600, fn () => 'all')]));
+        self::assertSame([401], $this->statuses(1, [$wrong]));
+        // A denial of the counted limit takes nothing from the others.
+        $this->storage->advance(29);
+        self::assertSame('"wrong";q=2;w=60', $this->answer([$ofAll, $wrong])->getHeaderLine('RateLimit-Policy'));
+        $this->storage->advance(1);
+        self::assertSame([401], $this->statuses(1, [$ofAll]));
+    }
+
+    public function testAStoreThatFailsAfterTheRequestSpoilsNoResponse(): void
+    {
+        $redis = RedisServer::start();
+        $this->storage = new TokenBucketStorageRedis("unix://$redis->socket", 'psr15:' . getmypid(), 5.0, onFailure: OnFailure::Throw);
+        $this->responds(function () use ($redis): int {
+            $redis->kill();
+            return 200;
+        });
+        self::assertSame(200, $this->answer([$this->wrongPasswords(1)])->getStatusCode());
+        self::assertSame('warning', $this->logger->contexts[0][0]);
+    }
+
     public function testContinuesUnderTheLocalLimitWhenRedisIsDown(): void
     {
         $redis = RedisServer::start();
@@ -273,6 +382,18 @@ final class RateLimitMiddlewareTest extends TestCase
         }
         $this->storage = new TokenBucketStorageRedis("unix://$redis->socket", 'psr15:' . getmypid(), onFailure: OnFailure::Deny);
         self::assertSame([503], $this->statuses(1, $limits));
+    }
+
+    /** Sets the status of the handler's responses, or a function that returns it. */
+    private function responds(int|Closure $status, string $body = ''): void
+    {
+        $this->handler->status = $status;
+        $this->handler->body = $body;
+    }
+
+    private function wrongPasswords(int $tokens): Limit
+    {
+        return new Limit('wrong', $tokens, 60, fn () => 'all', count: fn (ResponseInterface $response) => $response->getStatusCode() === 401 ? 1 : 0);
     }
 
     private function byAddress(string $name, int $tokens, float $seconds): Limit
