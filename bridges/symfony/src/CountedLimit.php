@@ -1,0 +1,88 @@
+<?php
+
+declare(strict_types=1);
+
+namespace TokenBucket\Bridge\Symfony;
+
+use Psr\Log\LoggerInterface;
+use Symfony\Component\EventDispatcher\EventSubscriberInterface;
+use Symfony\Component\HttpFoundation\Request;
+use Symfony\Component\HttpFoundation\Response;
+use Symfony\Component\HttpKernel\Event\RequestEvent;
+use Symfony\Component\HttpKernel\Event\ResponseEvent;
+use Symfony\Component\HttpKernel\KernelEvents;
+use Symfony\Component\RateLimiter\Policy\NoLimiter;
+use Symfony\Component\RateLimiter\RateLimiterFactoryInterface;
+use TokenBucket\StorageException;
+
+/**
+ * Limits requests by their responses, such as failed logins.
+ *
+ * A request takes a token before the controller and the firewall run. The token is given back if
+ * the response does not count. So parallel requests never exceed the limit.
+ */
+class CountedLimit implements EventSubscriberInterface
+{
+    /** @var \WeakMap<Request, Hold> */
+    private readonly \WeakMap $holds;
+
+    /**
+     * @param \Closure(Request): ?string $key returns the limited client or user, or null if the
+     *     limit does not apply to the request
+     * @param \Closure(Response): (int|float) $count returns the tokens that a response costs
+     * @param string $policy the name in the headers: printable ASCII
+     */
+    public function __construct(
+        private readonly RateLimiterFactoryInterface $limiter,
+        private readonly \Closure $key,
+        private readonly \Closure $count,
+        private readonly string $policy = 'default',
+        private readonly ?LoggerInterface $logger = null,
+    ) {
+        $this->holds = new \WeakMap();
+    }
+
+    public static function getSubscribedEvents(): array
+    {
+        // After the router (32), and before the firewall (8), which verifies passwords.
+        return [KernelEvents::REQUEST => ['take', 16], KernelEvents::RESPONSE => 'settle'];
+    }
+
+    public function take(RequestEvent $event): void
+    {
+        $request = $event->getRequest();
+        $key = $event->isMainRequest() ? ($this->key)($request) : null;
+        $limiter = $key === null ? new NoLimiter() : $this->limiter->create($key);
+        if ($limiter instanceof NoLimiter) {
+            return;
+        }
+        if (!$limiter instanceof BucketLimiter) {
+            throw new \LogicException(sprintf('%s needs a limiter with a bucket, not a %s.', self::class, $limiter::class));
+        }
+        $hold = new Hold($limiter->bucket, $limiter->cost(1));
+        if ($hold->decision->allowed) {
+            $this->holds[$request] = $hold;
+            return;
+        }
+        $event->setResponse(new Response(status: $hold->decision->problem()['status'], headers: $hold->decision->headers($this->policy)));
+    }
+
+    public function settle(ResponseEvent $event): void
+    {
+        $hold = $this->holds[$event->getRequest()] ?? null;
+        if ($hold === null) {
+            return;
+        }
+        unset($this->holds[$event->getRequest()]);
+        $response = $event->getResponse();
+        foreach ($hold->decision->headers($this->policy) as $name => $value) {
+            $response->headers->set($name, $value, false);
+        }
+        try {
+            $hold->settle(($this->count)($response));
+        } catch (StorageException $e) {
+            // The response is sent, and the token stays taken.
+            $this->logger?->warning('A response could not be counted: {exception}', ['exception' => $e]);
+        }
+    }
+}
