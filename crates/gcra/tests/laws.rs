@@ -11,18 +11,24 @@
 
 #[path = "laws/admission.rs"]
 mod admission;
+#[path = "laws/ahead.rs"]
+mod ahead;
 #[path = "laws/blocks.rs"]
 mod blocks;
 #[path = "laws/changed_limits.rs"]
 mod changed_limits;
 #[path = "laws/debts.rs"]
 mod debts;
+#[path = "laws/fleet.rs"]
+mod fleet;
 #[path = "laws/floors.rs"]
 mod floors;
 #[path = "laws/give_backs.rs"]
 mod give_backs;
 #[path = "laws/history.rs"]
 mod history;
+#[path = "laws/hosts.rs"]
+mod hosts;
 #[path = "laws/lockouts.rs"]
 mod lockouts;
 #[path = "laws/model.rs"]

@@ -1,0 +1,167 @@
+//! Hosts that keep parts of a bucket for later never exceed its bound, whatever the latencies, the
+//! rates of their clocks and the rounding. Each control breaks one rule, and must exceed it.
+
+use crate::hosts::{Hosts, Rule, Way};
+use crate::tried;
+use gcra::clock::{TICKS_PER_MICROSECOND as US, Ticks};
+use proptest::prelude::*;
+
+const MS: Ticks = 1000 * US;
+const SPAN: usize = 0;
+const OTHER: usize = 1;
+
+/// A generator of random numbers, as in `SplitMix64`. A history is a seed, because a strategy of
+/// proptest for so many histories takes minutes.
+pub struct Numbers(pub u64);
+
+impl Numbers {
+    pub fn below(&mut self, end: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ mixed >> 31) % end
+    }
+
+    fn of(&mut self, choices: &[Ticks]) -> Ticks {
+        let index = self.below(choices.len() as u64);
+        choices[usize::try_from(index).unwrap()]
+    }
+}
+
+/// Runs a random history by these rules.
+fn run(seed: u64, rule: Rule, spans: &[Ticks]) -> Hosts {
+    let mut numbers = Numbers(seed);
+    let ahead = numbers.of(&[500, 1000, 2000, 4000]) * US;
+    let count = 1 + numbers.below(3);
+    let clocks: Vec<_> = (0..count)
+        .map(|_| {
+            (
+                numbers.below(1_000_000_000),
+                numbers.below(3).cast_signed() - 1,
+            )
+        })
+        .collect();
+    let mut hosts = Hosts::new(rule, spans, clocks);
+    for _ in 0..5 + numbers.below(55) {
+        pass(&mut hosts, &mut numbers, spans);
+        let host = usize::try_from(numbers.below(count)).unwrap();
+        let span = usize::try_from(numbers.below(spans.len() as u64)).unwrap();
+        let cost = numbers.of(&[100 * US, 130 * US, 777 * US, spans[span] / 3 / US * US]);
+        match numbers.below(10) {
+            0..=2 => hosts.use_place(host, span),
+            3..=6 => {
+                let there = numbers.of(&[0, 10, 300, 1500]) * US + numbers.below(US);
+                let back = numbers.of(&[0, 10, 300, 1500]) * US;
+                let back = (numbers.below(10) > 0).then_some(back);
+                hosts.ask(host, cost, span, ahead, Way { there, back });
+            }
+            7 => hosts.take_all(span),
+            _ => while hosts.take(cost, span) && numbers.below(60) > 0 {},
+        }
+    }
+    hosts
+}
+
+/// Lets time pass, often to an instant at which a part becomes usable, or too old.
+fn pass(hosts: &mut Hosts, numbers: &mut Numbers, spans: &[Ticks]) {
+    let gap = match numbers.below(8) {
+        0..=2 => 0,
+        3 => numbers.below(50),
+        4 => numbers.below(500),
+        5 | 6 => numbers.below(3000),
+        _ => numbers.below(2 * spans[0] / US),
+    };
+    let mut time = hosts.time() + gap * US + numbers.below(US);
+    let next = hosts.marks.iter().filter(|&&mark| mark > time).min();
+    if let Some(mark) = next.filter(|_| numbers.below(10) < 4) {
+        time = time.max((mark + 20 * US).saturating_sub(numbers.of(&[0, 1, 20, 22, 37, 60]) * US));
+    }
+    hosts.advance(time);
+}
+
+/// Returns the spans of the callers of a history.
+fn spans(seed: u64) -> Vec<Ticks> {
+    match seed % 4 {
+        0 => vec![2 * MS],
+        1 => vec![5 * MS],
+        2 => vec![20 * MS],
+        _ => vec![20 * MS, 3 * MS],
+    }
+}
+
+#[test]
+fn no_window_grants_more_with_places() {
+    let (mut grants, mut at_the_bound) = (0, 0);
+    for seed in 0..40_000 {
+        let hosts = run(seed, Rule::Exact, &spans(seed));
+        let excess = hosts.excess().unwrap_or(-1);
+        assert!(excess <= 0, "history {seed}: {excess} ticks over");
+        at_the_bound += u64::from(excess == 0);
+        grants += hosts.grants.len();
+    }
+    assert!(
+        at_the_bound > 1000,
+        "only {at_the_bound} histories use all tokens"
+    );
+    assert!(grants > 400_000, "only {grants} grants");
+}
+
+proptest! {
+    #![proptest_config(tried(1000))]
+
+    #[test]
+    fn no_window_grants_more_with_places_in_any_history(seed: u64) {
+        prop_assert!(run(seed, Rule::Exact, &spans(seed)).excess() <= Some(0));
+    }
+}
+
+#[test]
+fn random_histories_convict_broken_rules() {
+    for rule in [Rule::BeforeDue, Rule::NoEnd] {
+        let over = (0..2000).filter(|&seed| run(seed, rule, &spans(seed)).excess() > Some(0));
+        assert!(over.count() > 20, "{rule:?}");
+    }
+}
+
+/// A host takes all tokens at 0 and asks for a call of 50 ms. It uses the call later, and takes all
+/// tokens that are there.
+struct Fixed {
+    /// The 1024ths that the host's clock gains.
+    drift: i64,
+    /// The microseconds of the request, those of the reply, and the instant of the use.
+    times: [Ticks; 3],
+    /// The span of the caller that uses the place.
+    span: usize,
+}
+
+impl Fixed {
+    /// Returns the ticks by which a window exceeds its bound.
+    fn excess(&self, rule: Rule) -> i64 {
+        let [there, back, used] = self.times.map(|time| time * US);
+        let mut hosts = Hosts::new(rule, &[500 * MS, 100 * MS], [(12_345, self.drift)]);
+        hosts.take_all(SPAN);
+        let back = Some(back);
+        hosts.ask(0, 50 * MS, SPAN, 1000 * MS, Way { there, back });
+        hosts.advance(used);
+        hosts.use_place(0, self.span);
+        hosts.take_all(self.span);
+        hosts.excess().unwrap()
+    }
+}
+
+#[test]
+fn fixed_histories_convict_each_broken_rule() {
+    for (rule, drift, times, span, excess) in [
+        (Rule::BeforeDue, 0, [0, 10_000, 20_000], SPAN, 30_000),
+        (Rule::DueFromRequest, 0, [30_000, 0, 30_100], SPAN, 19_900),
+        (Rule::NoEnd, 0, [0, 10_000, 800_000], SPAN, 50_000),
+        (Rule::EndFromReply, 0, [0, 100_000, 590_000], SPAN, 50_000),
+        (Rule::NoDrift, -1, [0, 10_000, 500_200], SPAN, 200),
+        (Rule::NoDrift, 1, [0, 0, 49_960], SPAN, 40),
+        (Rule::SharedCell, 0, [0, 10_000, 300_000], OTHER, 50_000),
+    ] {
+        let fixed = Fixed { drift, times, span };
+        assert_eq!(fixed.excess(rule), (excess * US).cast_signed(), "{rule:?}");
+        assert!(fixed.excess(Rule::Exact) <= 0, "{rule:?}");
+    }
+}
