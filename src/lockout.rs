@@ -76,6 +76,7 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
         factor,
         max_block,
         unit: rules::UNIT,
+        one_clock: true,
     };
     if this.rules.set(rules).is_err() {
         let class = LockoutState::class().name();
@@ -138,7 +139,7 @@ pub fn cancel(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
         return Ok(());
     };
     let (rules, is_here) = (guess.rules, by == Some(By::Policy));
-    let limit = |state, now| rules::take_cancel(rules.unit, state, now);
+    let limit = |state, now| rules.take_cancel(state, now);
     let take_back = |state, now| rules.cancel(written, state, now);
     if guess.change(is_here, Kind::Cancels, &limit)? {
         let is_changed = guess.change(is_here, Kind::Lockout, &take_back)?;
@@ -192,6 +193,7 @@ impl Guess {
         Ok(Self {
             rules: Rules {
                 unit: storage.lockout_unit(),
+                one_clock: storage.has_one_clock(),
                 ..rules
             },
             storage,

@@ -123,6 +123,14 @@ foreach (sql_servers() as $driver => $server) {
     $db->exec("INSERT INTO limits (identifier, microtime) VALUES ('{$row('other')}', 1790000000.5)");
     check(str_contains(thrown(fn () => $lockout('other')->attempt()), 'does not hold a record'), "$driver: other data");
     if ($driver === 'mysql') {
+        // Nodes whose clocks differ by an hour end no block of each other early.
+        $allowed = [];
+        foreach ([3600, 0, 3600, 0, 3600] as $ahead) {
+            $db->exec('SET timestamp = ' . time() + $ahead);
+            $allowed[] = (new Lockout($storage, 'nodes', 2, 600))->attempt()->allowed;
+        }
+        $db->exec('SET timestamp = DEFAULT');
+        check($allowed === [true, true, false, false, false], 'two clocks: ' . json_encode($allowed));
         // An attempt is two statements, and a denial is one.
         $sent = fn () => array_column($db->query("SHOW SESSION STATUS WHERE Variable_name IN ('Com_insert', 'Com_select')")->fetchAll(), 'Value');
         foreach ([[1, 1], [1, 1], [1, 1], [1, 1], [1, 1], [0, 1]] as $number => $expected) {

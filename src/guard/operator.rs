@@ -26,6 +26,7 @@ const GUESSES: Lockout = Lockout {
     factor: 2.0,
     max_block: 86_400 * TICKS_PER_SECOND,
     unit: UNIT,
+    one_clock: true,
 };
 
 /// The time in which a password is verified, in ticks, also if others are verified beside it.

@@ -60,6 +60,11 @@ pub trait Clock {
         lockout::UNIT
     }
 
+    /// Reports whether one clock decides all calls on a record, each after it has read the record.
+    fn has_one_clock(&self) -> bool {
+        true
+    }
+
     /// Advances the storage's own clock by `ticks`. Returns false if the storage has no clock of
     /// its own. The caller must then sleep.
     fn advance(&self, _ticks: Ticks) -> bool {

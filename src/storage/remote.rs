@@ -202,6 +202,10 @@ impl<T: StorageClass> Clock for Object<RemoteStorage<T>> {
     fn grain(&self) -> Grain {
         Grain::Microsecond
     }
+
+    fn has_one_clock(&self) -> bool {
+        T::ONE_CLOCK
+    }
 }
 
 impl<T: StorageClass> RemoteStorage<T> {

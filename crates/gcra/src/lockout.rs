@@ -10,9 +10,14 @@
 //! number of failures, and [`KEPT`] is the last one. Without a block, the instant is that of the
 //! last attempt. A missing record, or one that a success has cleared, is [`Timestamp::ZERO`].
 //!
+//! The instants of a state may be in the future. If one clock decides, it was set back, and the
+//! state is moved back. If several clocks decide, one of them is ahead, and the state stays: two
+//! hosts that call in turn would otherwise end each block early. So the attempts of any time `t`
+//! are those of one clock in `t` and the greatest difference of the clocks.
+//!
 //! An attempt that verified nothing can be cancelled. That takes one failure back, and ends the
 //! block that the attempt began. If anybody can make the verifier fail, each cancelled attempt is a
-//! free guess. So [`take_cancel`] limits the number of cancelled attempts.
+//! free guess. So [`Lockout::take_cancel`] limits the number of cancelled attempts.
 //!
 //! Worked example: 5 attempts, a block of 15 minutes, factor 2. The fifth failure blocks for 15
 //! minutes. The attempt after that is the sixth failure, and blocks for 30 minutes.
@@ -47,6 +52,8 @@ pub struct Lockout {
     /// The unit of the instants of states, in ticks: [`UNIT`], or a multiple of it for a store that
     /// keeps fewer bits.
     pub unit: Ticks,
+    /// True if one clock decides all attempts, each after it has read the state.
+    pub one_clock: bool,
 }
 
 impl Lockout {
@@ -60,9 +67,10 @@ impl Lockout {
         }
         let failures = (failures + 1).min(MOST);
         // Without a block, a second attempt at the same instant must not be denied.
+        let begin = self.instant(state, now);
         let until = match self.block(failures) {
-            0 => now.floor(self.unit),
-            _ => self.latest(failures, now),
+            0 => begin.floor(self.unit),
+            block => self.end(block, begin),
         };
         granted(Timestamp(until.0 | failures), now)
     }
@@ -95,11 +103,33 @@ impl Lockout {
         granted(
             match (is_own || until <= now, failures) {
                 (true, 0) => Timestamp::ZERO,
-                (true, _) => Timestamp(until.min(now.floor(self.unit)).0 | failures),
+                (true, _) => {
+                    let ended = self.instant(state, now).floor(self.unit);
+                    Timestamp(ended.min(state.floor(UNIT)).0 | failures)
+                }
                 (false, _) => Timestamp(until.0 | KEPT | failures),
             },
             now,
         )
+    }
+
+    /// Decides whether one more attempt may be cancelled: [`CANCELS`] in a row, and as many in each
+    /// [`CANCEL_SPAN`]. The state is a record of its own, which means nothing once its instant is
+    /// past.
+    pub fn take_cancel(&self, state: Timestamp, now: Timestamp) -> Outcome {
+        let begin = now.ceil(self.unit);
+        let pause = (CANCEL_SPAN / CANCELS).next_multiple_of(self.unit);
+        let latest = begin + pause * CANCELS;
+        let state = if self.one_clock {
+            state.min(latest)
+        } else {
+            state
+        };
+        let next = state.max(begin) + pause;
+        if next > latest {
+            return Outcome::denied(Denial::Insufficient, state, now);
+        }
+        granted(next, now)
     }
 
     /// Returns the decision for an outcome, and a number of ticks. During a block, these are the
@@ -146,13 +176,14 @@ impl Lockout {
 
     /// Returns the end of the block in a state, and the failures that are not forgotten at `now`.
     ///
-    /// The end is at most a block after `now`. So a clock that was set back does not make the block
-    /// longer, and a shorter block in changed rules takes effect at once.
+    /// With one clock, the end is at most a block after `now`. So a clock that was set back does
+    /// not make the block longer, and a shorter block in changed rules takes effect at once.
     fn read(&self, state: Timestamp, now: Timestamp) -> (Timestamp, u64) {
         let failures = state.0 & MOST;
-        let latest = match state.0 & KEPT {
-            0 => self.latest(failures, now),
-            _ => (now + self.max_block).ceil(self.unit),
+        let latest = match self.longest(state) {
+            0 => now,
+            block if self.one_clock => self.end(block, now),
+            _ => Timestamp::MAX,
         };
         let until = state.floor(UNIT).min(latest);
         if until.saturating_add(self.memory()) <= now {
@@ -167,12 +198,26 @@ impl Lockout {
         self.max_block + (self.unit - UNIT)
     }
 
-    /// Returns the end of a block that begins at `now`, rounded up to the unit.
-    fn latest(&self, failures: u64, now: Timestamp) -> Timestamp {
-        match self.block(failures) {
-            0 => now,
-            block => (now + block).ceil(self.unit),
+    /// Returns the instant of an attempt on `state` at `now`. It is not before the last attempt,
+    /// which a clock that is ahead may have counted.
+    fn instant(&self, state: Timestamp, now: Timestamp) -> Timestamp {
+        if self.one_clock {
+            return now;
         }
+        now.max(state.floor(UNIT).saturating_sub(self.longest(state)))
+    }
+
+    /// Returns the length of the longest block that may have written a state, or 0 if none has.
+    fn longest(&self, state: Timestamp) -> Ticks {
+        match state.0 & KEPT {
+            0 => self.block(state.0 & MOST),
+            _ => self.max_block,
+        }
+    }
+
+    /// Returns the end of a block that starts at `begin`, rounded up to the unit.
+    fn end(&self, block: Ticks, begin: Timestamp) -> Timestamp {
+        (begin + block).ceil(self.unit)
     }
 
     /// Returns the length of the block that begins with this number of failures, in ticks. Returns
@@ -188,23 +233,6 @@ impl Lockout {
         };
         block.min(self.max_block)
     }
-}
-
-/// Decides whether one more attempt may be cancelled: [`CANCELS`] in a row, and as many in each
-/// [`CANCEL_SPAN`]. Instants of states are multiples of `unit` ticks. The state is a record of its
-/// own, which means nothing once its instant is past.
-pub fn take_cancel(unit: Ticks, state: Timestamp, now: Timestamp) -> Outcome {
-    let (begin, pause) = (
-        now.ceil(unit),
-        (CANCEL_SPAN / CANCELS).next_multiple_of(unit),
-    );
-    let latest = begin + pause * CANCELS;
-    let state = state.min(latest);
-    let next = state.max(begin) + pause;
-    if next > latest {
-        return Outcome::denied(Denial::Insufficient, state, now);
-    }
-    granted(next, now)
 }
 
 const fn granted(empty_at: Timestamp, now: Timestamp) -> Outcome {

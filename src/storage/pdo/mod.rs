@@ -116,6 +116,11 @@ impl Clock for Object<PdoStorage> {
     fn lockout_unit(&self) -> Ticks {
         lockout::UNIT
     }
+
+    /// Each node of a cluster has a clock, and a statement may wait after it has read the clock.
+    fn has_one_clock(&self) -> bool {
+        false
+    }
 }
 
 /// Returns the object as a storage. Returns `None` for other classes, and for subclasses that

@@ -9,7 +9,7 @@
 
 use crate::{drawn, tried};
 use gcra::clock::EPOCH;
-use gcra::lockout::{CANCEL_SPAN, Lockout, UNIT, take_cancel};
+use gcra::lockout::{CANCEL_SPAN, Lockout, UNIT};
 use gcra::{Denial, Outcome, Ticks, Timestamp, Verdict};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
@@ -29,14 +29,17 @@ enum Act {
 fn rules() -> impl Strategy<Value = Lockout> {
     let factor = prop_oneof![Just(1.0), Just(1.5), Just(2.0), Just(10.0)];
     let unit = prop_oneof![Just(UNIT), Just(1 << 20)];
-    let rules = (1..6u64, 1..40u64, factor, 1..200u64, unit);
-    rules.prop_map(|(attempts, block, factor, max_block, unit)| Lockout {
-        attempts,
-        block: 2 * unit * block,
-        factor,
-        max_block: 2 * unit * max_block,
-        unit,
-    })
+    let rules = (1..6u64, 1..40u64, factor, 1..200u64, unit, any::<bool>());
+    rules.prop_map(
+        |(attempts, block, factor, max_block, unit, one_clock)| Lockout {
+            attempts,
+            block: 2 * unit * block,
+            factor,
+            max_block: 2 * unit * max_block,
+            unit,
+            one_clock,
+        },
+    )
 }
 
 fn histories() -> impl Strategy<Value = (Lockout, Vec<(Ticks, Act)>)> {
@@ -212,23 +215,27 @@ fn judge(
     bounded(rules, &grants, &cancels)
 }
 
+/// Returns the number of blocks that fit into `time`, each longer than the one before it.
+fn fit(rules: &Lockout, time: Ticks) -> u64 {
+    let (mut fit, mut sum, mut block) = (0, 0.0, rules.block as f64);
+    loop {
+        sum += block.min(rules.max_block as f64);
+        if sum > time as f64 {
+            return fit;
+        }
+        block *= rules.factor;
+        fit += 1;
+    }
+}
+
 /// Checks that each window of `t` ticks has at most `attempts` grants, plus one for each block that
 /// fits into `t`, and one for each cancelled attempt. `grants` begins after the failures were last
 /// forgotten.
 fn bounded(rules: &Lockout, grants: &[Timestamp], cancels: &[Timestamp]) -> Result<(), String> {
     for (first, &from) in grants.iter().enumerate() {
         for (last, &to) in grants.iter().enumerate().skip(first) {
-            let (mut fit, mut sum, mut block) = (0, 0.0, rules.block as f64);
-            loop {
-                sum += block.min(rules.max_block as f64);
-                if sum > (to - from) as f64 {
-                    break;
-                }
-                block *= rules.factor;
-                fit += 1;
-            }
             let cancelled = cancels.iter().filter(|&&at| grants[0] <= at && at <= to);
-            let most = rules.attempts as usize + fit + cancelled.count();
+            let most = (rules.attempts + fit(rules, to - from)) as usize + cancelled.count();
             let granted = last - first + 1;
             if granted > most {
                 return Err(format!("{granted} grants, and at most {most} are due"));
@@ -252,6 +259,7 @@ proptest! {
         (rules, history) in histories(),
         back in 0..1u64 << 40,
     ) {
+        let rules = Lockout { one_clock: true, ..rules };
         let (mut state, mut now) = (Timestamp::ZERO, START + (1 << 41));
         for (gap, _) in history {
             now += gap * rules.unit;
@@ -264,6 +272,91 @@ proptest! {
         let free = Lockout { attempts: 512, ..rules };
         prop_assert!(free.attempt(state, now).granted(), "fewer failures than attempts never block");
     }
+
+    #[test]
+    fn clocks_that_differ_add_their_difference_once((rules, steps) in readings()) {
+        let rules = Lockout { one_clock: false, ..rules };
+        let judged = judge_clocks(&rules, &steps);
+        prop_assert!(judged.is_ok(), "{judged:?}");
+    }
+}
+
+/// The greatest difference of the clocks, in units.
+const APART: u64 = 40;
+
+/// A clock's reading for each attempt: the time since the last attempt, and the time by which the
+/// clock is ahead, both in units.
+fn readings() -> impl Strategy<Value = (Lockout, Vec<(u64, u64)>)> {
+    let gap = prop_oneof![6 => 0..10u64, 1 => 0..100u64];
+    let ahead = prop_oneof![2 => Just(0), 2 => Just(APART), 1 => 0..=APART];
+    (rules(), prop::collection::vec((gap, ahead), 1..80))
+}
+
+/// Runs attempts by the given readings. Fails if the attempts of any time are more than those of
+/// one clock in this time and the greatest difference of the clocks.
+fn judge_clocks(rules: &Lockout, readings: &[(u64, u64)]) -> Result<(), String> {
+    let (mut state, mut time, mut grants) = (Timestamp::ZERO, START, Vec::new());
+    for (gap, ahead) in readings {
+        time += gap * rules.unit;
+        let outcome = rules.attempt(state, time + ahead * rules.unit);
+        if outcome.granted() {
+            grants.push(time);
+        }
+        state = outcome.empty_at;
+    }
+    for (first, &from) in grants.iter().enumerate() {
+        for (more, &to) in grants[first..].iter().enumerate() {
+            let time = to - from + APART * rules.unit;
+            let forgotten = time / rules.max_block;
+            let most = match forgotten {
+                0 => rules.attempts + fit(rules, time),
+                _ => rules.attempts * (1 + forgotten) + time / rules.block.min(rules.max_block),
+            };
+            if more as u64 + 1 > most {
+                return Err(format!("{} grants, and at most {most} are due", more + 1));
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_state_that_each_clock_moves_back_is_noticed() {
+    let moved = drawn(readings(), 2_000).filter(|(rules, steps)| {
+        let rules = Lockout {
+            one_clock: true,
+            ..*rules
+        };
+        judge_clocks(&rules, steps).is_err()
+    });
+    assert!(moved.count() > 0);
+}
+
+/// A host whose clock is a day ahead, and one whose clock is right, in turn.
+#[test]
+fn hosts_in_turn_end_no_block_early() {
+    let second = gcra::TICKS_PER_SECOND;
+    let rules = Lockout {
+        attempts: 1,
+        block: 30 * second,
+        factor: 1.0,
+        max_block: 30 * second,
+        unit: UNIT,
+        one_clock: false,
+    };
+    let (mut state, mut granted, mut cancelled) = (Timestamp::ZERO, 0, 0);
+    let mut cancels = Timestamp::ZERO;
+    for call in 0..400 {
+        let now = START + call * second / 10 + (call + 1) % 2 * 86_400 * second;
+        let outcome = rules.attempt(state, now);
+        state = outcome.empty_at;
+        granted += u64::from(outcome.granted());
+        let outcome = rules.take_cancel(cancels, now);
+        cancels = outcome.empty_at;
+        cancelled += u64::from(outcome.granted());
+    }
+    // The clock that is ahead decides both attempts in 40 seconds.
+    assert_eq!((granted, cancelled), (2, 100));
 }
 
 /// Returns the number of 2,000 random histories in which a promise does not hold.
@@ -325,6 +418,7 @@ fn attempts_that_are_all_cancelled_leave_no_failure_in_any_order() {
         factor: 2.0,
         max_block: 1 << 50,
         unit: UNIT,
+        one_clock: true,
     };
     let orders = prop::sample::subsequence((0..5).collect::<Vec<_>>(), 5).prop_shuffle();
     let mut runner = TestRunner::new(tried(200));
@@ -349,13 +443,12 @@ fn attempts_that_are_all_cancelled_leave_no_failure_in_any_order() {
 fn few_attempts_are_cancelled_in_any_window() {
     let gaps = prop::collection::vec(0..CANCEL_SPAN / 90, 1..400);
     let mut runner = TestRunner::new(tried(200));
-    let units = prop_oneof![Just(1), Just(1 << 20)];
-    let run = runner.run(&(gaps, units), |(gaps, unit)| {
+    let run = runner.run(&(gaps, rules()), |(gaps, rules)| {
         let (mut state, mut now, mut cancels) = (Timestamp::ZERO, EPOCH, Vec::new());
         for gap in gaps {
             let gap = if gap % 3 == 0 { gap } else { 0 };
             now += gap;
-            let outcome = take_cancel(unit, state, now);
+            let outcome = rules.take_cancel(state, now);
             state = outcome.empty_at;
             if outcome.granted() {
                 cancels.push(now);
@@ -369,10 +462,10 @@ fn few_attempts_are_cancelled_in_any_window() {
         }
         Ok(())
     });
-    assert_eq!(run, Ok(()));
-    for unit in [1, 1 << 20] {
+    assert!(run.is_ok(), "{run:?}");
+    for rules in drawn(rules(), 10) {
         let in_a_row = (0..200).fold((Timestamp::ZERO, 0), |(state, count), _| {
-            let outcome = take_cancel(unit, state, EPOCH);
+            let outcome = rules.take_cancel(state, EPOCH);
             (outcome.empty_at, count + u64::from(outcome.granted()))
         });
         assert_eq!(in_a_row.1, 100);

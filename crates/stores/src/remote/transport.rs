@@ -121,6 +121,9 @@ pub trait Transport: Sized {
     /// The server that keeps a record, and what a call to it needs.
     type Route;
 
+    /// True if the server's clock decides, and false if each client's clock does.
+    const ONE_CLOCK: bool = true;
+
     /// Returns bytes that identify the store: endpoints, user, database, prefix.
     fn identity(&self) -> Vec<u8>;
 

@@ -191,6 +191,8 @@ pub fn wall_ticks() -> Timestamp {
 impl Transport for Memcached {
     type Route = Arc<ItemServer>;
 
+    const ONE_CLOCK: bool = false;
+
     fn identity(&self) -> Vec<u8> {
         let ids = self.nodes.iter().flat_map(|it| it.server.id.to_ne_bytes());
         ids.chain(self.prefix.iter().copied()).collect()
