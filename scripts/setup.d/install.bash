@@ -85,12 +85,12 @@ install_for_build() {
 install_for_test() {
     install_packages "${build[@]}" "${peers[@]}" "${servers[@]}" pgbouncer "${clients[@]}" "${monitoring[@]}" php8.2-memcache php8.2-fpm \
         php8.2-cgi libapache2-mod-php8.2 apache2-bin strace faketime valgrind openssl util-linux \
-        fail2ban python3-systemd nftables iproute2 systemd
+        fail2ban python3 python3-systemd nftables iproute2 systemd
 }
 
-# The engine needs no PHP.
+# The engine needs no PHP. The tests of the judge need Python.
 install_for_engine() {
-    install_packages gcc libc6-dev
+    install_packages gcc libc6-dev python3
 }
 
 install_for_stores() {

@@ -2,6 +2,7 @@
 require_once __DIR__ . '/worker.php';
 require_once __DIR__ . '/subject.inc.php';
 require_once __DIR__ . '/permits.inc.php';
+require_once __DIR__ . '/judges.inc.php';
 
 /** The fault of a control did not happen, so its history proves nothing about the judge. */
 final class Inconclusive extends Exception
@@ -41,13 +42,13 @@ final class History
             if ($history->faults === []) {
                 throw new Inconclusive('no fault is forced');
             }
-            file_put_contents("$folder/rules", $history->rules);
-            exec(escapeshellarg(getenv('PROVE_JUDGE')) . ' ' . escapeshellarg($folder), $told, $code);
+            file_put_contents("$folder/rules.log", $history->rules);
+            [$told, $code] = judge($folder);
         } finally {
             keep($control, $folder);
             exec('rm -rf ' . escapeshellarg($folder));
         }
-        return [implode("\n", $told), $code, $history->faults];
+        return [$told, $code, $history->faults];
     }
 
     /** @return array{int, float, float} a new bucket for Caller */
@@ -184,7 +185,7 @@ final class History
 /** A limiter that is wrong on purpose, with the calls that bring its fault about. */
 interface Scripted
 {
-    /** The lines of the judge's file `rules` for the store of the control. */
+    /** The allowances for the store of the control, as lines of the log. */
     public const ALLOWANCES = "tick 1000\nlinger 500000000\n";
 
     /** The rule that the log must break. */

@@ -61,7 +61,7 @@ class PermitCaller
         } catch (TokenBucket\StorageException $error) {
             [$answer, $permit] = [failure_of($error), null];
         }
-        $this->log->end(hrtime(true), $sequence, CallLog::TAKE, $key, $answer);
+        $this->log->end(hrtime(true), $sequence, $answer);
         return [$permit, $sequence, $answer];
     }
 
@@ -82,7 +82,7 @@ class PermitCaller
         } catch (TokenBucket\StorageException) {
             $answer = CallLog::ERROR;
         }
-        $this->log->end(hrtime(true), $sequence, CallLog::CANCEL, $key, $answer);
+        $this->log->end(hrtime(true), $sequence, $answer);
     }
 }
 

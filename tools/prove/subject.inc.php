@@ -189,7 +189,7 @@ abstract class Subject
     }
 
     /**
-     * Returns the contents of the judge's `rules` file.
+     * Returns the rules of the log, as docs/explanation/proof.md describes them.
      *
      * @param int $late the greatest delay of a resumption in nanoseconds. It counts twice, because
      *        a server and a worker may both have been resumed late
@@ -210,7 +210,7 @@ abstract class Subject
         return $text . implode(array_map($this->rule_of(...), $load['others']));
     }
 
-    /** Returns the line of a quota or lockout in the judge's `rules` file. */
+    /** Returns the rule of a quota or lockout. */
     private function rule_of(array $limit): string
     {
         if (is_lockout($limit)) {

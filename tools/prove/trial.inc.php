@@ -2,6 +2,7 @@
 require_once __DIR__ . '/worker.php';
 require_once __DIR__ . '/subject.inc.php';
 require_once __DIR__ . '/stopping.inc.php';
+require_once __DIR__ . '/judges.inc.php';
 require_once __DIR__ . '/../testkit/php/child.php';
 require_once __DIR__ . '/../testkit/php/fpm.php';
 
@@ -82,9 +83,8 @@ final class Trial
         $late = $this->finish();
         $this->subject->finish($this->folder);
         $this->counts['stopped longer by ms'] = intdiv($late, 1_000_000);
-        file_put_contents("$this->folder/rules", $this->subject->rules($late));
-        exec(escapeshellarg(getenv('PROVE_JUDGE')) . ' ' . escapeshellarg($this->folder), $told, $code);
-        return [implode("\n", $told), $code];
+        file_put_contents("$this->folder/rules.log", $this->subject->rules($late));
+        return judge($this->folder);
     }
 
     public function remove(): void
@@ -171,7 +171,7 @@ final class Trial
     {
         $sequence = $this->events->start(CallLog::LOST, 0);
         $result = $fault();
-        $this->events->end(hrtime(true), $sequence, CallLog::LOST, 0, CallLog::DONE);
+        $this->events->end(hrtime(true), $sequence, CallLog::DONE);
         return $result;
     }
 

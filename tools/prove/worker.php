@@ -9,8 +9,8 @@
  */
 
 /**
- * Writes the records that src/record.rs reads. That file explains why the records survive
- * kill -9.
+ * Writes the lines that src/record.rs reads. That file explains why the lines survive kill -9, and
+ * docs/explanation/proof.md describes them.
  */
 final class CallLog
 {
@@ -30,10 +30,9 @@ final class CallLog
     public const UNASKED = 5;
     public const UNDONE = 6;
 
-    private const START = 0;
-    private const END = 1;
-    private const DEATH = 2;
-    private const DOOM = 3;
+    /** The words of the kinds and of the answers. */
+    private const KINDS = ['take', 'refund', 'reset', 'lost', 'charge', 'reserve', 'cancel', 'drain'];
+    private const ANSWERS = [1 => 'done', 'denied', 'excused', 'error', 'unsent', 'undone'];
 
     /** @var resource */
     private $file;
@@ -44,6 +43,7 @@ final class CallLog
         // The file is opened for appending. PHP does not buffer writes to plain files, so each
         // fwrite() is one write().
         $this->file = fopen("$folder/$process." . hrtime(true) . '.log', 'a');
+        fwrite($this->file, 'caller ' . (int) $process . "\n");
     }
 
     /**
@@ -73,36 +73,32 @@ final class CallLog
      * @param int $time the instant right after the call
      * @param float $wait the seconds to retry or until a reservation is due
      */
-    public function end(int $time, int $sequence, int $kind, int $bucket, int $answer, float $wait = 0): void
+    public function end(int $time, int $sequence, int $answer, float $wait = 0): void
     {
-        $this->write($time, $bucket, 0, self::END, $kind, $answer, $sequence, self::nanoseconds($wait));
+        fwrite($this->file, "$time " . self::ANSWERS[$answer] . " $sequence " . self::nanoseconds($wait) . "\n");
     }
 
     public function death(int $process): void
     {
-        $this->write(hrtime(true), $process, 0, self::DEATH, 0, 0, 0, 0);
+        fwrite($this->file, hrtime(true) . " death $process\n");
     }
 
     /** Notes the instant before a process is killed. */
     public function doom(int $process): void
     {
-        $this->write(hrtime(true), $process, 0, self::DOOM, 0, 0, 0, 0);
+        fwrite($this->file, hrtime(true) . " doom $process\n");
     }
 
-    private function begin(int $kind, int $bucket, float $cost, int $time, int $wait): int
+    private function begin(int $kind, int $bucket, float $cost, int $time, int|string $last): int
     {
-        $this->write($time, $bucket, $cost, self::START, $kind, 0, $this->sequence, $wait);
+        $thousandths = (int) round($cost * 1000);
+        fwrite($this->file, "$time " . self::KINDS[$kind] . " $this->sequence $bucket $thousandths $last\n");
         return $this->sequence++;
     }
 
-    private static function nanoseconds(float $seconds): int
+    private static function nanoseconds(float $seconds): int|string
     {
-        return is_infinite($seconds) ? -1 : (int) ceil($seconds * 1e9);
-    }
-
-    private function write(int $time, int $bucket, float $cost, int $phase, int $kind, int $answer, int $sequence, int $wait): void
-    {
-        fwrite($this->file, pack('PVVCCCxVP', $time, $bucket, (int) round($cost * 1000), $phase, $kind, $answer, $sequence, $wait));
+        return is_infinite($seconds) ? 'endless' : (int) ceil($seconds * 1e9);
     }
 }
 
@@ -274,7 +270,7 @@ class Caller
     public function take(array $bucket, int $cost = 1, int $floor = 0): array
     {
         $sequence = $this->log->start_take($bucket[0], $cost, $floor);
-        return $this->call($sequence, CallLog::TAKE, $bucket, fn () => $this->limiter->take($bucket, $cost, $floor));
+        return $this->call($sequence, fn () => $this->limiter->take($bucket, $cost, $floor));
     }
 
     /**
@@ -297,7 +293,7 @@ class Caller
             $answers = array_fill_keys(array_keys($entries), [CallLog::ERROR, 0]);
         }
         foreach ($answers as $id => [$answer, $wait]) {
-            $this->log->end($time, $sequences[$id], CallLog::TAKE, $id, $answer, $wait);
+            $this->log->end($time, $sequences[$id], $answer, $wait);
         }
         return $answers;
     }
@@ -305,20 +301,20 @@ class Caller
     public function charge(array $bucket, int $cost): void
     {
         $sequence = $this->log->start(CallLog::CHARGE, $bucket[0], $cost);
-        $this->call($sequence, CallLog::CHARGE, $bucket, fn () => $this->limiter->charge($bucket, $cost));
+        $this->call($sequence, fn () => $this->limiter->charge($bucket, $cost));
     }
 
     /** @return array{int, float, ?object, int} as Extension::reserve(), and the sequence of the call */
     public function reserve(array $bucket, int $cost, float $wait): array
     {
         $sequence = $this->log->start(CallLog::RESERVE, $bucket[0], $cost, wait: $wait);
-        return [...$this->call($sequence, CallLog::RESERVE, $bucket, fn () => $this->limiter->reserve($bucket, $cost, $wait)), $sequence];
+        return [...$this->call($sequence, fn () => $this->limiter->reserve($bucket, $cost, $wait)), $sequence];
     }
 
     public function cancel(array $bucket, int $cost, object $reservation, int $sequence): void
     {
         $sequence = $this->log->start_cancel($bucket[0], $cost, $sequence);
-        $this->call($sequence, CallLog::CANCEL, $bucket, fn () => $this->limiter->cancel($bucket, $cost, $reservation));
+        $this->call($sequence, fn () => $this->limiter->cancel($bucket, $cost, $reservation));
     }
 
     /**
@@ -326,7 +322,7 @@ class Caller
      *
      * @return array{int, float, ?object} the result, the seconds to wait, and the reservation
      */
-    protected function call(int $sequence, int $kind, array $bucket, callable $call): array
+    protected function call(int $sequence, callable $call): array
     {
         try {
             $answer = $call();
@@ -336,7 +332,7 @@ class Caller
             $time = hrtime(true);
             $answer = [$this->limiter->failed($error), 0.002];
         }
-        $this->log->end($time, $sequence, $kind, $bucket[0], $answer[0], $answer[1]);
+        $this->log->end($time, $sequence, $answer[0], $answer[1]);
         return $answer + [2 => null];
     }
 }
@@ -504,7 +500,7 @@ final class Load extends Caller
     {
         [$tokens, $block] = mt_rand(0, 1) === 0 ? [1, mt_rand(1, 8) / $bucket[2]] : [mt_rand(0, min(3, $bucket[1])), 0];
         $sequence = $this->log->start(CallLog::DRAIN, $bucket[0], $tokens, $block);
-        $this->call($sequence, CallLog::DRAIN, $bucket, fn () => $this->limiter->drain($bucket, $tokens, $block));
+        $this->call($sequence, fn () => $this->limiter->drain($bucket, $tokens, $block));
     }
 
     /** Settles a grant. The call is noted as the charge or the refund of the difference. */
@@ -514,7 +510,7 @@ final class Load extends Caller
         [$kind, $cost] = $actual < $reserved ? [CallLog::REFUND, $reserved - $actual] : [CallLog::CHARGE, $actual - $reserved];
         $this->granted[$bucket[0]] -= min($reserved, $this->granted[$bucket[0]]);
         $sequence = $this->log->start($kind, $bucket[0], $cost);
-        $this->call($sequence, $kind, $bucket, fn () => $this->limiter->settle($bucket, $reserved, $actual));
+        $this->call($sequence, fn () => $this->limiter->settle($bucket, $reserved, $actual));
     }
 
     /** Reserves tokens, or waits for them. Then uses, cancels or holds the reservation. */
@@ -522,7 +518,7 @@ final class Load extends Caller
     {
         if ($wait < 0.02 && mt_rand(0, 3) === 0) {
             $sequence = $this->log->start(CallLog::RESERVE, $bucket[0], $cost, wait: $wait);
-            $this->call($sequence, CallLog::RESERVE, $bucket, fn () => $this->limiter->wait($bucket, $cost, $wait));
+            $this->call($sequence, fn () => $this->limiter->wait($bucket, $cost, $wait));
             return;
         }
         [$answer, $delay, $reservation, $sequence] = $this->reserve($bucket, $cost, $wait);
@@ -542,7 +538,7 @@ final class Load extends Caller
 
     private function give(int $kind, array $bucket, float $cost, callable $call): void
     {
-        $this->call($this->log->start($kind, $bucket[0], $cost), $kind, $bucket, $call);
+        $this->call($this->log->start($kind, $bucket[0], $cost), $call);
     }
 
     private function one_in(int $chance): bool

@@ -1,6 +1,10 @@
-//! Reads a folder of logs, which holds the calls on each bucket and the rules of the judgement.
+//! Reads a log, which holds the calls on each bucket and the rules of the judgement.
 //!
-//! The file `rules` holds lines of a word and numbers:
+//! A log is a file, or a folder of files `*.log`. Lines that begin with a digit are log records
+//! ([`crate::record`]). A line `caller` with a process id is followed by the records of one caller;
+//! records before it are of a caller whose death is not noted. Lines that begin with `#` are
+//! comments. A last line without a line feed is ignored. The other lines are rules, a word and
+//! numbers:
 //!
 //! - `tick`, `skew`, `linger`, `wait` and `cached`: nanoseconds.
 //! - `buckets`: a number.
@@ -13,23 +17,20 @@
 //! - `lockout`: a lockout's number, its attempts, its first block in nanoseconds, the factor in
 //!   thousandths, its longest block and the unit of stored instants in nanoseconds.
 //!
-//! Files `*.log` hold log records ([`crate::record`]). A caller's file is named after its process
-//! id, as `1234.1.log`. Deaths of callers and losses of stores are in files of the same format.
-//!
 //! A call without an end has an unknown outcome. The call may have taken effect until its caller
 //! died or continued. `linger` is added, because the request may still have been on its way. If no
 //! death was noted, the end of the log replaces the death.
 
 use crate::call::{Call, Kind, Nanos, Outcome};
 use crate::lockouts::Lockout;
-use crate::record::{Answer, Phase, Record, SIZE};
+use crate::record::{Answer, Phase, Record};
 use crate::rules::{Quota, Rules};
 use crate::windows::Windows;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// The contents of a folder of logs.
+/// The contents of a log.
 #[derive(Clone, Debug)]
 pub struct Log {
     /// The allowances, which apply to all buckets.
@@ -49,20 +50,51 @@ pub struct Log {
 /// The process id of a caller, and its log records.
 pub type Caller = (u32, Vec<Record>);
 
-/// Reads the text of the rules and the log records in a folder. Fails with a message with the file
-/// that cannot be read or is invalid.
-pub fn read(folder: &Path) -> Result<(String, Vec<Caller>), String> {
-    let rules = folder.join("rules");
-    let text =
-        fs::read_to_string(&rules).map_err(|error| format!("{}: {error}", rules.display()))?;
-    let mut files = Vec::new();
-    for entry in fs::read_dir(folder).map_err(|error| error.to_string())? {
-        let path = entry.map_err(|error| error.to_string())?.path();
-        if path.extension().is_some_and(|extension| extension == "log") {
-            files.push((process(&path), records(&path)?));
+/// Reads the text of the rules and the log records of a log. Fails with a message with the file
+/// that cannot be read, or with the invalid line.
+pub fn read(path: &Path) -> Result<(String, Vec<Caller>), String> {
+    let (mut rules, mut callers) = (String::new(), Vec::new());
+    for file in files(path)? {
+        let of_file = |error: String| format!("{}: {error}", file.display());
+        let text = fs::read_to_string(&file).map_err(|error| of_file(error.to_string()))?;
+        parse(&text, &mut rules, &mut callers).map_err(of_file)?;
+    }
+    Ok((rules, callers))
+}
+
+/// Adds the rules and the callers of the text of one file.
+pub fn parse(text: &str, rules: &mut String, callers: &mut Vec<Caller>) -> Result<(), String> {
+    let mut caller: Caller = (0, Vec::new());
+    for line in text.split_inclusive('\n') {
+        let Some(line) = line.strip_suffix('\n') else {
+            break;
+        };
+        let invalid = || format!("invalid line: {line}");
+        if line.starts_with(|first: char| first.is_ascii_digit()) {
+            caller.1.push(Record::parse(line).ok_or_else(invalid)?);
+        } else if let Some(process) = line.strip_prefix("caller ") {
+            let next = (process.parse().map_err(|_| invalid())?, Vec::new());
+            callers.push(std::mem::replace(&mut caller, next));
+        } else if !line.starts_with('#') {
+            rules.extend([line, "\n"]);
         }
     }
-    Ok((text, files))
+    callers.push(caller);
+    Ok(())
+}
+
+/// Returns the files of a log.
+fn files(path: &Path) -> Result<Vec<PathBuf>, String> {
+    if !path.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let entries = fs::read_dir(path).map_err(|error| error.to_string())?;
+    let paths = entries.map(|entry| entry.map(|entry| entry.path()));
+    let paths: Vec<_> = paths
+        .collect::<Result<_, _>>()
+        .map_err(|error| error.to_string())?;
+    let is_log = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "log");
+    Ok(paths.into_iter().filter(is_log).collect())
 }
 
 /// The instants of deaths by process, in ascending order.
@@ -251,23 +283,4 @@ impl Log {
             .push(call);
         Ok(())
     }
-}
-
-/// Returns the process id that a file is named after, or 0 if the name has no number.
-fn process(path: &Path) -> u32 {
-    let name = path.file_name().and_then(|name| name.to_str());
-    let number = name.and_then(|name| name.split('.').next());
-    number.and_then(|number| number.parse().ok()).unwrap_or(0)
-}
-
-fn records(path: &Path) -> Result<Vec<Record>, String> {
-    let bytes = fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
-    let (chunks, rest) = bytes.as_chunks::<SIZE>();
-    if !rest.is_empty() {
-        return Err(format!("{}: incomplete record", path.display()));
-    }
-    let records = chunks.iter().enumerate().map(|(index, chunk)| {
-        Record::parse(chunk).ok_or_else(|| format!("{}: invalid record {index}", path.display()))
-    });
-    records.collect()
 }

@@ -1,7 +1,7 @@
-//! `prove FOLDER`: judges the logs in a folder.
+//! `prove LOG`: judges a log, which is a file or a folder.
 //!
-//! Exits with 0 if all rules hold and with 1 if a rule is broken. Exits with 2 if the logs prove
-//! nothing. Logs prove nothing if they cannot be read, hold no grant, or have too large allowances.
+//! Exits with 0 if all rules hold and with 1 if a rule is broken. Exits with 2 if the log proves
+//! nothing. A log proves nothing if it cannot be read, holds no grant, or has too large allowances.
 
 use anyhow::bail;
 use prove::log::{self, Log};
@@ -20,10 +20,10 @@ fn main() -> ExitCode {
 
 fn judge() -> anyhow::Result<ExitCode> {
     let mut arguments = std::env::args_os().skip(1);
-    let (Some(folder), None) = (arguments.next(), arguments.next()) else {
-        bail!("usage: prove FOLDER");
+    let (Some(path), None) = (arguments.next(), arguments.next()) else {
+        bail!("usage: prove LOG");
     };
-    let (rules, files) = log::read(Path::new(&folder)).map_err(anyhow::Error::msg)?;
+    let (rules, files) = log::read(Path::new(&path)).map_err(anyhow::Error::msg)?;
     let (is_convicted, is_evidence) = if let Some(limits) = Limits::from_rules(&rules) {
         let verdict = permits::Verdict::of(&files, &limits).map_err(anyhow::Error::msg)?;
         say(&verdict, verdict.is_convicted(), verdict.messages.clone());

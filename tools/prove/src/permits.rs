@@ -2,7 +2,7 @@
 //!
 //! A log record of the kind `Take` is a call that asks for a permit. Its tokens are the limit of
 //! the caller. A record of the kind `Cancel` is the release of the permit that the call with the
-//! given sequence was granted. The file `rules` has these lines:
+//! given sequence was granted. The rules of the log are these lines:
 //!
 //! - `limit`: a key, and the greatest limit of its callers.
 //! - `lease`: nanoseconds after which a permit ends by itself. It is 0 if permits end with their

@@ -1,37 +1,21 @@
-//! The log records that a caller writes, one before and one after each call. Each log record has 32
-//! bytes.
+//! The lines of a log that state an instant. A caller writes one before and one after each call.
 //!
-//! Little-endian: time u64 · bucket u32 · tokens u32, in thousandths of a token · phase u8 · kind
-//! u8 · outcome u8 · 0 u8 · sequence u32 · wait u64, in nanoseconds, with all bits set for an
-//! endless wait.
+//! `docs/explanation/proof.md` describes the format. Numbers that are left out are 0.
 //!
-//! `wait` before a reservation is the longest wait that its caller accepts. After a granted
-//! reservation, it is the delay until the tokens may be used. After a denial, it is the time to
-//! retry. Before a cancel, it is the sequence of the reservation. Before a drain, it is the length
-//! of the block, or 0 if there is no block. Before a take, it is the floor, in thousandths
-//! of a token.
-//!
-//! A batch has a log record for each of its buckets, before and after the call. Those before the
-//! call all have the same time.
-//!
-//! **Why the log survives `kill -9`.** Each log record is one `write()` to a file opened for
-//! appending, without a buffer in the process. After `write()` the bytes are in the kernel's page
-//! cache, which survives the process. 32 divides the page size, so a log record lies in one page.
-//! The kernel checks for fatal signals only between pages. So a log record is either complete or
-//! absent. The first log record is written before the call begins, so the log has every call that a
-//! dead caller may have made.
+//! **Why the log survives `kill -9`.** Each line is one `write()` to a file opened for appending,
+//! without a buffer in the process. After `write()` the bytes are in the kernel's page cache, which
+//! survives the process. The kernel checks for fatal signals between pages. So of the last line of
+//! a dead caller, a part may be missing, which includes the line feed. The first line of a call is
+//! written before the call begins, so the log has every call that a dead caller may have made.
 
 use crate::call::{Kind, Nanos};
-
-/// The size of a log record in bytes.
-pub const SIZE: usize = 32;
 
 /// The event that a log record states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// The instant before a call.
     Start,
-    /// The instant after a call.
+    /// The instant after a call. `sequence`, `answer` and `wait` are known.
     End,
     /// The death of a caller. `bucket` holds the caller's process id.
     Death,
@@ -42,7 +26,7 @@ pub enum Phase {
 /// The result that a caller received, without its details.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// The result is not known yet.
+    /// The record is no end.
     None,
     /// The call succeeded. If it was a take, the take was granted.
     Done,
@@ -75,57 +59,73 @@ pub struct Record {
 }
 
 impl Record {
-    /// Parses a log record. Returns `None` if the bytes are invalid.
-    pub fn parse(bytes: &[u8; SIZE]) -> Option<Self> {
-        let [first @ .., _, _, _, _, _, _, _, _] = bytes;
-        Some(Self {
-            time: u64::from_le_bytes(*first.first_chunk()?),
-            bucket: u32_at(bytes, 8)?,
-            cost: u32_at(bytes, 12)?,
-            phase: phase(bytes[16])?,
-            kind: kind(bytes[17])?,
-            answer: answer(bytes[18])?,
-            sequence: u32_at(bytes, 20)?,
-            wait: u64::from_le_bytes(*bytes.last_chunk()?),
-        })
+    /// Parses a line. Returns `None` if it is invalid.
+    pub fn parse(line: &str) -> Option<Self> {
+        let mut words = line.split(' ');
+        let time = words.next()?.parse().ok()?;
+        let (phase, kind, answer) = event(words.next()?)?;
+        let numbers: Option<Vec<_>> = words.map(number).collect();
+        let mut record = Self {
+            time,
+            bucket: 0,
+            cost: 0,
+            phase,
+            kind,
+            answer,
+            sequence: 0,
+            wait: 0,
+        };
+        match (phase, kind, &numbers?[..]) {
+            (Phase::Death | Phase::Doom, _, &[process]) => record.bucket = small(process)?,
+            (Phase::End, _, &[call]) | (Phase::Start, Kind::Lost, &[call]) => {
+                record.sequence = small(call)?;
+            }
+            (Phase::End, _, &[call, wait]) => {
+                (record.sequence, record.wait) = (small(call)?, wait);
+            }
+            (Phase::Start, _, &[call, bucket, ref rest @ ..]) if rest.len() <= 2 => {
+                let at = |index| rest.get(index).copied().unwrap_or(0);
+                (record.sequence, record.bucket) = (small(call)?, small(bucket)?);
+                (record.cost, record.wait) = (small(at(0))?, at(1));
+            }
+            _ => return None,
+        }
+        Some(record)
     }
 }
 
-fn u32_at(bytes: &[u8; SIZE], offset: usize) -> Option<u32> {
-    Some(u32::from_le_bytes(*bytes.get(offset..)?.first_chunk()?))
+/// Returns what a word states.
+fn event(word: &str) -> Option<(Phase, Kind, Answer)> {
+    let start = |kind| Some((Phase::Start, kind, Answer::None));
+    let end = |answer| Some((Phase::End, Kind::Take, answer));
+    match word {
+        "take" => start(Kind::Take),
+        "refund" => start(Kind::Refund),
+        "reset" => start(Kind::Reset),
+        "lost" => start(Kind::Lost),
+        "charge" => start(Kind::Charge),
+        "reserve" => start(Kind::Reserve),
+        "cancel" => start(Kind::Cancel),
+        "drain" => start(Kind::Drain),
+        "done" => end(Answer::Done),
+        "denied" => end(Answer::Denied),
+        "excused" => end(Answer::Excused),
+        "error" => end(Answer::Error),
+        "unsent" => end(Answer::Unasked),
+        "undone" => end(Answer::Undone),
+        "death" => Some((Phase::Death, Kind::Take, Answer::None)),
+        "doom" => Some((Phase::Doom, Kind::Take, Answer::None)),
+        _ => None,
+    }
 }
 
-fn phase(byte: u8) -> Option<Phase> {
-    [Phase::Start, Phase::End, Phase::Death, Phase::Doom]
-        .get(usize::from(byte))
-        .copied()
+fn number(word: &str) -> Option<u64> {
+    if word == "endless" {
+        return Some(Nanos::MAX);
+    }
+    word.parse().ok()
 }
 
-fn kind(byte: u8) -> Option<Kind> {
-    [
-        Kind::Take,
-        Kind::Refund,
-        Kind::Reset,
-        Kind::Lost,
-        Kind::Charge,
-        Kind::Reserve,
-        Kind::Cancel,
-        Kind::Drain,
-    ]
-    .get(usize::from(byte))
-    .copied()
-}
-
-fn answer(byte: u8) -> Option<Answer> {
-    [
-        Answer::None,
-        Answer::Done,
-        Answer::Denied,
-        Answer::Excused,
-        Answer::Error,
-        Answer::Unasked,
-        Answer::Undone,
-    ]
-    .get(usize::from(byte))
-    .copied()
+fn small(number: u64) -> Option<u32> {
+    u32::try_from(number).ok()
 }

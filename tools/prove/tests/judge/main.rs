@@ -5,4 +5,5 @@ mod limits;
 mod logs;
 mod naive;
 mod permits;
+mod second;
 mod simulated;

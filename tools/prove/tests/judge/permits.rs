@@ -1,52 +1,39 @@
 //! Judges logs of permits made by hand, rule by rule.
 
 use prove::permits::{Limits, Verdict};
-use prove::record::{Record, SIZE};
+use prove::record::Record;
 
-const START: u8 = 0;
-const END: u8 = 1;
-const DEATH: u8 = 2;
-const DOOM: u8 = 3;
-const TAKE: u8 = 0;
-const CANCEL: u8 = 6;
-const DONE: u8 = 1;
-const DENIED: u8 = 2;
-const CONTENDED: u8 = 3;
-const ERROR: u8 = 4;
+const DONE: &str = "done";
+const DENIED: &str = "denied";
+const CONTENDED: &str = "excused";
+const ERROR: &str = "error";
 /// The process id in a file that only has deaths.
 const CAMPAIGN: u32 = 99;
 
-/// Returns a log record with the phase, kind and answer of `what`.
-pub fn record(
-    time: u64,
-    bucket: u32,
-    what: [u8; 3],
-    sequence: u32,
-    cost: u32,
-    wait: u64,
-) -> Record {
-    let mut bytes = [0; SIZE];
-    bytes[..8].copy_from_slice(&time.to_le_bytes());
-    bytes[8..12].copy_from_slice(&bucket.to_le_bytes());
-    bytes[12..16].copy_from_slice(&(1_000 * cost).to_le_bytes());
-    bytes[16..19].copy_from_slice(&what);
-    bytes[20..24].copy_from_slice(&sequence.to_le_bytes());
-    bytes[24..].copy_from_slice(&wait.to_le_bytes());
-    Record::parse(&bytes).unwrap_or_else(|| panic!("no record: {bytes:?}"))
+/// Returns a log record with the word `what`.
+pub fn record(time: u64, bucket: u32, what: &str, sequence: u32, cost: u32, wait: u64) -> Record {
+    let line = match what {
+        "death" | "doom" => format!("{time} {what} {bucket}"),
+        "done" | "denied" | "excused" | "error" | "unsent" | "undone" => {
+            format!("{time} {what} {sequence} {wait}")
+        }
+        _ => format!("{time} {what} {sequence} {bucket} {} {wait}", 1_000 * cost),
+    };
+    Record::parse(&line).unwrap_or_else(|| panic!("no record: {line}"))
 }
 
 /// Returns the records of a call with a limit of 2.
-fn ask(sequence: u32, start: u64, end: u64, answer: u8) -> [Record; 2] {
+fn ask(sequence: u32, start: u64, end: u64, answer: &str) -> [Record; 2] {
     [
-        record(start, 7, [START, TAKE, 0], sequence, 2, 0),
-        record(end, 7, [END, TAKE, answer], sequence, 0, 0),
+        record(start, 7, "take", sequence, 2, 0),
+        record(end, 7, answer, sequence, 0, 0),
     ]
 }
 
 fn release(sequence: u32, of: u32, start: u64, end: u64) -> [Record; 2] {
     [
-        record(start, 7, [START, CANCEL, 0], sequence, 0, of.into()),
-        record(end, 7, [END, CANCEL, DONE], sequence, 0, 0),
+        record(start, 7, "cancel", sequence, 0, of.into()),
+        record(end, 7, DONE, sequence, 0, 0),
     ]
 }
 
@@ -66,8 +53,8 @@ fn denial(start: u64, end: u64) -> Vec<Record> {
 
 fn killed(process: u32, doom: u64, death: u64) -> Vec<Record> {
     vec![
-        record(doom, process, [DOOM, 0, 0], 0, 0, 0),
-        record(death, process, [DEATH, 0, 0], 0, 0, 0),
+        record(doom, process, "doom", 0, 0, 0),
+        record(death, process, "death", 0, 0, 0),
     ]
 }
 

@@ -25,7 +25,7 @@ impl Dice {
 }
 
 /// The load is about twice what the bucket can grant.
-const QUOTA: Quota = Quota {
+pub const QUOTA: Quota = Quota {
     capacity: 10 * TOKEN,
     rate: 1_000_000,
 };
@@ -285,26 +285,31 @@ impl Habits {
     }
 }
 
+/// Returns a history of an exact limiter with the given seed.
+pub fn history(seed: u64) -> Vec<Call> {
+    let mut dice = Dice(seed * 0x9e37_79b9);
+    let habits = Habits {
+        pause: [200_000, 2_000_000, 6_000_000][dice.index(3)],
+        width: [0, 100_000, 3_000_000, 30_000_000][dice.index(4)],
+        unknown: [0, 5, 30][dice.index(3)],
+        refund: [0, 4, 20][dice.index(3)],
+        reset: [0, 50][dice.index(2)],
+        lost: [0, 50][dice.index(2)],
+        charge: [0, 30][dice.index(2)],
+        reserve: [0, 10, 4][dice.index(3)],
+        cancel: [0, 10][dice.index(2)],
+        undone: [0, 10][dice.index(2)],
+        drain: [0, 60][dice.index(2)],
+        floor: [0, 3][dice.index(2)],
+    };
+    habits.history(&mut dice)
+}
+
 #[test]
 fn exact_histories_are_acquitted_however_their_calls_overlap() {
     let mut kinds = [0_u64; 8];
     for seed in 1..=1_200 {
-        let mut dice = Dice(seed * 0x9e37_79b9);
-        let habits = Habits {
-            pause: [200_000, 2_000_000, 6_000_000][dice.index(3)],
-            width: [0, 100_000, 3_000_000, 30_000_000][dice.index(4)],
-            unknown: [0, 5, 30][dice.index(3)],
-            refund: [0, 4, 20][dice.index(3)],
-            reset: [0, 50][dice.index(2)],
-            lost: [0, 50][dice.index(2)],
-            charge: [0, 30][dice.index(2)],
-            reserve: [0, 10, 4][dice.index(3)],
-            cancel: [0, 10][dice.index(2)],
-            undone: [0, 10][dice.index(2)],
-            drain: [0, 60][dice.index(2)],
-            floor: [0, 3][dice.index(2)],
-        };
-        let calls = habits.history(&mut dice);
+        let calls = history(seed);
         let floor = QUOTA.capacity / 2;
         let violations = [
             bound::judge(&calls, &QUOTA, &Rules::EXACT).violations,
