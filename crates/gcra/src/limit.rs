@@ -4,6 +4,7 @@
 //! capacity is at most `span`. So the sum of an instant and a few spans fits into 64 bits.
 
 use crate::clock::{EPOCH, TICKS_PER_MICROSECOND, TICKS_PER_SECOND, Ticks};
+use crate::grain::Grain;
 use crate::step::Step;
 use crate::tokens::{AmountError, Tokens};
 
@@ -16,48 +17,6 @@ const MAX_RATE: i64 = 1_000_000_000_000_000;
 /// The least number of grains in a unit. In a smaller unit, rounding could change the rate by more
 /// than 0.1 %.
 const LEAST_UNIT: u64 = 1_000;
-
-/// The number of grains from which two units may have the same rate. Below it, the rates of two
-/// different units are different doubles, because a double has 53 bits.
-const LEAST_UNNAMED: u64 = 1 << 51;
-
-/// The resolution of a store's times. Every instant and span in the store is a multiple of the
-/// grain.
-///
-/// Lua and SQL keep instants as doubles. A double is exact in microseconds since the epoch, but not
-/// in nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Grain {
-    /// One tick.
-    Nanosecond,
-    /// [`TICKS_PER_MICROSECOND`] ticks.
-    Microsecond,
-    /// One tick of a clock that only a test advances. Up to a million tokens a second, the time per
-    /// token and each cost are rounded down and not up. So after a test advances the clock by a
-    /// minute, the tokens of a minute are back. A full bucket of one token grants ten calls for a
-    /// tenth of a token. The rate may be exceeded by this rounding, but only in such a store.
-    FakeNanosecond,
-}
-
-impl Grain {
-    /// Returns the length of the grain in ticks.
-    #[inline]
-    pub const fn ticks(self) -> Ticks {
-        match self {
-            Self::Nanosecond | Self::FakeNanosecond => 1,
-            Self::Microsecond => TICKS_PER_MICROSECOND,
-        }
-    }
-
-    /// Returns the whole grains in `span`. This is faster than a division by [`Grain::ticks`].
-    #[inline]
-    const fn count(self, span: Ticks) -> u64 {
-        match self {
-            Self::Nanosecond | Self::FakeNanosecond => span,
-            Self::Microsecond => span / TICKS_PER_MICROSECOND,
-        }
-    }
-}
 
 /// A validated capacity and rate.
 ///
@@ -172,7 +131,7 @@ impl Limit {
         let mut group = 1;
         while group <= 1_000_000_000_000 {
             let grains = grain.count(span).checked_mul(group);
-            let unit = grains.and_then(|grains| unit(added, grains, grain));
+            let unit = grains.and_then(|grains| grain.unit(added, grains));
             // `None` means an overflow: the span is too long, or so many tokens are added that no
             // group is large enough.
             let (unit, is_rounded) = unit.ok_or(LimitError::SpanTooLong)?;
@@ -222,7 +181,7 @@ impl Limit {
     /// long.
     fn of_unit(capacity: Tokens, unit: u64, group: u64, grain: Grain) -> Option<Self> {
         let unit = unit.checked_mul(grain.ticks())?;
-        let grains = grains(capacity, unit, group, grain)?;
+        let grains = grain.grains(capacity, unit, group)?;
         let span = grains.checked_mul(grain.ticks())?;
         (span <= MAX_SPAN).then_some(Self {
             unit,
@@ -258,7 +217,7 @@ impl Limit {
         if tokens > self.capacity {
             return None;
         }
-        let grains = grains(tokens, self.unit, self.group, self.grain)?;
+        let grains = self.grain.grains(tokens, self.unit, self.group)?;
         // The product is at most the span, because the tokens are at most the capacity.
         Some(grains * self.grain.ticks())
     }
@@ -266,7 +225,7 @@ impl Limit {
     /// Returns the ticks in which `tokens` refill, rounded as in [`Limit::cost`]. `tokens` may
     /// exceed the capacity. Returns `None` above [`MAX_SPAN`].
     pub fn price(&self, tokens: Tokens) -> Option<Ticks> {
-        let grains = grains(tokens, self.unit, self.group, self.grain)?;
+        let grains = self.grain.grains(tokens, self.unit, self.group)?;
         let ticks = grains.checked_mul(self.grain.ticks())?;
         (ticks <= MAX_SPAN).then_some(ticks)
     }
@@ -384,47 +343,10 @@ impl Limit {
     }
 }
 
-/// Returns the whole grains in which `tokens` refill, if `group` tokens refill in `unit` ticks.
-/// Returns `None` above `u64::MAX`.
-#[inline]
-fn grains(tokens: Tokens, unit: Ticks, group: u64, grain: Grain) -> Option<u64> {
-    if grain == Grain::FakeNanosecond && group == 1 {
-        // No token may cost 0 ticks. A cost of 1 is at most the span, which is at least 1.
-        let least = u64::from(!tokens.is_zero());
-        return tokens.scale_down(unit, 1).map(|ticks| ticks.max(least));
-    }
-    tokens.scale_up(unit, group * grain.ticks())
-}
-
-/// Returns the time in which `group` tokens are added, in grains, and true if it was rounded up.
-/// `grains` is the time in which `group * added` tokens are added. Returns `None` if the time is
-/// too long.
-fn unit(added: Tokens, grains: u64, grain: Grain) -> Option<(u64, bool)> {
-    let up = added.divide_up(grains)?;
-    // Most rates are whole numbers that divide a second. These are exact.
-    if added.is_whole() && added.floor().checked_mul(up) == Some(grains) {
-        return Some((up, false));
-    }
-    let rate = added.to_float();
-    let named = (grains as f64 / rate).round();
-    // An exact comparison of doubles is intended here.
-    #[allow(clippy::float_cmp)]
-    if named < LEAST_UNNAMED as f64 && grains as f64 / named == rate {
-        // The number is whole, not negative and below 2^51.
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-        return Some((named as u64, false));
-    }
-    Some(match grain {
-        // Undoes the rounding up. From 2^51 ticks on, also undoes the rounding of the rate to a
-        // double, which may have made the unit longer.
-        Grain::FakeNanosecond => (up - 1 - up / LEAST_UNNAMED, false),
-        Grain::Nanosecond | Grain::Microsecond => (up, true),
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::grain::LEAST_UNNAMED;
 
     fn limit(capacity: f64, rate: f64) -> Result<Limit, LimitError> {
         quota_of(capacity, rate, Grain::Nanosecond)
@@ -642,20 +564,5 @@ mod tests {
         assert_eq!(coarse.refund(Tokens::from_int(5).unwrap()), 500_000);
         let most = coarse.refund(Tokens::from_float(1e300).unwrap());
         assert_eq!(most, MAX_SPAN / 1_000 * 1_000);
-    }
-
-    #[test]
-    fn whole_costs_agree_with_exact_ones() {
-        for (capacity, rate) in [(10.0, 3.0), (1e6, 1e7), (2.5, 1e12), (1e12, 1e15)] {
-            let limit = limit(capacity, rate).unwrap();
-            for n in [0u64, 1, 2, 3, 9, 10, 999_999] {
-                let tokens = Tokens::from_int(n.cast_signed()).unwrap();
-                assert_eq!(
-                    limit.cost_whole(n),
-                    limit.cost(tokens),
-                    "{capacity} {rate} {n}"
-                );
-            }
-        }
     }
 }

@@ -8,8 +8,8 @@ use super::condition::{Condition, Pattern};
 use super::rule::{Measure, Part, Rule};
 use super::scanner::Scanner;
 use gcra::clock::{TICKS_PER_SECOND, Ticks};
-use gcra::limit::{Grain, Limit};
 use gcra::tokens::Tokens;
+use gcra::{Grain, Limit};
 use std::ffi::CString;
 
 const UNITS: [(&str, Ticks); 4] = [

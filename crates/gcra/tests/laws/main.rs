@@ -9,39 +9,22 @@
 //! `PROPTEST_CASES` is set, every law is tried that often, with a new seed in each run.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-#[path = "laws/admission.rs"]
 mod admission;
-#[path = "laws/ahead.rs"]
 mod ahead;
-#[path = "laws/blocks.rs"]
 mod blocks;
-#[path = "laws/changed_limits.rs"]
 mod changed_limits;
-#[path = "laws/debts.rs"]
 mod debts;
-#[path = "laws/fleet.rs"]
 mod fleet;
-#[path = "laws/floors.rs"]
 mod floors;
-#[path = "laws/give_backs.rs"]
 mod give_backs;
-#[path = "laws/history.rs"]
 mod history;
-#[path = "laws/hosts.rs"]
 mod hosts;
-#[path = "laws/lockouts.rs"]
 mod lockouts;
-#[path = "laws/model.rs"]
 mod model;
-#[path = "laws/periods.rs"]
 mod periods;
-#[path = "laws/quotas.rs"]
 mod quotas;
-#[path = "laws/seconds.rs"]
 mod seconds;
-#[path = "laws/steps.rs"]
 mod steps;
-#[path = "laws/windows.rs"]
 mod windows;
 
 use proptest::strategy::{Strategy, ValueTree};
