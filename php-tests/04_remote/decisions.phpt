@@ -57,9 +57,10 @@ alike(['redis', 'memcached'], function (string $kind) {
     $bucket = $new('id');
     change('grants', fn () => results('+++', $bucket->consume(...)));
     change('a denial', fn () => results('-', $bucket->consume(...)));
-    change('cached denials', fn () => results('--', $bucket->consume(...)));
+    change('cached denials', fn () => results('--', fn () => ($decision = $bucket->attempt())->allowed || $decision->fallback));
     change('peek', fn () => $bucket->peek());
     change('more than the capacity', fn () => $bucket->attempt(4));
+    change('more than the capacity of a new one', fn () => $new('another')->attempt(4));
     change('another prefix', fn () => (new TokenBucket($store->storage(OnFailure::Local, 'b:'), 'id', 1, 1))->attempt());
     change('without the cache', fn () => results('-', fn () => (new TokenBucket($store->storage(OnFailure::Local, 'api:'), 'id', 3, 0.001))->consume()));
     change('MinuteWindow', function () use ($store): void {
@@ -118,6 +119,7 @@ a denial: … api: denied_by_store +1
 cached denials: … api: denied_by_denial_cache +2
 peek: nothing
 more than the capacity: … api: denied_by_denial_cache +1
+more than the capacity of a new one: … api: denied_by_store +1
 another prefix: … b: granted_by_store +1
 without the cache: … api: denied_by_store +1
 MinuteWindow: … mw: granted_by_store +1, … mw: denied_by_store +2

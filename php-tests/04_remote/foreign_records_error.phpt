@@ -14,7 +14,7 @@ Warnings::collect();
 foreach (Store::each() as $kind => $store) {
     $server = $store->server;
     $values = ['text' => 'hello', 'empty' => '', 'spaces' => ' 5', 'sign' => '-5', 'fraction' => '1.5', 'exponent' => '1e15',
-        'too long' => str_repeat('1', 17), 'too great' => '9007199254740993', 'newline' => "1\n", 'NUL' => "1\0", 'hexadecimal' => '0x1f', 'nan' => 'nan'];
+        'too long' => str_repeat('1', 17), 'too great' => '4503599627370497', 'newline' => "1\n", 'NUL' => "1\0", 'hexadecimal' => '0x1f', 'nan' => 'nan'];
     $dump = $kind === 'Redis'
         ? fn (string $key) => $server->command('DUMP', $key) . $server->command('PTTL', $key)
         : fn (string $key) => implode("\n", $server->command("gets $key", 'END'));
@@ -58,12 +58,22 @@ foreach (Store::each() as $kind => $store) {
         check($others->consume() && $others->peek()->remaining === 1.0, "$kind: other buckets are fine");
         check(TokenBucket::attemptAll([$others], 1)->allowed, "$kind: other buckets are fine");
     }
+    // The greatest valid record is an empty bucket.
+    $put = fn (string $key, string $value) => $kind === 'Redis' ? $server->command('SET', "p:$key", $value) : $server->command("set p:$key 0 0 " . strlen($value) . "\r\n$value", 'STORED');
+    $put('greatest', '4503599627370496');
+    check(!$store->bucket(OnFailure::Throw, 'greatest')->consume(), "$kind: the greatest record");
+    // The connection to memcached caches the item, and must notice that the item has changed.
+    $changed = $store->bucket(OnFailure::Throw, 'changed');
+    check($changed->consume(), "$kind: before the change");
+    $put('changed', 'hello');
+    check(str_contains(thrown(fn () => $changed->consume()), 'the key does not hold a record'), "$kind: after the change");
+    check(str_contains(thrown(fn () => $store->storage(OnFailure::Throw)->bootstrap('text', microtime(true))), 'the key does not hold a record'), "$kind: bootstrap()");
     $mixed = [new TokenBucket($store->storage(OnFailure::Throw), 'good', 2, 0.001), new TokenBucket($store->storage(OnFailure::Throw), 'text', 2, 0.001)];
     echo Warnings::plain(thrown(fn () => TokenBucket::attemptAll($mixed))), "\n";
     check($mixed[0]->peek()->remaining === 2.0, "$kind: attemptAll() takes nothing");
     // A value of 200 kB, more than all other replies of the pipeline, affects only its own bucket.
     $long = str_repeat('x', 200_000);
-    $kind === 'Redis' ? $server->command('SET', 'p:long', $long) : $server->command('set p:long 0 0 ' . strlen($long) . "\r\n$long", 'STORED');
+    $put('long', $long);
     $storage = new ("TokenBucketStorage$kind")("unix://$server->socket", 'p:', PATIENCE, OnFailure::Deny);
     $each = TokenBucket::attemptEach(array_map(fn ($name) => new TokenBucket($storage, $name, 2, 0.001), ['a', 'long', 'b', 'text', 'c']));
     echo implode(' ', array_column($each, 'reason')), "\n";

@@ -1,5 +1,5 @@
 --TEST--
-Every method follows each failure policy while the store is down
+Every method follows each failure policy while the store is down, and Decision::$fallback says so
 --EXTENSIONS--
 pcntl
 --INI--
@@ -20,7 +20,7 @@ foreach (OnFailure::cases() as $policy) {
     $bucket = new TokenBucket($storage, 'x', 5, 0.001);
     $shown = function (mixed $value): string {
         return $value instanceof TokenBucket\Decision
-            ? sprintf('%s %s remaining %s, retryAfter %s', json_encode($value->allowed), $value->reason, $value->remaining, round($value->retryAfter, $value->reason === 'unavailable' ? 3 : -2))
+            ? sprintf('%s %s remaining %s, retryAfter %s%s', json_encode($value->allowed), $value->reason, $value->remaining, round($value->retryAfter, $value->reason === 'unavailable' ? 3 : -2), $value->fallback ? ', fallback' : '')
             : json_encode($value);
     };
     foreach ([
@@ -62,20 +62,20 @@ consume(2): true
 consume(6): false
 attempt(6): false exceeds_capacity remaining 0, retryAfter INF
 consume(0): true
-attempt(4): false insufficient_tokens remaining 3, retryAfter 1000
-peek(): true granted remaining 3, retryAfter 0
-attempt(3): true granted remaining 0, retryAfter 0
-wait(0.1): false insufficient_tokens remaining 0, retryAfter 1000
+attempt(4): false insufficient_tokens remaining 3, retryAfter 1000, fallback
+peek(): true granted remaining 3, retryAfter 0, fallback
+attempt(3): true granted remaining 0, retryAfter 0, fallback
+wait(0.1): false insufficient_tokens remaining 0, retryAfter 1000, fallback
 refund(): null
-peek() after it: true granted remaining 1, retryAfter 0
-attemptAll(): true granted remaining 0, retryAfter 0
-attemptAll(2): false insufficient_tokens remaining 0, retryAfter 2000
-mixed: false insufficient_tokens remaining 0, retryAfter 1000
-block(): true granted remaining -4, retryAfter 0
-drain(): true granted remaining -4, retryAfter 0
-peek() in the block: false insufficient_tokens remaining -4, retryAfter 5000
+peek() after it: true granted remaining 1, retryAfter 0, fallback
+attemptAll(): true granted remaining 0, retryAfter 0, fallback
+attemptAll(2): false insufficient_tokens remaining 0, retryAfter 2000, fallback
+mixed: false insufficient_tokens remaining 0, retryAfter 1000, fallback
+block(): true granted remaining -4, retryAfter 0, fallback
+drain(): true granted remaining -4, retryAfter 0, fallback
+peek() in the block: false insufficient_tokens remaining -4, retryAfter 5000, fallback
 reset(): null
-peek() after that: true granted remaining 5, retryAfter 0
+peek() after that: true granted remaining 5, retryAfter 0, fallback
 prepare(): null
 bootstrap(): null
 storage consume(): [true,false]
@@ -84,20 +84,20 @@ consume(2): true
 consume(6): false
 attempt(6): false exceeds_capacity remaining 0, retryAfter INF
 consume(0): true
-attempt(4): true granted remaining 5, retryAfter 0
-peek(): true granted remaining 5, retryAfter 0
-attempt(3): true granted remaining 5, retryAfter 0
-wait(0.1): true granted remaining 5, retryAfter 0
+attempt(4): true granted remaining 5, retryAfter 0, fallback
+peek(): true granted remaining 5, retryAfter 0, fallback
+attempt(3): true granted remaining 5, retryAfter 0, fallback
+wait(0.1): true granted remaining 5, retryAfter 0, fallback
 refund(): null
-peek() after it: true granted remaining 5, retryAfter 0
-attemptAll(): true granted remaining 5, retryAfter 0
-attemptAll(2): true granted remaining 5, retryAfter 0
+peek() after it: true granted remaining 5, retryAfter 0, fallback
+attemptAll(): true granted remaining 5, retryAfter 0, fallback
+attemptAll(2): true granted remaining 5, retryAfter 0, fallback
 mixed: true granted remaining 4, retryAfter 0
-block(): true granted remaining 5, retryAfter 0
-drain(): true granted remaining 5, retryAfter 0
-peek() in the block: true granted remaining 5, retryAfter 0
+block(): true granted remaining 5, retryAfter 0, fallback
+drain(): true granted remaining 5, retryAfter 0, fallback
+peek() in the block: true granted remaining 5, retryAfter 0, fallback
 reset(): null
-peek() after that: true granted remaining 5, retryAfter 0
+peek() after that: true granted remaining 5, retryAfter 0, fallback
 prepare(): null
 bootstrap(): null
 storage consume(): [true,true]
@@ -106,20 +106,20 @@ consume(2): false
 consume(6): false
 attempt(6): false exceeds_capacity remaining 0, retryAfter INF
 consume(0): false
-attempt(4): false unavailable remaining 0, retryAfter 1
-peek(): false unavailable remaining 0, retryAfter 1
-attempt(3): false unavailable remaining 0, retryAfter 1
-wait(0.1): false unavailable remaining 0, retryAfter 1
+attempt(4): false unavailable remaining 0, retryAfter 1, fallback
+peek(): false unavailable remaining 0, retryAfter 1, fallback
+attempt(3): false unavailable remaining 0, retryAfter 1, fallback
+wait(0.1): false unavailable remaining 0, retryAfter 1, fallback
 refund(): null
-peek() after it: false unavailable remaining 0, retryAfter 1
-attemptAll(): false unavailable remaining 0, retryAfter 1
-attemptAll(2): false unavailable remaining 0, retryAfter 1
-mixed: false unavailable remaining 0, retryAfter 1
-block(): false unavailable remaining 0, retryAfter 1
-drain(): false unavailable remaining 0, retryAfter 1
-peek() in the block: false unavailable remaining 0, retryAfter 1
+peek() after it: false unavailable remaining 0, retryAfter 1, fallback
+attemptAll(): false unavailable remaining 0, retryAfter 1, fallback
+attemptAll(2): false unavailable remaining 0, retryAfter 1, fallback
+mixed: false unavailable remaining 0, retryAfter 1, fallback
+block(): false unavailable remaining 0, retryAfter 1, fallback
+drain(): false unavailable remaining 0, retryAfter 1, fallback
+peek() in the block: false unavailable remaining 0, retryAfter 1, fallback
 reset(): null
-peek() after that: false unavailable remaining 0, retryAfter 1
+peek() after that: false unavailable remaining 0, retryAfter 1, fallback
 prepare(): null
 bootstrap(): null
 storage consume(): [false,false]

@@ -64,6 +64,7 @@ foreach (OnFailure::cases() as $policy) {
     print_values($all->held());
     unset($permits, $held, $next);
     print_values($all->held());
+    check(TokenBucket\status()['permits']['held'] === 0, 'permits of this host are given back to this host');
 }
 
 echo "-- a permit that could not be released is removed by the next call --\n";

@@ -2,19 +2,17 @@
 //! none, in one round trip.
 
 use crate::caller::{CAPACITY, HASTY, HOUR, PLAIN, PREFIX, cached, host, take, under};
+use gcra::Step;
 use gcra::batch::{Batched, Ticket};
-use gcra::{Denial, Step, Verdict};
 use segment::host::Host;
-use segment::slots::counters::{By, Event};
+use segment::slots::counters::By;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread::scope;
 use stores::remote::memcached::servers::parse_servers;
 use stores::remote::redis::dsn::Dsn;
 use stores::remote::time_left::TimeLeft;
-use stores::remote::{
-    Answer, Cause, Failure, OnFailure, Remote, Settings, Transport, memcached, redis,
-};
-use testkit::{Memcached, Proxy, Redis, Upstream};
+use stores::remote::{Answer, Failure, OnFailure, Remote, Settings, Transport, memcached, redis};
+use testkit::{Memcached, Redis};
 
 type OnRedis = Remote<'static, redis::Redis>;
 
@@ -50,75 +48,6 @@ fn left(remote: &OnRedis, name: &str) -> u64 {
     let key = remote.hasher().key(name.as_bytes());
     let outcome = remote.take(key, &take(0).dry(), None).unwrap().value;
     take(0).available(outcome.empty_at, outcome.now) / HOUR
-}
-
-#[test]
-fn all_or_none_in_one_round_trip() {
-    let server = Redis::start(&[]);
-    let proxy = Proxy::tcp(Upstream::Tcp(server.port()));
-    let remote = remote(host(), proxy.port(), PREFIX, PLAIN);
-    let first = batched(&remote, &[("a", take(1)), ("b", take(2))]).unwrap();
-    assert_eq!(first.len(), 2);
-    assert!(first.iter().all(|taken| taken.outcome.granted()));
-    let before = proxy.round_trips();
-    let refusal = batched(&remote, &[("a", take(4)), ("b", take(4)), ("c", take(1))]);
-    let refusal = refusal.unwrap_err();
-    assert_eq!(refusal.index, 1);
-    assert_eq!(
-        refusal.outcome.verdict,
-        Verdict::Denied(Denial::Insufficient)
-    );
-    assert!(batched(&remote, &[("a", take(4)), ("b", take(3)), ("c", take(1))]).is_ok());
-    assert_eq!(proxy.round_trips() - before, 2);
-    assert_eq!(["a", "b", "c"].map(|name| left(&remote, name)), [0, 0, 4]);
-}
-
-#[test]
-fn a_bucket_named_twice_pays_twice() {
-    let server = Redis::start(&[]);
-    let remote = remote(host(), server.port(), PREFIX, PLAIN);
-    assert!(batched(&remote, &[("a", take(2)), ("b", take(1)), ("a", take(2))]).is_ok());
-    assert_eq!(left(&remote, "a"), 1);
-    let refusal = batched(&remote, &[("a", take(1)), ("b", take(1)), ("a", take(1))]);
-    assert_eq!(refusal.unwrap_err().index, 2);
-    let refusal = batched(&remote, &[("c", take(CAPACITY)), ("c", take(1))]).unwrap_err();
-    assert_eq!(
-        refusal.outcome.verdict,
-        Verdict::Denied(Denial::ExceedsCapacity)
-    );
-    assert_eq!(left(&remote, "c"), CAPACITY);
-}
-
-#[test]
-fn a_foreign_key_stops_them_all() {
-    let server = Redis::start(&[]);
-    let remote = remote(host(), server.port(), PREFIX, PLAIN);
-    server.cli(&["SET", "t:strange", "hello"]);
-    server.cli(&["RPUSH", "t:list", "1"]);
-    for strange in ["strange", "list"] {
-        let failure = take_all(&remote, &[("a", take(1)), (strange, take(1))]).unwrap_err();
-        assert!(matches!(failure.cause, Cause::Record), "{failure}");
-    }
-    assert_eq!(left(&remote, "a"), CAPACITY);
-    assert_eq!(server.cli(&["GET", "t:strange"]), "hello");
-}
-
-#[test]
-fn a_cached_denial_refuses_without_asking() {
-    let server = Redis::start(&[]);
-    let settings = cached(HOUR);
-    let host = host();
-    let remote = remote(host, server.port(), PREFIX, settings);
-    let key = remote.hasher().key(b"b");
-    assert!(batched(&remote, &[("b", take(CAPACITY))]).is_ok());
-    let denied = remote.take(key, &take(1), None).unwrap().value;
-    assert!(!denied.granted());
-    let refusal = batched(&remote, &[("a", take(1)), ("b", take(1))]).unwrap_err();
-    assert_eq!(
-        (refusal.index, host.slots().totals().get(Event::Cached)),
-        (1, 1)
-    );
-    assert_eq!(left(&remote, "a"), CAPACITY);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::thread::{scope, sleep};
 use std::time::Duration;
 use stores::remote::memcached::servers::parse_servers;
 use stores::remote::redis::dsn::Dsn;
-use stores::remote::{Answer, Cause, OnFailure, Remote, Settings, Transport, memcached, redis};
+use stores::remote::{Answer, Cause, OnFailure, Pipelined, Remote, Settings, memcached, redis};
 use testkit::{
     Cluster, Memcached, Mode, PRIMARY, Proxy, Redis, Sentinel, Upstream, eventually, major_version,
 };
@@ -295,7 +295,7 @@ const SERVERS: usize = 10;
 
 /// Calls a bucket of each store at once, while the servers behind `proxies` hang. The timeout is
 /// long, so a call that waited for one server before it asks the next would not ask them all.
-fn all_are_asked_at_once<T: Transport + Sync>(
+fn all_are_asked_at_once<T: Pipelined + Sync>(
     store: impl Fn(u16) -> Remote<'static, T>,
     port: u16,
 ) {

@@ -3,7 +3,7 @@
 //! A test moves the ends of leases instead of the server's clock. The server cannot tell the
 //! difference.
 
-use crate::caller::{CAPACITY, Caller, HOUR, PLAIN, PREFIX, host, take};
+use crate::caller::{HOUR, PLAIN, PREFIX, host};
 use gcra::Ticks;
 use segment::host::Host;
 use segment::permits::{Acquired, Refusal};
@@ -150,27 +150,6 @@ fn a_server_keeps_the_permits() {
     if let Some(valkey) = Redis::start_valkey(&[]) {
         a_limit_is_kept(&Limiter::of(&valkey), "id");
     }
-}
-
-#[test]
-fn a_grant_states_the_permits_that_are_left() {
-    let redis = Redis::start(&[]);
-    let limiter = Limiter::of(&redis);
-    for expected in [2, 1, 0] {
-        let answer = limiter.ask("id", 3, HOUR).unwrap();
-        assert!(answer.value.is_ok_and(|acquired| acquired.free == expected));
-    }
-    let answer = limiter.ask("id", 3, HOUR).unwrap();
-    assert!(matches!(answer.value, Err(Refusal::TooMany)) && !answer.fallback);
-}
-
-#[test]
-fn a_bucket_of_the_same_name_is_independent() {
-    let redis = Redis::start(&[]);
-    let (limiter, permit) = (Limiter::of(&redis), Limiter::of(&redis).acquire("id", 1));
-    let caller = Caller::redis(&format!("unix://{}", redis.socket().display()), PLAIN);
-    assert!(permit.is_some() && caller.grants("id", &take(1)));
-    assert_eq!((limiter.held("id"), caller.left("id")), (1, CAPACITY - 1));
 }
 
 #[test]

@@ -2,64 +2,9 @@
 
 use crate::caller::{HASTY, HOUR, PLAIN, under};
 use crate::permits::{Limiter, pass, set};
-use segment::permits::Refusal;
 use segment::slots::counters::Event;
 use stores::remote::{Cause, Failure, OnFailure};
 use testkit::{Mode, Proxy, Redis, Upstream, eventually};
-
-#[test]
-fn the_policy_decides_while_the_server_is_down() {
-    let mut redis = Redis::start(&[]);
-    let policies = [OnFailure::Local, OnFailure::Allow, OnFailure::Deny];
-    let limiters = policies.map(|policy| Limiter::at(redis.port(), under(policy)));
-    let throwing = Limiter::at(redis.port(), PLAIN);
-    let mut before = limiters.each_ref().map(|it| it.acquire("id", 8).unwrap());
-    let mut thrown = throwing.acquire("id", 8).unwrap();
-    redis.kill();
-    let [local, allow, deny] = &limiters;
-    // The host grants permits of its own, as if there were no others of this name.
-    let mut here: Vec<_> = (0..2).filter_map(|_| local.acquire("id", 2)).collect();
-    assert_eq!(here.len(), 2);
-    assert!(local.acquire("id", 2).is_none());
-    assert_eq!(local.held("id"), 2);
-    assert!(here.iter_mut().all(|permit| local.renew(permit)));
-    local.release(here.remove(0));
-    assert!(local.acquire("id", 2).is_some());
-    let mut allowed: Vec<_> = (0..3).filter_map(|_| allow.acquire("id", 1)).collect();
-    assert!(allowed.len() == 3 && allow.held("id") == 0);
-    assert!(allowed.iter_mut().all(|permit| allow.renew(permit)));
-    for permit in allowed {
-        allow.release(permit);
-    }
-    let denied = deny.ask("id", 1, HOUR).unwrap();
-    assert!(denied.fallback && matches!(denied.value, Err(Refusal::Unavailable)));
-    assert_eq!(deny.held("id"), 1024);
-    assert!(matches!(
-        throwing.fails("id", 1),
-        Cause::Connect(_) | Cause::Waiting
-    ));
-    assert!(throwing.try_renew(&mut thrown).is_err());
-    assert!(throwing.try_release(thrown).is_err());
-    // As far as each host knows, its lease on the server has not ended yet, so the renewal
-    // succeeds.
-    let renewed = limiters.iter().zip(&mut before);
-    for (limiter, permit) in renewed {
-        assert!(limiter.renew(permit));
-    }
-    for (limiter, permit) in limiters.iter().zip(before) {
-        let answer = limiter.try_release(permit).unwrap();
-        assert!(answer.fallback);
-    }
-    redis.restart();
-    let recovers = || {
-        let answer = local.ask("id", 1, HOUR).unwrap();
-        !answer.fallback && answer.value.is_ok()
-    };
-    assert!(eventually(recovers));
-    // A permit of this host is given back to this host.
-    local.release(here.remove(0));
-    assert_eq!(local.held("id"), 1);
-}
 
 #[test]
 fn a_lease_that_has_ended_is_not_renewed_while_the_server_is_down() {

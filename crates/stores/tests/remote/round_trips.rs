@@ -1,10 +1,7 @@
 //! Tests the number of round trips of a call. testkit tests the counting itself.
 
-use crate::caller::{
-    CAPACITY, Caller, HOUR, MILLISECOND, PLAIN, RESET, Server, cached, refund, take, within,
-};
-use gcra::{Denial, Step, Verdict};
-use segment::slots::counters::Event;
+use crate::caller::{CAPACITY, Caller, HOUR, MILLISECOND, PLAIN, Server, cached, take, within};
+use gcra::{Denial, Verdict};
 use std::thread::sleep;
 use std::time::Duration;
 use testkit::{Proxy, Redis, Upstream};
@@ -63,52 +60,6 @@ fn a_denial_for_more_than_the_capacity_has_the_numbers_of_the_bucket() {
         let other = server.caller(PLAIN);
         let outcome = other.take("id", &take(CAPACITY + 1));
         assert_eq!(outcome.verdict, Verdict::Denied(Denial::ExceedsCapacity));
-    });
-}
-
-#[test]
-fn a_denial_that_was_seen_before_is_none() {
-    Server::each(|server| {
-        let proxy = server.proxy();
-        let cached = |age| cached(age);
-        let caller = server.caller_at(proxy.port(), cached(HOUR));
-        assert!(caller.grants("id", &take(CAPACITY)));
-        let deny = || assert!(!caller.grants("id", &take(1)));
-        assert_eq!(trips(&proxy, deny), 1);
-        assert_eq!(trips(&proxy, || (0..100).for_each(|_| deny())), 0);
-        assert_eq!(caller.count(Event::Cached), 100);
-        // Uses another quota on the same bucket.
-        let other = Step::new(HOUR / 2, CAPACITY * HOUR);
-        assert_eq!(trips(&proxy, || assert!(!caller.grants("id", &other))), 0);
-        let short = server.caller_at(proxy.port(), cached(50 * MILLISECOND));
-        assert!(!short.grants("id", &take(1)));
-        sleep(Duration::from_millis(60));
-        let denied = trips(&proxy, || assert!(!short.grants("id", &take(1))));
-        assert_eq!(denied, 1, "too old a cached denial");
-        assert_eq!(trips(&proxy, || assert_eq!(caller.left("id"), 0)), 1);
-        for put in [RESET, refund(CAPACITY)] {
-            caller.put("id", &put);
-            let grant = || assert!(caller.grants("id", &take(CAPACITY)));
-            assert_eq!(trips(&proxy, grant), 1);
-            assert_eq!(
-                trips(&proxy, deny),
-                1,
-                "a cached denial outlived the change"
-            );
-        }
-    });
-}
-
-#[test]
-fn without_a_denial_cache_every_denial_is_one() {
-    // This is the control of the test above.
-    Server::each(|server| {
-        let proxy = server.proxy();
-        let caller = server.caller_at(proxy.port(), PLAIN);
-        assert!(caller.grants("id", &take(CAPACITY)));
-        let deny = || assert!(!caller.grants("id", &take(1)));
-        assert_eq!(trips(&proxy, || (0..10).for_each(|_| deny())), 10);
-        assert_eq!(caller.count(Event::Cached), 0);
     });
 }
 

@@ -6,17 +6,11 @@
 //! microseconds, because remote stores count in microseconds.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-#[path = "stores/batches.rs"]
 mod batches;
-#[path = "stores/homes.rs"]
 mod homes;
-#[path = "stores/records.rs"]
 mod records;
-#[path = "stores/remotes.rs"]
 mod remotes;
-#[path = "stores/rivals.rs"]
 mod rivals;
-#[path = "stores/windows.rs"]
 mod windows;
 
 use gcra::{
