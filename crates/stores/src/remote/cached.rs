@@ -83,14 +83,15 @@ impl<'h, T: Transport> Remote<'h, T> {
         now: Timestamp,
     ) -> Result<(Ask, Option<CacheEntry>), Outcome> {
         let entry = self.entry(key, step, now)?;
-        let ask = Ask {
-            name: self.transport.name(key.identifier),
-            step: *step,
-            first: None,
-            seen: None,
+        Ok((self.request(key, *step), entry))
+    }
+
+    /// Returns the request for a step on a bucket that is full if it has no record.
+    pub(super) fn request(&self, key: Key<'_>, step: Step) -> Ask {
+        Ask {
             is_cached: self.settings.denial_cache_max_age.is_some(),
-        };
-        Ok((ask, entry))
+            ..Ask::new(self.transport.name(key.identifier), step)
+        }
     }
 
     /// Sets [`Ask::seen`] of a request whose timeout starts at `now`. `entry` is the bucket's
@@ -156,22 +157,10 @@ impl<'h, T: Transport> Remote<'h, T> {
         step: &Step,
         now: Timestamp,
     ) -> Result<Ask, Outcome> {
-        let entry = self
-            .find(key, step.lifetime(), now)
-            .filter(|_| step.is_plain());
-        if let Some(told) = entry.and_then(|entry| self.told_by(&entry, step, now)) {
-            self.host.slots().count(Event::Cached);
-            self.count(key, step, By::DenialCache, false);
-            return Err(exceeds(told.empty_at, told.now));
-        }
+        let cached = self.entry(key, step, now);
+        cached.map_err(|cached| exceeds(cached.empty_at, cached.now))?;
         self.count(key, step, By::Store, false);
-        Ok(Ask {
-            name: self.transport.name(key.identifier),
-            step: step.dry(),
-            first: None,
-            seen: None,
-            is_cached: self.settings.denial_cache_max_age.is_some(),
-        })
+        Ok(self.request(key, step.dry()))
     }
 
     /// Does the same as [`Remote::prepare_within`] for one bucket. If the entry allows one such

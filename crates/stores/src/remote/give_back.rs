@@ -3,7 +3,7 @@
 use super::call::Failed;
 use super::pipeline::by_server;
 use super::transport::BucketChange;
-use super::{Answer, Cause, Failure, Remote, Transport, Visit};
+use super::{Answer, Cause, Failure, Pipelined, Remote, Visit};
 use gcra::clock::{Timestamp, boot_clock};
 use gcra::key::Key;
 use gcra::store::Put;
@@ -17,7 +17,7 @@ struct PendingChange<'a, 'h, T> {
     seen: Option<i64>,
 }
 
-impl<T: Transport> Remote<'_, T> {
+impl<T: Pipelined> Remote<'_, T> {
     /// Undoes takes that these stores granted, each with its [`gcra::batch::Taken::give_back`]. All
     /// of them together have one timeout, which starts now. If a server fails, passes the result of
     /// the failure policy to `failed` with the index of one of that server's changes. The tokens
@@ -70,7 +70,7 @@ impl<T: Transport> Remote<'_, T> {
 }
 
 /// Runs the changes of one pipeline. Returns the first failure.
-fn run<'h, T: Transport>(
+fn run<'h, T: Pipelined>(
     pipeline: &[&PendingChange<'_, 'h, T>],
     deadline: Timestamp,
 ) -> Result<(), Failed<'h>> {

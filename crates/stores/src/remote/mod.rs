@@ -47,7 +47,7 @@ use segment::host::Host;
 use segment::slots::counters::{By, Event};
 pub use server::Server;
 pub use settings::{OnFailure, Settings};
-pub use transport::{Ask, Flown, Reply, StateKind, Transport, Visit};
+pub use transport::{Ask, Flown, Pipelined, Reply, StateKind, Transport, Visit};
 
 /// The result of a call, with the failure that the caller should be warned of.
 #[derive(Debug)]
@@ -186,13 +186,8 @@ impl<'h, T: Transport> Remote<'h, T> {
 
     /// Reports whether the bucket has a record.
     pub fn contains(&self, key: Key<'_>) -> Result<Answer<bool>, Failure> {
-        let ask = Ask {
-            name: self.transport.name(key.identifier),
-            step: Step::new(0, 0).dry(),
-            first: None,
-            seen: None,
-            is_cached: false,
-        };
+        let name = self.transport.name(key.identifier);
+        let ask = Ask::new(name, Step::new(0, 0).dry());
         let asked = |visit: &Visit<'_, T>| Ok(T::take(visit, &ask)?.found != StateKind::Nothing);
         self.ask(&ask.name, asked, |policy, _| {
             // The other policies return true, so that the caller does not create a record.
@@ -273,17 +268,10 @@ impl<'h, T: Transport> Remote<'h, T> {
     /// without asking the store.
     pub fn raise(&self, key: Key<'_>, age: i64, span: Ticks) -> Result<Answer<Outcome>, Failure> {
         let look = Step::new(span, span).dry();
-        let name = self.transport.name(key.identifier);
+        let ask = self.request(key, look);
         let now = boot_clock();
         let entry = self.find(key, span, now);
         let seen = entry.and_then(|entry| self.seen(&entry, span, now));
-        let ask = Ask {
-            name,
-            step: look,
-            first: None,
-            seen: None,
-            is_cached: self.settings.denial_cache_max_age.is_some(),
-        };
         let asked = |visit: &Visit<'_, T>| {
             T::put(visit, &ask.name, &Put::Raise { age, span }, seen)?;
             let sent = boot_clock();

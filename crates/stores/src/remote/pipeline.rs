@@ -5,17 +5,16 @@ use super::breaker::Passage;
 use super::cached::exceeds;
 use super::call::{Failed, Peer};
 use super::denial_cache::CacheEntry;
-use super::race::{Race, Task};
+use super::race::Race;
 use super::server_clock;
 use super::settings::emptied;
 use super::time_left::TimeLeft;
 use super::{
-    Answer, Ask, Blame, Cause, Failure, Flown, OnFailure, Remote, Reply, Server, Transport, Visit,
+    Answer, Ask, Blame, Cause, Failure, Flown, OnFailure, Pipelined, Remote, Reply, Server, Visit,
 };
 use gcra::batch::Ticket;
 use gcra::clock::{Ticks, Timestamp, boot_clock};
 use gcra::step::Outcome;
-use rustix::event::PollFd;
 use segment::slots::counters::{By, Event};
 use std::collections::HashSet;
 use std::iter::{once, repeat_with};
@@ -38,7 +37,7 @@ struct PendingStep {
 type Undecided<'h> = (usize, Option<Failed<'h>>);
 
 /// A pipeline that was sent to a server, and the task that waits for its replies.
-type Begun<'r, 'h> = (Sent<'r, 'h>, Box<dyn Task<Output = Flown> + 'r>);
+type Begun<'r, 'h, T> = (Sent<'r, 'h>, <T as Pipelined>::Flight<'r>);
 
 /// The requests of a pipeline that was sent to a server.
 struct Sent<'r, 'h> {
@@ -54,7 +53,7 @@ struct Each<'a, 'h, T> {
     left: Option<TimeLeft>,
 }
 
-impl<T: Transport> Remote<'_, T> {
+impl<T: Pipelined> Remote<'_, T> {
     /// Runs each step on its own, and passes each result to `decided` with the index of the step.
     /// The settings of each bucket's own store apply. Steps on one server share a pipeline if their
     /// stores have the same timeout. The call ends with the time `left`. Without it, servers that
@@ -99,7 +98,7 @@ impl<T: Transport> Remote<'_, T> {
     }
 }
 
-impl<'h, T: Transport> Each<'_, 'h, T> {
+impl<'h, T: Pipelined> Each<'_, 'h, T> {
     /// Runs the steps of pipelines to different servers at once, until the timeout after `start`.
     /// Adds the steps that were not decided to `failures`.
     fn run(
@@ -141,7 +140,7 @@ impl<'h, T: Transport> Each<'_, 'h, T> {
         wave: &'r [Vec<PendingStep>],
         deadline: Timestamp,
         failures: &mut Vec<Undecided<'h>>,
-    ) -> Vec<Begun<'r, 'h>> {
+    ) -> Vec<Begun<'r, 'h, T>> {
         let mut all = Vec::with_capacity(wave.len());
         let mut note = |requests: &'r Vec<PendingStep>, begun| match begun {
             Ok(begun) => all.push(begun),
@@ -273,7 +272,7 @@ impl<'h, T: Transport> Each<'_, 'h, T> {
         route: T::Route,
         peer: Peer<'h>,
         deadline: Timestamp,
-    ) -> Result<Begun<'r, 'h>, Failed<'h>> {
+    ) -> Result<Begun<'r, 'h, T>, Failed<'h>> {
         let (store, _) = self.buckets[requests[0].index];
         let passage = store.enter(&peer, boot_clock())?;
         store.host.slots().count(Event::Asked);
@@ -283,15 +282,14 @@ impl<'h, T: Transport> Each<'_, 'h, T> {
             route,
             deadline,
         };
-        let task = T::launch(&visit, &asks);
-        match task.unwrap_or_else(|| Ok(Box::new(Landed::of(&visit, &asks)))) {
-            Ok(task) => {
+        match T::launch(&visit, &asks) {
+            Ok(flight) => {
                 let sent = Sent {
                     requests,
                     peer,
                     passage,
                 };
-                Ok((sent, task))
+                Ok((sent, flight))
             }
             Err(cause) => {
                 store.report(&peer, passage, Some(&cause));
@@ -411,7 +409,7 @@ impl<'h, T: Transport> Each<'_, 'h, T> {
 /// Groups `buckets` by their servers, in order. Each of `buckets` consists of the bucket, its store
 /// and the name of its record. A group can be one pipeline, because its stores have the same
 /// timeout.
-pub(super) fn by_server<'a, 'h: 'a, T: Transport + 'a, I>(
+pub(super) fn by_server<'a, 'h: 'a, T: Pipelined + 'a, I>(
     buckets: impl Iterator<Item = (I, &'a Remote<'h, T>, impl AsRef<[u8]>)>,
 ) -> Vec<(Arc<Server>, Vec<I>)> {
     type Group<'a, 'h, T, I> = (&'a Remote<'h, T>, (Arc<Server>, Vec<I>));
@@ -435,28 +433,4 @@ pub(super) fn by_server<'a, 'h: 'a, T: Transport + 'a, I>(
         }
     }
     groups.into_iter().map(|(_, group)| group).collect()
-}
-
-/// The result of a transport without [`Transport::launch`], which waits for all replies.
-struct Landed(Option<Flown>);
-
-impl Landed {
-    fn of<T: Transport>(visit: &Visit<'_, T>, asks: &[&Ask]) -> Self {
-        let mut replies = Vec::with_capacity(asks.len());
-        let done = &mut |index, reply| replies.push((index, reply));
-        let result = T::take_each(visit, asks, done);
-        Self(Some((replies, result)))
-    }
-}
-
-impl Task for Landed {
-    type Output = Flown;
-
-    fn waits_for(&self) -> Option<PollFd<'_>> {
-        None
-    }
-
-    fn advance(&mut self) -> Result<Option<Flown>, Cause> {
-        Ok(self.0.take())
-    }
 }

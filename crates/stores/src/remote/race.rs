@@ -26,18 +26,6 @@ pub trait Task {
     fn advance(&mut self) -> Result<Option<Self::Output>, Cause>;
 }
 
-impl<O> Task for Box<dyn Task<Output = O> + '_> {
-    type Output = O;
-
-    fn waits_for(&self) -> Option<PollFd<'_>> {
-        (**self).waits_for()
-    }
-
-    fn advance(&mut self) -> Result<Option<O>, Cause> {
-        (**self).advance()
-    }
-}
-
 /// Returns the head start of each of `count` tasks that end at `deadline`.
 pub fn head_start(count: usize, deadline: Timestamp) -> Ticks {
     deadline.saturating_since(boot_clock()) / (PARTS * count.max(1) as Ticks)

@@ -30,6 +30,23 @@ const NAP: Duration = Duration::from_millis(1);
 /// [`super::connections::LONGEST_IDLE`].
 const PROBES: Duration = Duration::from_secs(10);
 
+/// Returns the addresses of a server; none for a Unix socket.
+pub fn addresses(endpoint: &Endpoint, deadline: Timestamp) -> Result<Vec<SocketAddr>, Cause> {
+    match endpoint {
+        Endpoint::Tcp { host, port } => {
+            resolve::addresses(host, *port, deadline).map_err(Cause::Lookup)
+        }
+        Endpoint::Unix { .. } => Ok(Vec::new()),
+    }
+}
+
+/// Makes the next call look the server's host up again, because its address may have changed.
+pub fn forget(endpoint: &Endpoint) {
+    if let Endpoint::Tcp { host, port } = endpoint {
+        resolve::forget(host, *port);
+    }
+}
+
 /// A connected socket.
 #[derive(Debug)]
 pub struct Stream {

@@ -4,12 +4,15 @@ use super::*;
 use crate::remote::breaker::Passage;
 use crate::remote::cached::entry_of;
 use crate::remote::denial_cache::CacheEntry;
+use crate::remote::race::Task;
 use crate::remote::time_left::TimeLeft;
+use crate::remote::transport::BucketChange;
 use gcra::batch::Ticket;
 use gcra::clock::{EPOCH, TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
 use gcra::key::Row;
 use gcra::refill::Refill;
 use gcra::step::{Denial, Verdict};
+use rustix::event::PollFd;
 use segment::host::Host;
 use segment::host::{self};
 use segment::memory::Segment;
@@ -99,6 +102,42 @@ impl Transport for Scripted<'_> {
 
     fn joins(&self, _: &[u8], _: &Self, _: &[u8]) -> bool {
         true
+    }
+}
+
+impl Pipelined for Scripted<'_> {
+    type Flight<'a> = Replied;
+
+    fn pipelines(&self, _: &Self) -> bool {
+        false
+    }
+
+    fn launch(visit: &Visit<'_, Self>, asks: &[&Ask]) -> Result<Replied, Cause> {
+        let replies = asks.iter().map(|ask| Self::take(visit, ask));
+        Ok(Replied(Some((replies.enumerate().collect(), Ok(())))))
+    }
+
+    fn put_each(
+        visit: &Visit<'_, Self>,
+        changes: &[BucketChange<'_>],
+        _: &mut dyn FnMut(usize, Cause),
+    ) -> Result<(), Cause> {
+        let mut changes = changes.iter();
+        changes.try_for_each(|it| Self::put(visit, it.name, it.put, it.seen))
+    }
+}
+
+struct Replied(Option<Flown>);
+
+impl Task for Replied {
+    type Output = Flown;
+
+    fn waits_for(&self) -> Option<PollFd<'_>> {
+        None
+    }
+
+    fn advance(&mut self) -> Result<Option<Flown>, Cause> {
+        Ok(self.0.take())
     }
 }
 

@@ -1,10 +1,10 @@
 //! The interface of a remote store: the operations that every kind of server must support. Denial
 //! cache, breakers and failure policies are not part of the interface.
 
+use super::Cause;
 use super::key::Kind;
 use super::race::Task;
 use super::server::Server;
-use super::{Blame, Cause};
 use gcra::clock::Timestamp;
 use gcra::step::{Denial, Outcome, Step, Verdict};
 use gcra::store::Put;
@@ -25,6 +25,20 @@ pub struct Ask {
     pub seen: Option<i64>,
     /// True if the denial cache may keep the reply.
     pub is_cached: bool,
+}
+
+impl Ask {
+    /// Returns the request for a step on a bucket that is full if it has no record. The denial
+    /// cache does not keep the reply.
+    pub const fn new(name: Vec<u8>, step: Step) -> Self {
+        Self {
+            name,
+            step,
+            first: None,
+            seen: None,
+            is_cached: false,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -173,60 +187,10 @@ pub trait Transport: Sized {
     fn put(visit: &Visit<'_, Self>, name: &[u8], put: &Put, seen: Option<i64>)
     -> Result<(), Cause>;
 
-    /// Makes each change, in one pipeline. Passes the refusal of a single request to `refused` with
-    /// the index of the change. All buckets must be on one server. Several changes need transports
-    /// for which [`Transport::pipelines`] is true. Fails if the server fails. It is unknown which
-    /// changes were made.
-    fn put_each(
-        visit: &Visit<'_, Self>,
-        changes: &[BucketChange<'_>],
-        refused: &mut dyn FnMut(usize, Cause),
-    ) -> Result<(), Cause> {
-        for (index, it) in changes.iter().enumerate() {
-            match Self::put(visit, it.name, it.put, it.seen) {
-                Err(cause) if cause.blame() == Blame::Store => return Err(cause),
-                Err(cause) => refused(index, cause),
-                Ok(()) => {}
-            }
-        }
-        Ok(())
-    }
-
-    /// Reports whether one pipeline can run steps on buckets of both stores, if these buckets are
-    /// on one server.
-    fn pipelines(&self, _other: &Self) -> bool {
-        false
-    }
-
-    /// Runs each step on its own, in one pipeline. Passes each reply, or the refusal of a single
-    /// request, to `done` with the index of the step. All buckets must be on one server. Several
-    /// steps need transports for which [`Transport::pipelines`] is true. Fails if the server fails.
-    /// It is unknown whether steps without a reply were executed.
-    fn take_each(
-        visit: &Visit<'_, Self>,
-        asks: &[&Ask],
-        done: &mut dyn FnMut(usize, Result<Reply, Cause>),
-    ) -> Result<(), Cause> {
-        for (index, ask) in asks.iter().enumerate() {
-            done(index, Self::take(visit, ask));
-        }
-        Ok(())
-    }
-
     /// Reports whether one operation can run steps on the buckets of both identifiers, `mine` in
     /// this store and `its` in the other store.
     fn joins(&self, _mine: &[u8], _other: &Self, _its: &[u8]) -> bool {
         false
-    }
-
-    /// Begins to run steps as [`Transport::take_each`] does, and waits for no reply. So one thread
-    /// can use several servers at once. Returns `None` if the transport cannot do this. Runs none
-    /// of the steps that it refuses with [`Cause::Redirected`].
-    fn launch<'a>(
-        _visit: &Visit<'_, Self>,
-        _asks: &[&'a Ask],
-    ) -> Option<Result<Box<dyn Task<Output = Flown> + 'a>, Cause>> {
-        None
     }
 
     /// Takes the tokens of all steps or of none, in one operation. Must only be called if
@@ -235,4 +199,29 @@ pub trait Transport: Sized {
     fn take_all(_visit: &Visit<'_, Self>, _asks: &[Ask]) -> Result<AllTaken, Cause> {
         Err(Cause::Answer("one bucket at a time"))
     }
+}
+
+/// A transport that runs steps and changes on several buckets of one server in one pipeline.
+pub trait Pipelined: Transport {
+    /// Steps that were sent, and whose replies are awaited.
+    type Flight<'a>: Task<Output = Flown>;
+
+    /// Reports whether one pipeline can run steps on buckets of both stores, if these buckets are
+    /// on one server.
+    fn pipelines(&self, other: &Self) -> bool;
+
+    /// Sends each step on its own, and waits for no reply. So one thread can use several servers at
+    /// once. All buckets must be on one server. Runs none of the steps that it refuses with
+    /// [`Cause::Redirected`]. If the server fails, it is unknown whether steps without a reply were
+    /// executed.
+    fn launch<'a>(visit: &Visit<'_, Self>, asks: &[&'a Ask]) -> Result<Self::Flight<'a>, Cause>;
+
+    /// Makes each change. Passes the refusal of a single request to `refused` with the index of the
+    /// change. All buckets must be on one server. Fails if the server fails. It is unknown which
+    /// changes were made.
+    fn put_each(
+        visit: &Visit<'_, Self>,
+        changes: &[BucketChange<'_>],
+        refused: &mut dyn FnMut(usize, Cause),
+    ) -> Result<(), Cause>;
 }

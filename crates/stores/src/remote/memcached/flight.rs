@@ -4,10 +4,9 @@ use super::update::{ItemChange, ItemState, ItemUpdate, finish, send};
 use super::wire::Connection;
 use super::{CONNECTIONS, ItemServer, decide_each, gives_up, idle, patience};
 use crate::remote::channel::Channel as _;
-use crate::remote::endpoint::Endpoint;
 use crate::remote::race::Task;
-use crate::remote::stream::Stream;
-use crate::remote::{Ask, Cause, Flown, Reply, resolve};
+use crate::remote::stream::{Stream, addresses, forget};
+use crate::remote::{Ask, Cause, Flown, Reply};
 use gcra::clock::{Timestamp, boot_clock};
 use rustix::event::{PollFd, PollFlags};
 use std::collections::HashMap;
@@ -57,14 +56,8 @@ impl<'a> ItemFlight<'a> {
             flight.send(connection)?;
             return Ok(flight);
         }
-        let addresses = match endpoint {
-            Endpoint::Tcp { host, port } => {
-                resolve::addresses(host, *port, deadline).map_err(Cause::Lookup)?
-            }
-            Endpoint::Unix { .. } => Vec::new(),
-        };
-        if let [address] = addresses[..] {
-            let stream = Stream::begin(address, deadline).inspect_err(|_| flight.forget())?;
+        if let [address] = addresses(endpoint, deadline)?[..] {
+            let stream = Stream::begin(address, deadline).inspect_err(|_| forget(endpoint))?;
             flight.state = State::Connecting(stream);
         } else {
             let mut stream = Stream::connect(endpoint, boot_clock().midpoint(deadline))?;
@@ -72,13 +65,6 @@ impl<'a> ItemFlight<'a> {
             flight.send(Connection::new(stream))?;
         }
         Ok(flight)
-    }
-
-    /// Makes the next call look the host up again, because its address may have changed.
-    fn forget(&self) {
-        if let Endpoint::Tcp { host, port } = &self.node.endpoint {
-            resolve::forget(host, *port);
-        }
     }
 
     /// Sends the first commands of all items.
@@ -132,7 +118,9 @@ impl Task for ItemFlight<'_> {
     fn advance(&mut self) -> Result<Option<Flown>, Cause> {
         match std::mem::replace(&mut self.state, State::Over) {
             State::Connecting(stream) => {
-                stream.established().inspect_err(|_| self.forget())?;
+                stream
+                    .established()
+                    .inspect_err(|_| forget(&self.node.endpoint))?;
                 self.send(Connection::new(stream))?;
                 Ok(None)
             }
@@ -143,10 +131,10 @@ impl Task for ItemFlight<'_> {
 }
 
 impl Drop for ItemFlight<'_> {
-    /// Calls [`ItemFlight::forget`] if the server did not accept the connection by the deadline.
+    /// Calls [`forget`] if the server did not accept the connection by the deadline.
     fn drop(&mut self) {
         if let State::Connecting(_) = self.state {
-            self.forget();
+            forget(&self.node.endpoint);
         }
     }
 }

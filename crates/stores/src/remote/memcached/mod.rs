@@ -28,10 +28,9 @@ use super::back_off::is_over;
 use super::connections::Connections;
 use super::endpoint::Endpoint;
 use super::key::{Kind, item_key, kind_key, shared_key};
-use super::race::Task;
 use super::stream::Stream;
 use super::transport::BucketChange;
-use super::{Ask, Cause, Flown, Reply, Server, Transport, Visit, record};
+use super::{Ask, Cause, Pipelined, Reply, Server, Transport, Visit, record};
 use flight::ItemFlight;
 use gcra::clock::{TICKS_PER_MICROSECOND, TICKS_PER_SECOND, Timestamp, boot_clock, wall_clock};
 use gcra::refill::Refill;
@@ -220,18 +219,6 @@ impl Transport for Memcached {
         visit.route.with(deadline, take)?.ok_or(Cause::Record)
     }
 
-    fn pipelines(&self, _other: &Self) -> bool {
-        true
-    }
-
-    fn launch<'a>(
-        visit: &Visit<'_, Self>,
-        asks: &[&'a Ask],
-    ) -> Option<Result<Box<dyn Task<Output = Flown> + 'a>, Cause>> {
-        let flight = ItemFlight::begin(Arc::clone(&visit.route), asks, visit.deadline);
-        Some(flight.map(|flight| Box::new(flight) as _))
-    }
-
     fn put(
         visit: &Visit<'_, Self>,
         name: &[u8],
@@ -247,6 +234,18 @@ impl Transport for Memcached {
             },
         )?;
         result
+    }
+}
+
+impl Pipelined for Memcached {
+    type Flight<'a> = ItemFlight<'a>;
+
+    fn pipelines(&self, _other: &Self) -> bool {
+        true
+    }
+
+    fn launch<'a>(visit: &Visit<'_, Self>, asks: &[&'a Ask]) -> Result<ItemFlight<'a>, Cause> {
+        ItemFlight::begin(Arc::clone(&visit.route), asks, visit.deadline)
     }
 
     fn put_each(

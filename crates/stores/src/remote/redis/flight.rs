@@ -6,6 +6,7 @@ use super::survey::{self, Inquiry};
 use super::topology::Topology;
 use super::{Redis, TAKE, arguments, taken};
 use crate::remote::race::Task;
+use crate::remote::stream::forget;
 use crate::remote::{Ask, Cause, Flown, Reply, Visit};
 use gcra::clock::Timestamp;
 use redis::Value;
@@ -103,7 +104,7 @@ impl Drop for Flight<'_> {
     fn drop(&mut self) {
         if !self.has_replies {
             self.node.suspect();
-            survey::forget(&self.node);
+            forget(&self.node.dsn.endpoint);
         }
     }
 }

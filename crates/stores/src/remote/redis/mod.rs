@@ -20,9 +20,8 @@ mod tests;
 mod topology;
 
 use super::key::{Kind, kind_key, redis_key};
-use super::race::Task;
 use super::transport::{AllTaken, BucketChange};
-use super::{Ask, Cause, Flown, Reply, Server, StateKind, Transport, Visit, record};
+use super::{Ask, Cause, Pipelined, Reply, Server, StateKind, Transport, Visit, record};
 use dsn::Dsn;
 use flight::Flight;
 use gcra::clock::{TICKS_PER_MICROSECOND, Timestamp, boot_clock};
@@ -310,18 +309,6 @@ impl Transport for Redis {
         taken(&value)
     }
 
-    fn pipelines(&self, other: &Self) -> bool {
-        self.topology.dsn == other.topology.dsn
-    }
-
-    fn launch<'a>(
-        visit: &Visit<'_, Self>,
-        asks: &[&'a Ask],
-    ) -> Option<Result<Box<dyn Task<Output = Flown> + 'a>, Cause>> {
-        let flight = Flight::begin(visit, asks.to_vec());
-        Some(flight.map(|flight| Box::new(flight) as _))
-    }
-
     fn put(
         visit: &Visit<'_, Self>,
         name: &[u8],
@@ -334,28 +321,6 @@ impl Transport for Redis {
             1 => Ok(()),
             _ => Err(Cause::Clock(clock(&value)?)),
         }
-    }
-
-    fn put_each(
-        visit: &Visit<'_, Self>,
-        changes: &[BucketChange<'_>],
-        refused: &mut dyn FnMut(usize, Cause),
-    ) -> Result<(), Cause> {
-        let (topology, node) = (&visit.store.topology, &visit.route.node);
-        let runs = changes
-            .iter()
-            .map(|it| (slice::from_ref(&it.name), changing(it.put, it.seen)));
-        let runs: Vec<_> = runs.collect();
-        let (is_member, deadline) = (topology.dsn.is_cluster(), visit.deadline);
-        node.run_each(is_member, &PUT, &runs, 0, deadline, |index, value| {
-            let read = match topology.elsewhere(changes[index].name, node, &value) {
-                Some(route) => Err(route.into()),
-                None => script::read(node, &PUT, value).map(drop),
-            };
-            if let Err(cause) = read {
-                refused(index, cause);
-            }
-        })
     }
 
     fn joins(&self, mine: &[u8], other: &Self, its: &[u8]) -> bool {
@@ -418,6 +383,40 @@ impl Transport for Redis {
         Ok(AllTaken {
             replies,
             is_scattered,
+        })
+    }
+}
+
+impl Pipelined for Redis {
+    type Flight<'a> = Flight<'a>;
+
+    fn pipelines(&self, other: &Self) -> bool {
+        self.topology.dsn == other.topology.dsn
+    }
+
+    fn launch<'a>(visit: &Visit<'_, Self>, asks: &[&'a Ask]) -> Result<Flight<'a>, Cause> {
+        Flight::begin(visit, asks.to_vec())
+    }
+
+    fn put_each(
+        visit: &Visit<'_, Self>,
+        changes: &[BucketChange<'_>],
+        refused: &mut dyn FnMut(usize, Cause),
+    ) -> Result<(), Cause> {
+        let (topology, node) = (&visit.store.topology, &visit.route.node);
+        let runs = changes
+            .iter()
+            .map(|it| (slice::from_ref(&it.name), changing(it.put, it.seen)));
+        let runs: Vec<_> = runs.collect();
+        let (is_member, deadline) = (topology.dsn.is_cluster(), visit.deadline);
+        node.run_each(is_member, &PUT, &runs, 0, deadline, |index, value| {
+            let read = match topology.elsewhere(changes[index].name, node, &value) {
+                Some(route) => Err(route.into()),
+                None => script::read(node, &PUT, value).map(drop),
+            };
+            if let Err(cause) = read {
+                refused(index, cause);
+            }
         })
     }
 }

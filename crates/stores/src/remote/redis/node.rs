@@ -3,10 +3,9 @@
 use super::dsn::Dsn;
 use crate::remote::channel::Channel;
 use crate::remote::connections::Connections;
-use crate::remote::endpoint::Endpoint;
 use crate::remote::failure::closed;
-use crate::remote::stream::Stream;
-use crate::remote::{Cause, Server, resolve, tls};
+use crate::remote::stream::{Stream, forget};
+use crate::remote::{Cause, Server, tls};
 use gcra::clock::Timestamp;
 use redis::{Cmd, Parser, ServerError, Value, cmd};
 use rustix::fd::BorrowedFd;
@@ -94,11 +93,11 @@ impl Node {
             self.is_suspect.store(is_suspect, Relaxed);
         }
         let (answer, line) = exchanged?;
-        if !is_suspect {
-            CONNECTIONS.with(|idle| idle.keep(&self.dsn, line.channel));
-        } else if let Endpoint::Tcp { host, port } = &self.dsn.endpoint {
+        if is_suspect {
             // The server may have been replaced by another one at its address.
-            resolve::forget(host, *port);
+            forget(&self.dsn.endpoint);
+        } else {
+            CONNECTIONS.with(|idle| idle.keep(&self.dsn, line.channel));
         }
         Ok(answer)
     }

@@ -5,10 +5,9 @@
 
 use super::node::{Node, RequestLine};
 use crate::remote::channel::Channel;
-use crate::remote::endpoint::Endpoint;
 use crate::remote::race::Task;
-use crate::remote::stream::Stream;
-use crate::remote::{Cause, resolve, tls};
+use crate::remote::stream::{Stream, addresses, forget};
+use crate::remote::{Cause, tls};
 use gcra::clock::{Timestamp, boot_clock};
 use redis::{Cmd, Value};
 use rustix::event::{PollFd, PollFlags};
@@ -49,7 +48,7 @@ pub fn questions<'a>(
     let found = if line.is_some() {
         Ok(Vec::new())
     } else {
-        addresses(node, deadline)
+        addresses(&node.dsn.endpoint, deadline)
     };
     let (addresses, failed) = match found {
         Ok(addresses) => (addresses, None),
@@ -78,7 +77,7 @@ pub fn question(
     if let Some(line) = node.idle_line(deadline) {
         return Inquiry::on(node, line, commands, deadline);
     }
-    if let [address] = addresses(node, deadline)?[..] {
+    if let [address] = addresses(&node.dsn.endpoint, deadline)?[..] {
         return Inquiry::at(node, address, commands, deadline);
     }
     let mut stream = Stream::connect(&node.dsn.endpoint, boot_clock().midpoint(deadline))?;
@@ -86,23 +85,6 @@ pub fn question(
     let mut question = Inquiry::new(node, commands, deadline);
     question.state = question.connected(stream)?;
     Ok(question)
-}
-
-/// Returns the addresses of a server; none for a Unix socket, on which no fleet listens.
-fn addresses(node: &Node, deadline: Timestamp) -> Result<Vec<SocketAddr>, Cause> {
-    match &node.dsn.endpoint {
-        Endpoint::Tcp { host, port } => {
-            resolve::addresses(host, *port, deadline).map_err(Cause::Lookup)
-        }
-        Endpoint::Unix { .. } => Ok(Vec::new()),
-    }
-}
-
-/// Makes the next call look the server's host up again, because its address may have changed.
-pub fn forget(node: &Node) {
-    if let Endpoint::Tcp { host, port } = &node.dsn.endpoint {
-        resolve::forget(host, *port);
-    }
 }
 
 /// Sends the commands on a connection.
@@ -146,7 +128,8 @@ impl Inquiry {
         commands: &Rc<[Cmd]>,
         deadline: Timestamp,
     ) -> Result<Self, Cause> {
-        let stream = Stream::begin(address, deadline).inspect_err(|_| forget(node))?;
+        let stream =
+            Stream::begin(address, deadline).inspect_err(|_| forget(&node.dsn.endpoint))?;
         Ok(Self {
             state: State::Connecting(stream),
             ..Self::new(node, commands, deadline)
@@ -208,7 +191,9 @@ impl Task for Inquiry {
     fn advance(&mut self) -> Result<Option<Self::Output>, Cause> {
         self.state = match std::mem::replace(&mut self.state, State::Over) {
             State::Connecting(stream) => {
-                stream.established().inspect_err(|_| forget(&self.node))?;
+                stream
+                    .established()
+                    .inspect_err(|_| forget(&self.node.dsn.endpoint))?;
                 self.connected(stream)?
             }
             State::Shaking(mut session, mut stream) => {
