@@ -43,9 +43,15 @@ pub fn store_failed_by(failure: &Failure, previous: Option<Zval>) -> Thrown {
     throw::of_class(&classes::STORAGE_EXCEPTION, &failure.to_string(), previous)
 }
 
+/// Throws `TokenBucket\StorageException` if a store failed and its policy throws, and does the same
+/// as [`report_failure`] otherwise.
+pub fn throw_or_report<R>(result: Result<Answer<R>, Failure>) -> Result<Answer<R>, Thrown> {
+    report_failure(result.map_err(store_failed)?)
+}
+
 /// Reports the failure in the answer, if there is one. May run PHP code, so call it while nothing
 /// is borrowed.
-pub fn told<R>(mut answer: Answer<R>) -> Result<Answer<R>, Thrown> {
+pub fn report_failure<R>(mut answer: Answer<R>) -> Result<Answer<R>, Thrown> {
     answer.warning.take().map_or(Ok(()), warn_of)?;
     Ok(answer)
 }

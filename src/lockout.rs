@@ -7,11 +7,10 @@
 
 use crate::decision::{self, Attempt, DecisionState};
 use crate::storage::{self, Decide, Location, Storage, Swap};
-use crate::{attached, classes, exceptions};
-use gcra::limit::MAX_SPAN;
+use crate::{attached, classes, tokens};
 use gcra::lockout::{self as rules, Lockout as Rules};
 use gcra::step::{Denial, Outcome, Verdict};
-use gcra::{Key, Ticks, Timestamp, boot_clock, seconds};
+use gcra::{Key, Ticks, Timestamp, boot_clock};
 use segment::slots::counters::By;
 use std::cell::OnceCell;
 use stores::remote::key::Kind;
@@ -39,10 +38,6 @@ impl State for LockoutState {
         &classes::LOCKOUT
     }
 
-    fn born() -> Self {
-        Self::default()
-    }
-
     fn cloned(&self) -> Option<Self> {
         Some(Self {
             rules: self.rules.clone(),
@@ -53,22 +48,18 @@ impl State for LockoutState {
 pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     call.object_of(1, &classes::TOKEN_BUCKET_STORAGE)?;
     call.string(2)?;
-    let attempts = if call.count() >= 3 { call.int(3)? } else { 5 };
+    let attempts = call.optional(3, Call::int)?.unwrap_or(5);
     let attempts = u64::try_from(attempts)
         .ok()
         .filter(|attempts| (1..=512).contains(attempts))
         .ok_or_else(|| throw::argument_value(3, "must be between 1 and 512"))?;
-    let block = length(call, 4, BLOCK)?;
-    let factor = if call.count() >= 5 {
-        call.float(5)?
-    } else {
-        2.0
-    };
+    let block = call.optional(4, length)?.unwrap_or(BLOCK);
+    let factor = call.optional(5, Call::float)?.unwrap_or(2.0);
     if !(factor >= 1.0 && factor.is_finite()) {
         let message = "must be finite and greater than or equal to 1";
         return Err(throw::argument_value(5, message));
     }
-    let max_block = length(call, 6, MAX_BLOCK)?;
+    let max_block = call.optional(6, length)?.unwrap_or(MAX_BLOCK);
     let this = call.this::<LockoutState>();
     let rules = Rules {
         attempts,
@@ -88,20 +79,10 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
     Ok(())
 }
 
-/// Returns argument `number`, a length of time in seconds, as ticks. Returns `default` if it was
-/// not passed.
-fn length(call: &mut Call<'_>, number: u32, default: Ticks) -> Result<Ticks, Thrown> {
-    if call.count() < number {
-        return Ok(default);
-    }
-    let ticks = seconds::to_ticks(call.float(number)?);
-    match ticks.map_err(|error| exceptions::bad_amount(number, error))? {
+/// Returns argument `number`, a length of time in seconds, as ticks.
+fn length(call: &mut Call<'_>, number: u32) -> Result<Ticks, Thrown> {
+    match tokens::span(call.float(number)?, number)? {
         0 => Err(throw::argument_value(number, "must be greater than 0")),
-        // `to_ticks` limits its result to the greatest span.
-        MAX_SPAN => Err(throw::argument_value(
-            number,
-            "must be less than 2^60 nanoseconds (36 years)",
-        )),
         ticks => Ok(ticks),
     }
 }

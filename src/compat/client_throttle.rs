@@ -9,10 +9,10 @@
 //! the text of the original class, because people search their logs for that text. `Deny` and
 //! `Throw` work as in other limiters.
 
-use super::{amount, native, storage as argument, wrong_type};
+use super::{amount, count, fallback, native, storage as argument, wrong_type};
 use crate::classes;
 use crate::exceptions;
-use crate::storage::{self, RemoteStorage, Storage, StorageClass};
+use crate::storage::{Servers, Storage};
 use compat::Wait;
 use compat::charged::charged;
 use compat::throttle::{self, Throttle};
@@ -20,9 +20,8 @@ use gcra::{Step, seconds};
 use segment::slots::counters::By;
 use std::cell::Cell;
 use stores::printable;
-use stores::remote::memcached::Memcached;
 use stores::remote::redis::Redis;
-use stores::remote::{Answer, Ask, Cause, OnFailure, Transport, Visit};
+use stores::remote::{Answer, Ask, Cause, OnFailure, Remote, Transport, Visit};
 use zend::{Call, Class, Object, State, Thrown, Zval, invoke, throw, value};
 
 /// The property slot of `$storage`.
@@ -43,10 +42,6 @@ impl State for ClientThrottle {
 
     fn class() -> &'static Class {
         &classes::CLIENT_THROTTLE
-    }
-
-    fn born() -> Self {
-        Self::default()
     }
 
     fn cloned(&self) -> Option<Self> {
@@ -72,11 +67,7 @@ pub fn key(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
 /// limit. `$window` is in seconds.
 pub fn check(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let limit = amount(call, 2)?;
-    let window = if call.count() == 3 {
-        amount(call, 3)?
-    } else {
-        WINDOW
-    };
+    let window = call.optional(3, amount)?.unwrap_or(WINDOW);
     if window == 0.0 {
         return Err(throw::argument_value(3, "must be greater than 0"));
     }
@@ -124,64 +115,62 @@ fn take(native: &dyn Storage, key: &[u8], limit: f64, window: f64) -> Result<Opt
     let ticks = seconds::to_ticks(window).unwrap_or(0);
     let step = charged(limit, ticks, native.grain());
     let identifier = [b"client-throttle:".as_slice(), key].concat();
-    if let Some(memcached) = storage::remote::<Memcached>(native) {
-        // The cast is exact, because the value is at most 10^12.
-        #[allow(clippy::cast_possible_truncation)]
-        let milliseconds = (window * 1e3).ceil() as i64;
-        // This cannot fail, because the arguments were checked before.
-        let limits = Throttle::new(limit, milliseconds).ok_or(Thrown)?;
-        let record = |memcached: &Memcached| throttle::record(memcached, key);
-        let ask = |visit: &Visit<'_, _>| throttle::take(visit, key, &limits);
-        return ask_openly(memcached, &identifier, &step, record, ask);
-    }
-    if let Some(redis) = storage::remote::<Redis>(native) {
-        let name = |redis: &Redis| redis.name(&identifier);
-        return ask_openly(redis, &identifier, &step, name, |visit| {
-            let ask = Ask {
-                name: name(visit.store),
-                step,
-                first: None,
-                seen: None,
-                is_cached: false,
+    match native.servers()? {
+        Some(Servers::Memcached(memcached)) => {
+            // The cast is exact, because the value is at most 10^12.
+            #[allow(clippy::cast_possible_truncation)]
+            let milliseconds = (window * 1e3).ceil() as i64;
+            // This cannot fail, because the arguments were checked before.
+            let limits = Throttle::new(limit, milliseconds).ok_or(Thrown)?;
+            let name = throttle::record(memcached.transport(), key);
+            let take = |visit: &Visit<'_, _>| throttle::take(visit, key, &limits);
+            run_openly(native, memcached, &name, &identifier, &step, take)
+        }
+        Some(Servers::Redis(redis)) => {
+            let ask = Ask::new(redis.transport().name(&identifier), step);
+            let take = |visit: &Visit<'_, Redis>| {
+                Ok(Wait::after(&step, &Redis::take(visit, &ask)?.outcome))
             };
-            Ok(Wait::after(&step, &Redis::take(visit, &ask)?.outcome))
-        });
+            run_openly(native, redis, &ask.name, &identifier, &step, take)
+        }
+        None => {
+            let outcome = native.take(native.key(&identifier), &step, None)?.value;
+            Ok(Some(Wait::after(&step, &outcome)))
+        }
     }
-    let outcome = native.take(native.key(&identifier), &step, None)?.value;
-    Ok(Some(Wait::after(&step, &outcome)))
 }
 
-/// Runs `ask` on the store, for the record `name`. If the store failed and the policy is `Local` or
-/// `Allow`, returns `None` without a warning. For an invalid record, the policy runs `step` on the
-/// bucket `identifier`, as in other limiters.
-fn ask_openly<T: StorageClass>(
-    storage: &Object<RemoteStorage<T>>,
+/// Runs `take` on the store, for the record `name`. If the store failed and the policy is `Local`
+/// or `Allow`, returns `None` without a warning. For an invalid record, the policy runs `step` on
+/// the bucket `identifier`, as in other limiters.
+fn run_openly<T: Transport>(
+    native: &dyn Storage,
+    remote: &Remote<'static, T>,
+    name: &[u8],
     identifier: &[u8],
     step: &Step,
-    name: impl FnOnce(&T) -> Vec<u8>,
-    mut ask: impl FnMut(&Visit<'_, T>) -> Result<Wait, Cause>,
+    mut take: impl FnMut(&Visit<'_, T>) -> Result<Wait, Cause>,
 ) -> Result<Option<Wait>, Thrown> {
-    let remote = storage.store()?;
     let answer = remote.ask(
-        &name(remote.transport()),
+        name,
         |visit| {
-            let wait = ask(visit)?;
-            storage.count(identifier, By::Store, wait.admits());
+            let wait = take(visit)?;
+            count(native, identifier, By::Store, wait.admits());
             Ok(Some(wait))
         },
         |policy, cause| match (policy, cause) {
             (OnFailure::Deny | OnFailure::Throw, _) | (_, Cause::Record) => {
-                let outcome = storage.fallback(policy, identifier, step);
+                let outcome = fallback(native, policy, identifier, step);
                 Some(Wait::after(step, &outcome))
             }
             _ => {
-                storage.count(identifier, By::Policy, true);
+                count(native, identifier, By::Policy, true);
                 None
             }
         },
     );
     match answer {
         Ok(Answer { value: None, .. }) => Ok(None),
-        answer => exceptions::told(answer.map_err(exceptions::store_failed)?).map(|it| it.value),
+        answer => exceptions::throw_or_report(answer).map(|it| it.value),
     }
 }

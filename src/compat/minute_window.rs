@@ -6,10 +6,10 @@
 //! the counters of all minutes in the window. If two calls race, the later call gets the greater
 //! count. On other stores a call is a step that charges denials.
 
-use super::{must_be_one_server, native, storage as argument};
+use super::{count, fallback, must_be_one_server, native, run, storage as argument};
 use crate::classes;
 use crate::exceptions;
-use crate::storage::{self, RemoteStorage, Storage, StorageClass};
+use crate::storage::{Servers, Storage};
 use compat::Wait;
 use compat::charged::charged;
 use compat::minutes::{self, CounterGroup, Life, MOST_MINUTES, MinuteCounters};
@@ -17,9 +17,8 @@ use gcra::clock::wall_clock;
 use gcra::{Step, TICKS_PER_SECOND};
 use segment::slots::counters::By;
 use std::cell::Cell;
-use stores::remote::memcached::Memcached;
-use stores::remote::redis::Redis;
-use zend::{Call, Class, Object, State, Thrown, Zval, system, throw, value};
+use stores::remote::{Remote, Visit};
+use zend::{Call, Class, State, Thrown, Zval, system, throw, value};
 
 // The slots of the properties, in the order of their declaration.
 const STORAGE: usize = 0;
@@ -42,10 +41,6 @@ impl State for Window {
         &classes::MINUTE_WINDOW
     }
 
-    fn born() -> Self {
-        Self::default()
-    }
-
     fn cloned(&self) -> Option<Self> {
         Some(self.clone())
     }
@@ -55,11 +50,8 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
     let storage = argument(call)?;
     must_be_one_server(&storage)?;
     let ip = call.untyped_string(2)?;
-    let prefix = if call.count() == 3 {
-        call.untyped_string(3)?
-    } else {
-        value::of_bytes(b"rate")
-    };
+    let prefix = call.optional(3, Call::untyped_string)?;
+    let prefix = prefix.unwrap_or_else(|| value::of_bytes(b"rate"));
     let this = call.this::<Window>();
     this.set_property(STORAGE, storage);
     this.set_property(IP, ip);
@@ -125,11 +117,10 @@ struct Asked<'a> {
 impl Asked<'_> {
     /// Counts the request. Returns the wait until the next request is allowed.
     fn wait(&self) -> Result<Wait, Thrown> {
-        if let Some(redis) = storage::remote::<Redis>(self.native) {
-            return self.by_counters(redis);
-        }
-        if let Some(memcached) = storage::remote::<Memcached>(self.native) {
-            return self.by_counters(memcached);
+        match self.native.servers()? {
+            Some(Servers::Redis(redis)) => return self.by_counters(redis),
+            Some(Servers::Memcached(memcached)) => return self.by_counters(memcached),
+            None => {}
         }
         let identifier = self.bucket();
         let key = self.native.key(&identifier);
@@ -138,11 +129,7 @@ impl Asked<'_> {
         Ok(Wait::after(&step, &outcome))
     }
 
-    fn by_counters<T: StorageClass + MinuteCounters>(
-        &self,
-        storage: &Object<RemoteStorage<T>>,
-    ) -> Result<Wait, Thrown> {
-        let store = storage.store()?;
+    fn by_counters<T: MinuteCounters>(&self, remote: &Remote<'static, T>) -> Result<Wait, Thrown> {
         // The cast fits, because the seconds stay below 2^33 for two centuries.
         let now = wall_clock().as_secs().cast_signed();
         let (prefix, ip) = (value::bytes(&self.prefix), value::bytes(&self.ip));
@@ -150,20 +137,17 @@ impl Asked<'_> {
             [prefix, ip, &system::local_date(NAME, second)].concat()
         });
         let (mut counts, mut life) = (vec![0; names.len()], Some(Life::new(self.minutes, now)));
-        for CounterGroup { places, keys } in store.transport().by_server(&names) {
+        for CounterGroup { places, keys } in remote.transport().by_server(&names) {
             // This minute's counter is the first name, so it is on the first server. Only that call
             // gets the lifetime of the counter.
             let (first, life) = (keys.first().cloned(), life.take());
-            let counted = storage.ask(
-                |_| first.unwrap_or_default(),
-                move |visit| T::count(visit, &keys, life).map(Ok),
-                |policy| {
-                    let step = self.step();
-                    let outcome = storage.fallback(policy, &self.bucket(), &step);
-                    Err(Wait::after(&step, &outcome))
-                },
-            )?;
-            match counted {
+            let counted = |visit: &Visit<'_, T>| T::count(visit, &keys, life).map(Ok);
+            let counted = run(remote, &first.unwrap_or_default(), counted, |policy| {
+                let step = self.step();
+                let outcome = fallback(self.native, policy, &self.bucket(), &step);
+                Err(Wait::after(&step, &outcome))
+            });
+            match counted? {
                 Ok(found) => {
                     for (place, count) in places.into_iter().zip(found) {
                         counts[place] = count;
@@ -174,7 +158,7 @@ impl Asked<'_> {
             }
         }
         let wait = minutes::wait(&counts, self.allowed, self.minutes, now);
-        storage.count(&self.bucket(), By::Store, wait.admits());
+        count(self.native, &self.bucket(), By::Store, wait.admits());
         Ok(wait)
     }
 

@@ -6,13 +6,13 @@ pub mod leaky_bucket;
 pub mod minute_window;
 pub mod rate_limiter;
 
-use crate::exceptions;
-use crate::storage::{self, Storage};
-use crate::tokens;
+use crate::storage::{self, Servers, Storage};
+use crate::{attached, exceptions, tokens};
 use compat::Wait;
-use gcra::seconds;
+use gcra::{Denial, Outcome, Step, Timestamp, seconds};
+use segment::slots::counters::By;
 use std::cell::Cell;
-use stores::remote::redis::Redis;
+use stores::remote::{Cause, OnFailure, Remote, Transport, Visit};
 use zend::{Call, State, Thrown, Zval, throw, value};
 
 /// Returns the result of `retryAfter(): float`: the seconds until the object's last request would
@@ -34,8 +34,7 @@ fn wrong_type(message: &str) -> Thrown {
 /// Returns argument `number` as a double. The argument must be finite and not negative.
 fn amount(call: &mut Call<'_>, number: u32) -> Result<f64, Thrown> {
     let amount = call.untyped_number(number)?;
-    let tokens = tokens::amount(amount);
-    tokens.map_err(|error| exceptions::bad_amount(number, error))?;
+    tokens::of_argument(amount, number)?;
     Ok(amount.to_float())
 }
 
@@ -61,8 +60,9 @@ fn storage(call: &Call<'_>) -> Result<Zval, Thrown> {
 /// `ValueError` for a storage on a Redis Cluster.
 fn must_be_one_server(storage: &Zval) -> Result<(), Thrown> {
     let native = value::object(storage).and_then(storage::of);
-    if let Some(redis) = native.and_then(storage::remote::<Redis>)
-        && redis.store()?.transport().is_cluster()
+    let servers = native.map_or(Ok(None), |native| native.servers())?;
+    if let Some(Servers::Redis(redis)) = servers
+        && redis.transport().is_cluster()
     {
         return Err(throw::argument_value(1, "must not be on a Redis Cluster"));
     }
@@ -79,4 +79,37 @@ fn native<T: State>(storage: &Zval) -> Result<&dyn Storage, Thrown> {
             T::class().name()
         ))
     })
+}
+
+/// Runs an operation on the servers of a storage, under their breakers and the failure policy; see
+/// [`Remote::ask`].
+fn run<T: Transport, R>(
+    remote: &Remote<'static, T>,
+    name: &[u8],
+    operation: impl FnMut(&Visit<'_, T>) -> Result<R, Cause>,
+    fallback: impl FnOnce(OnFailure) -> R,
+) -> Result<R, Thrown> {
+    let answer = remote.ask(name, operation, |policy, _| fallback(policy));
+    exceptions::throw_or_report(answer).map(|it| it.value)
+}
+
+/// Counts a decision on the bucket `identifier` that a limiter made from a record that is not a
+/// bucket's.
+fn count(native: &dyn Storage, identifier: &[u8], by: By, granted: bool) {
+    if let Some(store) = attached::store() {
+        store.count_for(native.key(identifier), by, granted);
+    }
+}
+
+/// Decides a step on the bucket `identifier` by the failure policy instead of the store. Counts the
+/// decision.
+fn fallback(native: &dyn Storage, policy: OnFailure, identifier: &[u8], step: &Step) -> Outcome {
+    let key = native.key(identifier);
+    let outcome = attached::host().map(|host| policy.answer(host, key, step, None));
+    // The default is never used, because the segment exists while PHP code runs.
+    outcome.unwrap_or(Outcome::denied(
+        Denial::Unavailable,
+        Timestamp::ZERO,
+        Timestamp::ZERO,
+    ))
 }

@@ -6,16 +6,16 @@
 //!
 //! Each call reads the current values of the public properties.
 
-use super::{amount, wrong_type};
+use super::{amount, count, fallback, run, wrong_type};
 use crate::classes;
-use crate::storage;
+use crate::storage::{self, Servers};
 use crate::tokens;
 use compat::{Wait, json_bucket};
 use ext_php_rs::ffi::{IS_FALSE, IS_NULL};
 use gcra::{AmountError, Grain, Limit, LimitError, Step, Tokens, seconds};
 use segment::slots::counters::By;
 use std::cell::Cell;
-use stores::remote::redis::Redis;
+use stores::remote::Visit;
 use zend::{Call, Class, Identity, Object, State, Thrown, Zval, throw, value};
 
 // The slots of the properties, in the order of their declaration.
@@ -38,10 +38,6 @@ impl State for RateLimiter {
 
     fn class() -> &'static Class {
         &classes::RATE_LIMITER
-    }
-
-    fn born() -> Self {
-        Self::default()
     }
 
     fn cloned(&self) -> Option<Self> {
@@ -109,23 +105,22 @@ fn decide(this: &Object<RateLimiter>) -> Result<Wait, Thrown> {
     let Some((limit, step)) = step(this, native.grain())? else {
         return Ok(Wait::NEVER);
     };
-    let Some(redis) = storage::remote::<Redis>(native) else {
+    let Some(Servers::Redis(redis)) = native.servers()? else {
         let outcome = native.take(native.key(identifier), &step, None)?.value;
         return Ok(Wait::after(&step, &outcome));
     };
     // The prefix separates the fallback's bucket from another bucket in shared memory that has this
     // identifier.
     let bucket = [b"RateLimiter\0", identifier].concat();
-    redis.ask(
-        |redis| redis.raw_name(identifier),
-        |visit| {
-            let key = visit.store.raw_name(identifier);
-            let wait = json_bucket::take(visit, &key, &limit)?;
-            redis.count(&bucket, By::Store, wait.admits());
-            Ok(wait)
-        },
-        |policy| Wait::after(&step, &redis.fallback(policy, &bucket, &step)),
-    )
+    let key = redis.transport().raw_name(identifier);
+    let take = |visit: &Visit<'_, _>| {
+        let wait = json_bucket::take(visit, &key, &limit)?;
+        count(native, &bucket, By::Store, wait.admits());
+        Ok(wait)
+    };
+    run(redis, &key, take, |policy| {
+        Wait::after(&step, &fallback(native, policy, &bucket, &step))
+    })
 }
 
 /// Returns the storage in `$redis`, or the storage made from the client in `$redis`. Returns null

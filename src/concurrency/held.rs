@@ -79,7 +79,7 @@ pub fn renew(entry: HeldEntry) -> Result<bool, Thrown> {
         let held = list.place(entry).and_then(Option::as_mut);
         held.map_or(Ok(Answer::sure(false)), |held| held.permit.renew())
     });
-    exceptions::told(renewed.map_err(exceptions::store_failed)?).map(|it| it.value)
+    exceptions::throw_or_report(renewed).map(|it| it.value)
 }
 
 /// Removes an entry and gives its permit back. Does nothing if the entry was removed before.

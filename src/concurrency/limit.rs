@@ -6,9 +6,9 @@ use crate::classes;
 use crate::exceptions;
 use crate::storage::{self, HeldPermit, PermitPlace, Storage, acquire_in_segment};
 use crate::token_bucket::wait::{patience, until};
+use crate::tokens;
 use gcra::key::Row;
-use gcra::limit::MAX_SPAN;
-use gcra::{Key, Ticks, seconds};
+use gcra::{Key, Ticks};
 use segment::permits::{Acquired, MAX_LIMIT, Refusal};
 use std::cell::Cell;
 use stores::remote::Answer;
@@ -47,10 +47,6 @@ impl State for ConcurrencyLimit {
         &classes::CONCURRENCY_LIMIT
     }
 
-    fn born() -> Self {
-        Self::default()
-    }
-
     fn cloned(&self) -> Option<Self> {
         Some(self.clone())
     }
@@ -69,13 +65,8 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
         let message = format!("must be between 1 and {MAX_LIMIT}");
         return Err(throw::argument_value(3, &message));
     };
-    let lease = lease(call)?;
-    let ticks = seconds::to_ticks(lease).map_err(|error| exceptions::bad_amount(4, error))?;
-    // `to_ticks` limits its result to the greatest span.
-    if ticks >= MAX_SPAN {
-        let message = "must be less than 2^60 nanoseconds (36 years)";
-        return Err(throw::argument_value(4, message));
-    }
+    let lease = call.optional(4, lease)?.unwrap_or(60.0);
+    let ticks = tokens::span(lease, 4)?;
     if permits_of(&storage).is_none() {
         return Err(unsupported());
     }
@@ -96,19 +87,16 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
     Ok(())
 }
 
-/// Returns argument 4, the lease in seconds, or the default of the stub.
-fn lease(call: &mut Call<'_>) -> Result<f64, Thrown> {
-    if call.count() < 4 {
-        return Ok(60.0);
-    }
-    let lease = call.float(4)?;
+/// Returns argument `number`, the lease in seconds.
+fn lease(call: &mut Call<'_>, number: u32) -> Result<f64, Thrown> {
+    let lease = call.float(number)?;
     let message = match lease {
         _ if lease.is_nan() => "must not be NAN",
         f64::INFINITY => "must be finite",
         _ if lease <= 0.0 => "must be greater than 0",
         _ => return Ok(lease),
     };
-    Err(throw::argument_value(4, message))
+    Err(throw::argument_value(number, message))
 }
 
 fn permits_of(storage: &Zval) -> Option<PermitPlace> {
@@ -170,11 +158,7 @@ impl Question {
 
 /// Implements `acquire(float $timeout = 0.0): TokenBucket\Permit`.
 pub fn acquire(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
-    let timeout = if call.count() == 0 {
-        0
-    } else {
-        patience(call, 1)?
-    };
+    let timeout = call.optional(1, patience)?.unwrap_or(0);
     let this = call.this::<ConcurrencyLimit>();
     // These objects are made first. The question may own memory outside PHP's heap, which would
     // leak if PHP reached its memory limit while it makes objects.
@@ -188,7 +172,7 @@ pub fn acquire(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
         prepared.set_fallback();
     }
     let permit = taken.map(|taken| prepared.settle(taken));
-    *result = exceptions::told(permit)?.value;
+    *result = exceptions::report_failure(permit)?.value;
     Ok(())
 }
 
@@ -221,7 +205,7 @@ impl Question {
                 // succeed.
                 until(storage, storage.now() + timeout);
             } else {
-                exceptions::told(taken)?;
+                exceptions::report_failure(taken)?;
                 taken = wait(permits, key, limit, lease, timeout)?;
             }
         }
@@ -236,7 +220,7 @@ impl Question {
 pub fn held(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let question = Question::of(call.this::<ConcurrencyLimit>())?;
     let held = question.permits.held(question.key(), question.limit);
-    let held = exceptions::told(held.map_err(exceptions::store_failed)?)?.value;
+    let held = exceptions::throw_or_report(held)?.value;
     // The conversion cannot fail, because the number is at most the limit.
     result.set_long(i64::try_from(held).unwrap_or(i64::MAX));
     Ok(())

@@ -23,10 +23,6 @@ impl State for PermitState {
     fn class() -> &'static Class {
         &classes::PERMIT
     }
-
-    fn born() -> Self {
-        Self::default()
-    }
 }
 
 impl Drop for PermitState {

@@ -73,7 +73,7 @@ pub fn wait(
         if !may_end(&taken) {
             return Ok(taken);
         }
-        exceptions::told(taken)?;
+        exceptions::report_failure(taken)?;
         pause = (pause * 2).min(pace.longest);
     }
 }

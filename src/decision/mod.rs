@@ -38,7 +38,7 @@ const PERMIT_RETRY: f64 = 1.0;
 
 /// The origin of the object. `None` for a decision on permits, and for a decision that PHP code has
 /// made.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct DecisionState(Option<HeaderSource>);
 
 /// The values that header fields need, in addition to the properties.
@@ -66,10 +66,6 @@ impl State for DecisionState {
 
     fn class() -> &'static Class {
         &classes::DECISION
-    }
-
-    fn born() -> Self {
-        Self(None)
     }
 
     fn cloned(&self) -> Option<Self> {
@@ -277,26 +273,22 @@ fn shown(limit: &Limit, ticks: Ticks) -> f64 {
 /// Implements `__construct()`. Creates a decision from the arguments.
 pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let allowed = call.bool(1)?;
-    let remaining = tokens_left(call)?;
+    let remaining = call.optional(2, tokens_left)?.unwrap_or_default();
     let properties = Properties {
         allowed,
         remaining,
         // 0 is the default, because a real capacity is never 0.
-        capacity: match amount(call, 3)? {
+        capacity: match call.optional(3, amount)?.unwrap_or_default() {
             0.0 => remaining.max(1.0),
             capacity => capacity,
         },
-        retry_after: amount(call, 4)?,
-        reset_after: amount(call, 5)?,
-        reason: match call.count() {
-            0..=5 => Zval::null(),
-            _ => value::of_text(call.string(6)?),
-        },
+        retry_after: call.optional(4, amount)?.unwrap_or_default(),
+        reset_after: call.optional(5, amount)?.unwrap_or_default(),
+        reason: call
+            .optional(6, Call::string)?
+            .map_or_else(Zval::null, value::of_text),
         fallback: call.count() >= 7 && call.bool(7)?,
-        refused_by: match call.count() {
-            0..=7 => Zval::null(),
-            _ => call.key_or_null(8)?,
-        },
+        refused_by: call.optional(8, Call::key_or_null)?.unwrap_or_default(),
         unit: unit(call)?,
     };
     if properties.remaining > properties.capacity {
@@ -324,26 +316,18 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
     Ok(())
 }
 
-/// Returns argument 2, the tokens that are left, or 0 if it was not passed. Throws `ValueError` if
-/// it is not finite.
-fn tokens_left(call: &mut Call<'_>) -> Result<f64, Thrown> {
-    if call.count() < 2 {
-        return Ok(0.0);
-    }
-    let remaining = call.float(2)?;
+/// Returns argument `number`, the tokens that are left. Throws `ValueError` if it is not finite.
+fn tokens_left(call: &mut Call<'_>, number: u32) -> Result<f64, Thrown> {
+    let remaining = call.float(number)?;
     if !remaining.is_finite() {
-        return Err(throw::argument_value(2, "must be finite"));
+        return Err(throw::argument_value(number, "must be finite"));
     }
     // Turns -0.0 into 0.0.
     Ok(remaining + 0.0)
 }
 
-/// Returns argument `number`, which may be infinite, or 0 if it was not passed. Throws `ValueError`
-/// if it is negative or NAN.
+/// Returns argument `number`, which may be infinite. Throws `ValueError` if it is negative or NAN.
 fn amount(call: &mut Call<'_>, number: u32) -> Result<f64, Thrown> {
-    if call.count() < number {
-        return Ok(0.0);
-    }
     let amount = call.float(number)?;
     if amount.is_nan() {
         return Err(throw::argument_value(number, "must not be NAN"));
@@ -391,11 +375,7 @@ fn float(value: &Zval) -> f64 {
 /// Implements `headers(string $policy = 'default', bool $legacy = false, ?string $partition =
 /// null): array`.
 pub fn headers(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
-    let policy: &[u8] = if call.count() >= 1 {
-        call.string(1)?
-    } else {
-        b"default"
-    };
+    let policy = call.optional(1, Call::string)?.unwrap_or(b"default");
     let legacy = call.count() >= 2 && call.bool(2)?;
     let mut policy = quoted(policy).ok_or_else(|| throw::argument_value(1, ONLY_ASCII))?;
     if call.count() >= 3 && value::kind(call.arg(3)) != IS_NULL {

@@ -5,9 +5,8 @@
 
 use super::operator::Operator;
 use super::rules::{self, RuleBuckets};
-use crate::{attached, classes, decision, exceptions, ini};
-use gcra::limit::MAX_SPAN;
-use gcra::{Decision, Key, KeyHasher, Limit, Outcome, Put, Step, TICKS_PER_SECOND, seconds};
+use crate::{attached, classes, decision, exceptions, ini, tokens};
+use gcra::{Decision, Key, KeyHasher, Limit, Outcome, Put, Step, TICKS_PER_SECOND};
 use guard::{Measure, Origin, Unnamed};
 use segment::slots::SharedMemory;
 use std::cell::OnceCell;
@@ -37,10 +36,6 @@ impl State for GuardedClient {
 
     fn class() -> &'static Class {
         &classes::GUARDED_CLIENT
-    }
-
-    fn born() -> Self {
-        Self::default()
     }
 }
 
@@ -120,13 +115,7 @@ pub fn reset(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
 
 /// Implements `block(float $seconds): TokenBucket\Decision`.
 pub fn block(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
-    let seconds = call.float(1)?;
-    let ticks = seconds::to_ticks(seconds).map_err(|error| exceptions::bad_amount(1, error))?;
-    // `to_ticks` limits its result to the greatest span.
-    if ticks >= MAX_SPAN {
-        let message = "must be less than 2^60 nanoseconds (36 years)";
-        return Err(throw::argument_value(1, message));
-    }
+    let ticks = tokens::span(call.float(1)?, 1)?;
     let named = Named::of(call.this())?;
     named.refuse_exempt()?;
     let outcome = named.store.block_now(named.key(), &named.step(), ticks);

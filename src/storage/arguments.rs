@@ -1,7 +1,7 @@
 //! Reads the arguments of the storages' constructors and of `fromClient()`.
 
-use crate::{classes, exceptions};
-use gcra::{TICKS_PER_SECOND, Ticks, seconds};
+use crate::{classes, tokens};
+use gcra::{TICKS_PER_SECOND, Ticks};
 use stores::remote::{OnFailure, Settings};
 use zend::{Call, State, Thrown, class, throw, value};
 
@@ -21,15 +21,11 @@ pub const DEFAULTS: Settings = Settings {
 /// Reads the arguments from number 2 on: `$prefix`, `$timeout`, and those of [`policy`]. Returns
 /// the prefix and the settings.
 pub fn remote<'a>(call: &mut Call<'a>) -> Result<(&'a [u8], Settings), Thrown> {
-    let prefix = if call.count() >= 2 {
-        call.string(2)?
-    } else {
-        DEFAULT_PREFIX
-    };
+    let prefix = call.optional(2, Call::string)?.unwrap_or(DEFAULT_PREFIX);
     if call.count() >= 3 && call.float(3)? <= 0.0 {
         return Err(throw::argument_value(3, "must be greater than 0"));
     }
-    let timeout = span(call, 3, DEFAULTS.timeout)?;
+    let timeout = call.optional(3, span)?.unwrap_or(DEFAULTS.timeout);
     let mut settings = policy(call, 4, DEFAULTS)?;
     settings.timeout = timeout;
     Ok((prefix, settings))
@@ -38,22 +34,20 @@ pub fn remote<'a>(call: &mut Call<'a>) -> Result<(&'a [u8], Settings), Thrown> {
 /// Reads the arguments from number `first` on: `$onFailure`, `$denialCache` and
 /// `$denialCacheMaxAge`. Returns `defaults` with these settings replaced.
 pub fn policy(call: &mut Call<'_>, first: u32, defaults: Settings) -> Result<Settings, Thrown> {
-    let on_failure = if call.count() >= first {
-        on_failure(call, first)?
-    } else {
-        defaults.on_failure
-    };
-    let denial_cache = call.count() <= first || call.bool(first + 1)?;
-    let denial_cache_max_age = span(call, first + 2, DENIAL_CACHE_MAX_AGE)?;
+    let on_failure = call.optional(first, on_failure)?;
+    let denial_cache = call.optional(first + 1, Call::bool)?.unwrap_or(true);
+    let max_age = call
+        .optional(first + 2, span)?
+        .unwrap_or(DENIAL_CACHE_MAX_AGE);
     Ok(Settings {
-        on_failure,
-        denial_cache_max_age: denial_cache.then_some(denial_cache_max_age),
+        on_failure: on_failure.unwrap_or(defaults.on_failure),
+        denial_cache_max_age: denial_cache.then_some(max_age),
         ..defaults
     })
 }
 
 /// Reads argument `number`, which must be a case of `TokenBucket\OnFailure`.
-fn on_failure(call: &Call<'_>, number: u32) -> Result<OnFailure, Thrown> {
+fn on_failure(call: &mut Call<'_>, number: u32) -> Result<OnFailure, Thrown> {
     let name = class::case_name(call.object_of(number, &classes::ON_FAILURE)?);
     match value::bytes(&name) {
         b"Local" => Ok(OnFailure::Local),
@@ -65,15 +59,9 @@ fn on_failure(call: &Call<'_>, number: u32) -> Result<OnFailure, Thrown> {
     }
 }
 
-/// Converts argument `number` from seconds, at most an hour, to ticks. Returns `default` if it was
-/// not passed.
-fn span(call: &mut Call<'_>, number: u32, default: Ticks) -> Result<Ticks, Thrown> {
-    if call.count() < number {
-        return Ok(default);
-    }
-    let seconds = call.float(number)?;
-    let ticks =
-        seconds::to_ticks(seconds).map_err(|error| exceptions::bad_amount(number, error))?;
+/// Converts argument `number` from seconds, at most an hour, to ticks.
+fn span(call: &mut Call<'_>, number: u32) -> Result<Ticks, Thrown> {
+    let ticks = tokens::ticks(call.float(number)?, number)?;
     if ticks > MOST {
         let message = "must be less than or equal to 3600";
         return Err(throw::argument_value(number, message));

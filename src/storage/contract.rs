@@ -12,8 +12,10 @@ use segment::slots::counters::By;
 use std::any::{Any, TypeId};
 use std::fmt::Debug;
 use stores::remote::key::Kind;
+use stores::remote::memcached::Memcached;
+use stores::remote::redis::Redis;
 use stores::remote::time_left::TimeLeft;
-use stores::remote::{Answer, OnFailure};
+use stores::remote::{Answer, OnFailure, Remote};
 use zend::Thrown;
 
 /// The place of the records of a storage.
@@ -70,6 +72,13 @@ pub trait Clock {
     fn advance(&self, _ticks: Ticks) -> bool {
         false
     }
+}
+
+/// The servers of a storage, on which limiters may keep records of their own.
+#[derive(Clone, Copy, Debug)]
+pub enum Servers<'a> {
+    Redis(&'a Remote<'static, Redis>),
+    Memcached(&'a Remote<'static, Memcached>),
 }
 
 /// A function that returns the outcome for a state and the current instant.
@@ -196,6 +205,12 @@ pub trait Storage: Clock + Any + Debug {
     /// cannot keep them.
     fn permits(&self) -> Option<PermitPlace> {
         None
+    }
+
+    /// Returns the servers of the storage, or `None` if it has none. Throws `Error` if the object
+    /// has not been constructed.
+    fn servers(&self) -> Result<Option<Servers<'_>>, Thrown> {
+        Ok(None)
     }
 
     /// Implements `prepare()` of the interface. Most storages have nothing to prepare.

@@ -1,10 +1,12 @@
 //! `TokenBucketStorageMemcached`: buckets that hosts share, on memcached.
 
 use super::arguments;
+use super::contract::Servers;
 use super::memcached_client::shown;
 use super::remote::{RemoteStorage, StorageClass};
 use crate::classes;
 use segment::slots::namespaces::StoreKind;
+use stores::remote::Remote;
 use stores::remote::memcached::Memcached;
 use stores::remote::memcached::servers::{ListedServer, parse_servers};
 use zend::{Call, Class, Thrown, Zval, throw, value};
@@ -16,6 +18,10 @@ impl StorageClass for Memcached {
 
     fn class() -> &'static Class {
         &classes::TOKEN_BUCKET_STORAGE_MEMCACHED
+    }
+
+    fn servers<'a>(remote: &'a Remote<'static, Self>) -> Servers<'a> {
+        Servers::Memcached(remote)
     }
 }
 

@@ -4,10 +4,9 @@
 use super::contract::{Clock, Location, Storage, Swap, key_of};
 use super::permits::{ObjectPermits, PermitPlace};
 use super::proposals::Proposals;
-use crate::{classes, exceptions};
+use crate::{classes, tokens};
 use gcra::batch::{Batched, Grouped};
 use gcra::clock::wall_clock;
-use gcra::limit::MAX_SPAN;
 use gcra::memory_store::START;
 use gcra::{Grain, Key, KeyHasher, MemoryStore, Outcome, Put, Step, Ticks, Timestamp, seconds};
 use std::rc::Rc;
@@ -28,10 +27,6 @@ impl State for MemoryStorage {
 
     fn class() -> &'static Class {
         &classes::TOKEN_BUCKET_STORAGE_MEMORY
-    }
-
-    fn born() -> Self {
-        Self::default()
     }
 }
 
@@ -153,16 +148,8 @@ pub fn construct(_call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown>
 /// Implements `advance(float $seconds): void`. Throws `ValueError` for an invalid number of
 /// seconds, or if the clock cannot advance that far.
 pub fn advance(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
-    let seconds = call.float(1)?;
-    let ticks = seconds::to_ticks(seconds).map_err(|error| exceptions::bad_amount(1, error))?;
+    let ticks = tokens::span(call.float(1)?, 1)?;
     let storage = call.this::<MemoryStorage>();
-    // `to_ticks` limits its result to the greatest span.
-    if ticks >= MAX_SPAN {
-        return Err(throw::argument_value(
-            1,
-            "must be less than 2^60 nanoseconds (36 years)",
-        ));
-    }
     if ticks > storage.store.left() {
         let message = "must not advance the clock by more than 109 years in all";
         return Err(throw::argument_value(1, message));

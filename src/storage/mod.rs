@@ -20,11 +20,10 @@ use interface::StorageState;
 use zend::{Held, Obj, Object, Thrown, Zval};
 
 pub use arguments::{constructed_already, not_constructed};
-pub use contract::{Clock, Decide, Location, Storage, Swap, Undo};
+pub use contract::{Clock, Decide, Location, Servers, Storage, Swap, Undo};
 pub use interface::{first_state, start_at};
 pub use permits::{HeldPermit, OnServer, PermitPlace, acquire_in_segment};
 pub use redis_client::{Unfit, is_client, storage_of};
-pub use remote::{RemoteStorage, StorageClass, remote};
 pub use shared_memory::{grants, swap_here, take, take_here};
 
 /// A function that returns the object as a storage, or `None` if it is of another class.

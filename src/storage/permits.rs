@@ -147,7 +147,7 @@ impl OnServer {
     /// Gives the permit back.
     pub fn release(self) -> Result<(), Thrown> {
         let answer = self.server.release(self.permit);
-        exceptions::told(answer.map_err(exceptions::store_failed)?).map(drop)
+        exceptions::throw_or_report(answer).map(drop)
     }
 
     /// Gives the permit back where PHP code cannot run. Writes failures to PHP's log.

@@ -1,6 +1,7 @@
 //! `TokenBucketStorageRedis`: buckets that hosts share, on Redis or a server compatible with it.
 
 use super::arguments;
+use super::contract::Servers;
 use super::permits::PermitPlace;
 use super::remote::{RemoteStorage, StorageClass};
 use crate::classes;
@@ -18,6 +19,10 @@ impl StorageClass for Redis {
 
     fn class() -> &'static Class {
         &classes::TOKEN_BUCKET_STORAGE_REDIS
+    }
+
+    fn servers<'a>(remote: &'a Remote<'static, Self>) -> Servers<'a> {
+        Servers::Redis(remote)
     }
 
     fn permits(remote: &Rc<Remote<'static, Self>>) -> Option<PermitPlace> {

@@ -1,7 +1,7 @@
 //! The common part of the storages on Redis and memcached: state, calls and reports of failures.
 
 use super::arguments;
-use super::contract::{Clock, Location, Storage, Swap, Undo};
+use super::contract::{Clock, Location, Servers, Storage, Swap, Undo};
 use super::permits::PermitPlace;
 use super::proposals::Proposals;
 use crate::{attached, exceptions, ini};
@@ -9,34 +9,29 @@ use compat::lockout;
 use compat::records::Records;
 use gcra::batch::{Batched, Grouped, Taken, sum};
 use gcra::clock::unix_time;
-use gcra::{Denial, Grain, Key, KeyHasher, Outcome, Put, Step, Ticket, Ticks, Timestamp, Verdict};
-use segment::slots::counters::By;
+use gcra::{Grain, Key, KeyHasher, Outcome, Put, Step, Ticket, Ticks, Timestamp};
 use segment::slots::namespaces::StoreKind;
 use std::cell::OnceCell;
 use std::fmt::Debug;
 use std::rc::Rc;
 use stores::remote::failure::Failure;
 use stores::remote::time_left::TimeLeft;
-use stores::remote::{Answer, Cause, OnFailure, Remote, Settings, Transport, Visit};
+use stores::remote::{Answer, Pipelined, Remote, Settings, Visit};
 use zend::object::instantiate;
 use zend::{Class, Object, State, Thrown, Zval, value};
 
 /// A transport whose storage has its own PHP class.
-pub trait StorageClass: Transport + Records + Debug + Sized + 'static {
+pub trait StorageClass: Pipelined + Records + Debug + Sized + 'static {
     /// The kind of store, for the counts of decisions.
     const KIND: StoreKind;
     fn class() -> &'static Class;
+
+    fn servers<'a>(remote: &'a Remote<'static, Self>) -> Servers<'a>;
 
     /// Returns the permits of concurrency limits on the server, if it can keep permits.
     fn permits(_remote: &Rc<Remote<'static, Self>>) -> Option<PermitPlace> {
         None
     }
-}
-
-/// Returns the storage if its transport is `T`. Limiters that keep their own records on a store use
-/// this.
-pub fn remote<T: StorageClass>(storage: &dyn Storage) -> Option<&Object<RemoteStorage<T>>> {
-    storage.downcast()
 }
 
 /// The state of an object of such a class.
@@ -61,8 +56,10 @@ impl<T: StorageClass> State for RemoteStorage<T> {
     fn class() -> &'static Class {
         T::class()
     }
+}
 
-    fn born() -> Self {
+impl<T> Default for RemoteStorage<T> {
+    fn default() -> Self {
         Self {
             made: OnceCell::new(),
             proposals: Proposals::default(),
@@ -135,7 +132,7 @@ impl<T: StorageClass> Storage for Object<RemoteStorage<T>> {
         buckets.sort_unstable_by_key(|(_, ticket)| ticket.index);
         let remote = self.store()?;
         if let Some(answer) = remote.take_all(&buckets, left).transpose() {
-            return exceptions::told(answer.map_err(exceptions::store_failed)?);
+            return exceptions::throw_or_report(answer);
         }
         // The store takes from one bucket at a time, so all tickets are on one bucket.
         let all = Ticket {
@@ -178,7 +175,7 @@ impl<T: StorageClass> Storage for Object<RemoteStorage<T>> {
         let mut answers = Vec::new();
         let result = Remote::give_back_each(&remotes, &puts, |_, answer| answers.push(answer));
         for answer in answers {
-            exceptions::told(answer)?;
+            exceptions::report_failure(answer)?;
         }
         result.map_err(exceptions::store_failed).and(here)
     }
@@ -186,6 +183,10 @@ impl<T: StorageClass> Storage for Object<RemoteStorage<T>> {
     fn permits(&self) -> Option<PermitPlace> {
         let made = self.made.get();
         made.and_then(|made| T::permits(&made.remote))
+    }
+
+    fn servers(&self) -> Result<Option<Servers<'_>>, Thrown> {
+        self.store().map(|remote| Some(T::servers(remote)))
     }
 
     fn can_be_held(&self) -> bool {
@@ -238,14 +239,14 @@ impl<T: StorageClass> RemoteStorage<T> {
         server: &str,
         prefix: &[u8],
     ) -> Result<Zval, Thrown> {
-        instantiate(Self::born(), |this| {
+        instantiate(Self::default(), |this| {
             Self::construct(this, transport, settings, server, prefix)
         })
     }
 
     /// Returns the remote store that the constructor made. Throws `Error` if the object has not
     /// been constructed.
-    pub fn store(&self) -> Result<&Remote<'static, T>, Thrown> {
+    fn store(&self) -> Result<&Remote<'static, T>, Thrown> {
         let made = self.made.get();
         let made = made.ok_or_else(arguments::not_constructed::<Self>)?;
         Ok(&made.remote)
@@ -261,43 +262,7 @@ impl<T: StorageClass> RemoteStorage<T> {
         call: impl FnOnce(&Remote<T>) -> Result<Answer<R>, Failure>,
     ) -> Result<Answer<R>, Thrown> {
         let remote = self.store()?;
-        exceptions::told(call(remote).map_err(exceptions::store_failed)?)
-    }
-
-    /// Runs an operation other than a step under the store's breaker and failure policy; see
-    /// [`Remote::ask`].
-    pub fn ask<R>(
-        &self,
-        name: impl FnOnce(&T) -> Vec<u8>,
-        ask: impl FnMut(&Visit<'_, T>) -> Result<R, Cause>,
-        fallback: impl FnOnce(OnFailure) -> R,
-    ) -> Result<R, Thrown> {
-        let remote = self.store()?;
-        let name = name(remote.transport());
-        let answer = remote.ask(&name, ask, |policy, _| fallback(policy));
-        drop(name);
-        exceptions::told(answer.map_err(exceptions::store_failed)?).map(|it| it.value)
-    }
-
-    /// Counts a decision on the bucket `identifier` that a limiter made from a record that is not a
-    /// bucket's.
-    pub fn count(&self, identifier: &[u8], by: By, granted: bool) {
-        if let Some(store) = attached::store() {
-            store.count_for(self.hasher().key(identifier), by, granted);
-        }
-    }
-
-    /// Decides a step on the bucket `identifier` by the failure policy instead of the store. Counts
-    /// the decision.
-    pub fn fallback(&self, policy: OnFailure, identifier: &[u8], step: &Step) -> Outcome {
-        let key = self.hasher().key(identifier);
-        let outcome = attached::host().map(|host| policy.answer(host, key, step, None));
-        // The default is never used, because the segment exists while PHP code runs.
-        outcome.unwrap_or(Outcome {
-            verdict: Verdict::Denied(Denial::Unavailable),
-            now: Timestamp::ZERO,
-            empty_at: Timestamp::ZERO,
-        })
+        exceptions::throw_or_report(call(remote))
     }
 }
 
@@ -306,8 +271,8 @@ impl<T: StorageClass> RemoteStorage<T> {
 fn remotes<'a, T: StorageClass, K>(
     buckets: impl Iterator<Item = (&'a dyn Storage, K)>,
 ) -> Result<Vec<(&'a Remote<'static, T>, K)>, Thrown> {
-    let remote = |(storage, key)| {
-        let storage = remote::<T>(storage).ok_or(Thrown)?;
+    let remote = |(storage, key): (&'a dyn Storage, K)| {
+        let storage: &Object<RemoteStorage<T>> = storage.downcast().ok_or(Thrown)?;
         Ok((storage.store()?, key))
     };
     buckets.map(remote).collect()

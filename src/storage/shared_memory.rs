@@ -27,10 +27,6 @@ impl State for SharedMemoryStorage {
     fn class() -> &'static Class {
         &classes::TOKEN_BUCKET_STORAGE_SHARED_MEMORY
     }
-
-    fn born() -> Self {
-        Self::default()
-    }
 }
 
 impl Storage for Object<SharedMemoryStorage> {
@@ -199,11 +195,9 @@ pub fn take_here(identifier: &[u8], step: &Step) -> Outcome {
 /// Implements `__construct(string $namespace = '')`. Throws `Error` if the object has already been
 /// constructed.
 pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
-    let namespace = if call.count() == 0 {
-        value::of_text(b"")
-    } else {
-        call.string(1)?;
-        call.arg(1).shallow_clone()
+    let namespace = match call.optional(1, Call::string)? {
+        Some(_) => call.arg(1).shallow_clone(),
+        None => value::of_text(b""),
     };
     let this = call.this::<SharedMemoryStorage>();
     let set = this.hasher.set(hasher(value::bytes(&namespace)));

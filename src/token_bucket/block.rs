@@ -8,20 +8,13 @@ use super::bucket::Bucket;
 use super::charge::changed;
 use super::question::Question;
 use super::quota;
-use crate::{decision, exceptions, tokens};
-use gcra::limit::MAX_SPAN;
-use gcra::{Decision, Put, Refill, Step, Ticks, seconds};
-use zend::{Call, Number, Thrown, Zval, throw};
+use crate::{decision, tokens};
+use gcra::{Decision, Put, Refill, Step, Ticks};
+use zend::{Call, Number, Thrown, Zval};
 
 /// Implements `block(float $seconds): TokenBucket\Decision`.
 pub fn block(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
-    let seconds = call.float(1)?;
-    let ticks = seconds::to_ticks(seconds).map_err(|error| exceptions::bad_amount(1, error))?;
-    // `to_ticks` limits its result to the greatest span.
-    if ticks >= MAX_SPAN {
-        let message = "must be less than 2^60 nanoseconds (36 years)";
-        return Err(throw::argument_value(1, message));
-    }
+    let ticks = tokens::span(call.float(1)?, 1)?;
     let mut question = Question::of(call.this::<Bucket>(), Number::Int(1), 1)?;
     question.native("block")?;
     if let Refill::Windows(_) = question.step.refill {

@@ -13,7 +13,7 @@ use std::mem;
 use zend::{Class, Identity, Number, Object, State, Thrown, Zval, hooks, value};
 
 /// The state of an object, in addition to the properties.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Bucket {
     memo: RefCell<Memo>,
     /// The calendar of a `TokenBucket\Quota`.
@@ -34,17 +34,10 @@ impl State for Bucket {
         &TOKEN_BUCKET
     }
 
-    fn born() -> Self {
-        Self {
-            memo: RefCell::new(Memo::new()),
-            calendar: CalendarCell::default(),
-        }
-    }
-
     fn cloned(&self) -> Option<Self> {
         Some(Self {
             calendar: self.calendar.clone(),
-            ..Self::born()
+            ..Self::default()
         })
     }
 

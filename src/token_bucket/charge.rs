@@ -3,7 +3,7 @@
 use super::bucket::Bucket;
 use super::protected;
 use super::question::Question;
-use crate::{decision, exceptions, tokens};
+use crate::{decision, tokens};
 use gcra::step::MAX_WAIT;
 use gcra::{
     Decision, Denial, Limit, Outcome, Patience, Refill, Step, TICKS_PER_SECOND, Ticks, Verdict,
@@ -44,8 +44,7 @@ pub fn settle(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
 /// overrides `_tokens_to_seconds()`, sets the question's span to the span that this method returns.
 /// Throws `ValueError` for an invalid number, or if the tokens take more than 36 years to refill.
 fn price(question: &mut Question<'_>, number: Number, argument: u32) -> Result<Ticks, Thrown> {
-    let tokens = tokens::amount(number);
-    let tokens = tokens.map_err(|error| exceptions::bad_amount(argument, error))?;
+    let tokens = tokens::of_argument(number, argument)?;
     let plan = &question.plan;
     if plan.overrides.tokens_to_seconds {
         let grain = plan.limit.grain();

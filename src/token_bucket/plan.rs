@@ -57,7 +57,7 @@ pub struct Plan {
 }
 
 /// The methods and properties that a subclass overrides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Overrides {
     pub bootstrap: bool,
     pub tokens_to_seconds: bool,
@@ -66,13 +66,6 @@ pub struct Overrides {
 }
 
 impl Overrides {
-    /// No overridden methods and properties.
-    pub const NONE: Self = Self {
-        bootstrap: false,
-        tokens_to_seconds: false,
-        hooks: false,
-    };
-
     /// Returns the methods and properties that the object's class overrides. The object is of
     /// `class` or of a subclass.
     pub fn of(object: Obj<'_>, class: &Class) -> Self {
@@ -104,16 +97,10 @@ pub fn storage_of(storage: &Zval) -> Result<Obj<'_>, Thrown> {
     })
 }
 
-impl Memo {
-    /// Returns true if the properties are still those that the plan was made from.
-    #[inline]
-    pub fn is_current(&self, is: impl Fn(usize, Identity) -> bool) -> bool {
-        let mut pairs = self.made_from.iter().enumerate();
-        pairs.all(|(slot, &identity)| is(slot, identity))
-    }
-
+impl Default for Memo {
     /// Returns the plan of an object whose constructor has not run. It is never current.
-    pub const fn new() -> Self {
+    #[inline]
+    fn default() -> Self {
         Self {
             made_from: [Identity::NONE; 4],
             held: Zval::new(),
@@ -122,10 +109,19 @@ impl Memo {
                 hash: [0; 2],
                 row: Row(0),
                 limit: Limit::ONE_A_SECOND,
-                overrides: Overrides::NONE,
+                overrides: Overrides::default(),
                 is_direct: false,
             },
         }
+    }
+}
+
+impl Memo {
+    /// Returns true if the properties are still those that the plan was made from.
+    #[inline]
+    pub fn is_current(&self, is: impl Fn(usize, Identity) -> bool) -> bool {
+        let mut pairs = self.made_from.iter().enumerate();
+        pairs.all(|(slot, &identity)| is(slot, identity))
     }
 
     /// Derives a plan from `source`, whose identifier as a string is `identifier`. `quota` returns
@@ -169,7 +165,7 @@ impl Memo {
         plan.row = row;
         plan.limit = limit;
         plan.overrides = overrides;
-        let can_be_direct = overrides == Overrides::NONE && limit.window().is_none();
+        let can_be_direct = overrides == Overrides::default() && limit.window().is_none();
         plan.is_direct = storage.is_some_and(<dyn Storage>::is_direct) && can_be_direct;
         Ok(old)
     }

@@ -273,9 +273,7 @@ impl<'a> Question<'a> {
     /// the capacity. Throws `ValueError` for an invalid number, and `LogicException` for a userland
     /// storage.
     pub fn leave(&mut self, floor: Number, argument: u32, method: &str) -> Result<(), Thrown> {
-        let tokens = tokens::amount(floor);
-        let tokens = tokens.map_err(|error| exceptions::bad_amount(argument, error))?;
-        if tokens.is_zero() {
+        if tokens::of_argument(floor, argument)?.is_zero() {
             return Ok(());
         }
         let grain = self.native_for(method, " with a floor")?.grain();

@@ -2,7 +2,6 @@
 
 use super::bucket::Bucket;
 use super::question::Question;
-use crate::exceptions;
 use crate::tokens;
 use gcra::Put;
 use zend::{Call, Number, Thrown, Zval};
@@ -19,8 +18,7 @@ pub fn refund(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
         let put = Put::refund(step.cost, step.span);
         return storage.put(plan.key(), &put).map(drop);
     }
-    let tokens = tokens::amount(number);
-    let tokens = tokens.map_err(|error| exceptions::bad_amount(1, error))?;
+    let tokens = tokens::of_argument(number, 1)?;
     question
         .give_back(storage, plan.limit.refund(tokens))
         .map(drop)

@@ -50,20 +50,12 @@ impl State for Reservation {
     fn class() -> &'static Class {
         &classes::RESERVATION
     }
-
-    fn born() -> Self {
-        Self::default()
-    }
 }
 
 /// Implements `reserve(int|float $tokens = 1, float $maxWait = INF): TokenBucket\Reservation`.
 pub fn reserve(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let number = tokens::optional(call, 0)?;
-    let max_wait = if call.count() >= 2 {
-        patience(call, 2)?
-    } else {
-        MAX_WAIT
-    };
+    let max_wait = call.optional(2, patience)?.unwrap_or(MAX_WAIT);
     let mut question = Question::of(call.this::<Bucket>(), number, 1)?;
     question.refuse_windows("reserve()")?;
     question.wait_at_most(max_wait);

@@ -4,10 +4,9 @@ use super::attempt;
 use super::bucket::Bucket;
 use super::question::{Home, Question};
 use crate::storage::{Storage, Undo};
-use crate::tokens;
-use crate::{decision, exceptions};
+use crate::{decision, tokens};
 use gcra::step::MAX_WAIT;
-use gcra::{Decision, Denial, Outcome, Put, Step, Ticks, Timestamp, Verdict, boot_clock, seconds};
+use gcra::{Decision, Denial, Outcome, Put, Step, Ticks, Timestamp, Verdict, boot_clock};
 use std::time::Duration;
 use zend::{Call, Slept, Thrown, Zval, invoke, sleep, throw};
 
@@ -40,7 +39,7 @@ pub fn patience(call: &mut Call<'_>, number: u32) -> Result<Ticks, Thrown> {
     // Only a negative number is still invalid. Negative infinity becomes finite, so that the
     // message calls it negative.
     let wait = wait.max(f64::MIN);
-    seconds::to_ticks(wait).map_err(|error| exceptions::bad_amount(number, error))
+    tokens::ticks(wait, number)
 }
 
 /// Reserves the tokens and sleeps until the bucket holds them. Returns the denial at once if the

@@ -94,6 +94,16 @@ impl<'a> Call<'a> {
         Err(Thrown)
     }
 
+    /// Reads argument `number` by `read`. Returns `None` if it was not passed.
+    pub fn optional<R>(
+        &mut self,
+        number: u32,
+        read: impl FnOnce(&mut Self, u32) -> Result<R, Thrown>,
+    ) -> Result<Option<R>, Thrown> {
+        let is_passed = number <= self.count();
+        is_passed.then(|| read(self, number)).transpose()
+    }
+
     /// Returns a pointer to argument `number`, counted from 1. Follows a PHP reference. Panics if
     /// fewer arguments were passed.
     #[inline]

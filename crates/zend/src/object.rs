@@ -23,16 +23,14 @@ use std::mem::offset_of;
 use std::ops::Deref;
 use std::ptr;
 
-/// The Rust state of a class's objects.
-pub trait State: Sized + 'static {
+/// The Rust state of a class's objects. The default is the state before the constructor runs.
+pub trait State: Default + 'static {
     /// The number of properties that the code accesses by slot.
     const SLOTS: usize = 0;
     /// True if states own memory of the process, which only Rust code releases.
     const OWNS_MEMORY: bool = false;
     /// Returns the class whose objects have this state.
     fn class() -> &'static Class;
-    /// Returns the state of an object before its constructor runs.
-    fn born() -> Self;
     /// Returns the state of a clone, or `None` if objects cannot be cloned.
     fn cloned(&self) -> Option<Self> {
         None
@@ -241,7 +239,7 @@ impl Class {
             (*handlers).free_obj = Some(free::<T>);
             (*handlers).get_gc = Some(references::<T>);
             // If a new state cannot be cloned, no state of its type can.
-            let can_be_cloned = T::born().cloned().is_some();
+            let can_be_cloned = T::default().cloned().is_some();
             (*handlers).clone_obj = can_be_cloned.then_some(clone::<T>);
         }
     }
@@ -314,7 +312,7 @@ pub fn instantiate_beside_memory<T: State, const SLOTS: usize>(
 /// Only the engine may call this, with a class whose objects have a `T`.
 pub(super) unsafe extern "C" fn create<T: State>(class: *mut zend_class_entry) -> *mut zend_object {
     const { Object::<T>::ALIGNED };
-    let object = allocate(class, T::born());
+    let object = allocate(class, T::default());
     // SAFETY: the object was just allocated for the properties of its class.
     unsafe { object_properties_init(object, class) };
     object
@@ -406,8 +404,8 @@ pub(super) unsafe extern "C" fn clone<T: State>(old: *mut zend_object) -> *mut z
     let state = unsafe { Object::<T>::of_zend(old) }.cloned();
     // SAFETY: a live object has a class.
     let class = unsafe { (*old).ce };
-    // Only states that can be cloned have this handler, so `born` is never used here.
-    let new = allocate(class, state.unwrap_or_else(T::born));
+    // Only states that can be cloned have this handler, so the default is never used here.
+    let new = allocate(class, state.unwrap_or_else(T::default));
     // SAFETY: both objects have the same class. The engine replaces the properties of the new one.
     unsafe {
         object_properties_init(new, class);

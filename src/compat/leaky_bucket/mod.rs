@@ -8,8 +8,9 @@
 
 mod storages;
 
+use super::{count, fallback, run};
 use crate::classes;
-use crate::storage;
+use crate::storage::Servers;
 use compat::Wait;
 use compat::leaky_bucket::{self, Family, Limits, Requested, SETS, member, set_of};
 use gcra::limit::MAX_SPAN;
@@ -17,7 +18,7 @@ use gcra::{Outcome, Refill, Step, TICKS_PER_SECOND, Ticks};
 use segment::slots::counters::By;
 use std::cell::{Cell, RefCell};
 use std::num::NonZero;
-use stores::remote::redis::Redis;
+use stores::remote::Visit;
 use zend::{Call, Class, Number, State, Thrown, Zval, throw, value};
 
 const SECOND: NonZero<Ticks> = NonZero::new(TICKS_PER_SECOND).unwrap();
@@ -44,10 +45,6 @@ impl State for LeakyBucket {
 
     fn class() -> &'static Class {
         &classes::LEAKY_BUCKET
-    }
-
-    fn born() -> Self {
-        Self::default()
     }
 
     fn cloned(&self) -> Option<Self> {
@@ -109,21 +106,15 @@ pub fn bucket(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
 /// Reads the arguments `$period`, in seconds, and `$limit`. `first` is the position of `$period`
 /// among the arguments.
 fn limits(call: &mut Call<'_>, first: u32) -> Result<Limits, Thrown> {
-    let mut positive = |number, default| {
-        let int = if call.count() < number {
-            default
-        } else {
-            call.int(number)?
-        };
-        match int {
-            ..1 => Err(throw::argument_value(number, "must be greater than 0")),
-            int => u32::try_from(int)
-                .ok()
-                .and_then(NonZero::new)
-                .ok_or_else(|| {
-                    throw::argument_value(number, "must be less than or equal to 4294967295")
-                }),
-        }
+    let mut positive = |number, default| match call.optional(number, Call::int)?.unwrap_or(default)
+    {
+        ..1 => Err(throw::argument_value(number, "must be greater than 0")),
+        int => u32::try_from(int)
+            .ok()
+            .and_then(NonZero::new)
+            .ok_or_else(|| {
+                throw::argument_value(number, "must be less than or equal to 4294967295")
+            }),
     };
     let limits = Limits {
         period: positive(first, 30)?,
@@ -150,17 +141,18 @@ pub fn request(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let native = &*storages[set % storages.len()];
     let step = step(family.limits);
     let bucket = || [b"LeakyBucket\0".as_slice(), &member].concat();
-    let Requested { hits, wait } = match storage::remote::<Redis>(native) {
-        Some(redis) => redis.ask(
-            |redis| redis.raw_name(b""),
+    let Requested { hits, wait } = match native.servers()? {
+        Some(Servers::Redis(redis)) => run(
+            redis,
+            &redis.transport().raw_name(b""),
             |visit| {
                 let request = leaky_bucket::request(visit, &family, set, &member)?;
-                redis.count(&bucket(), By::Store, request.wait.admits());
+                count(native, &bucket(), By::Store, request.wait.admits());
                 Ok(request)
             },
-            |policy| decided(&step, &redis.fallback(policy, &bucket(), &step)),
+            |policy| decided(&step, &fallback(native, policy, &bucket(), &step)),
         )?,
-        None => decided(&step, &native.take(native.key(&member), &step, None)?.value),
+        _ => decided(&step, &native.take(native.key(&member), &step, None)?.value),
     };
     this.hits.set(hits);
     this.wait.set(wait);
@@ -210,12 +202,9 @@ pub fn cleanup(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let storages = storages::of(this)?;
     for family in &families {
         for set in 0..SETS {
-            if let Some(redis) = storage::remote::<Redis>(&*storages[set % storages.len()]) {
-                redis.ask(
-                    |redis| redis.raw_name(b""),
-                    |visit| leaky_bucket::cleanup(visit, family, set),
-                    |_| (),
-                )?;
+            if let Some(Servers::Redis(redis)) = storages[set % storages.len()].servers()? {
+                let cleanup = |visit: &Visit<'_, _>| leaky_bucket::cleanup(visit, family, set);
+                run(redis, &redis.transport().raw_name(b""), cleanup, |_| ())?;
             }
         }
     }
@@ -225,7 +214,7 @@ pub fn cleanup(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
 /// Implements `locked(int $top = 10): array`. Returns the denials of the clients and actions with
 /// the most denials.
 pub fn locked(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
-    let top = if call.count() == 1 { call.int(1)? } else { 10 };
+    let top = call.optional(1, Call::int)?.unwrap_or(10);
     if top < 1 {
         return Err(throw::argument_value(1, "must be greater than 0"));
     }
@@ -233,16 +222,14 @@ pub fn locked(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let storages = storages::of(call.this::<LeakyBucket>())?;
     let mut rows = Vec::new();
     for native in &storages {
-        let Some(redis) = storage::remote::<Redis>(&**native) else {
+        let Some(Servers::Redis(redis)) = native.servers()? else {
             return Err(throw::logic(
                 "TokenBucket\\Compat\\LeakyBucket::locked() needs a TokenBucketStorageRedis",
             ));
         };
-        rows.extend(redis.ask(
-            |redis| redis.raw_name(b""),
-            |visit| leaky_bucket::locked(visit, top),
-            |_| Vec::new(),
-        )?);
+        let locked = |visit: &Visit<'_, _>| leaky_bucket::locked(visit, top);
+        let name = redis.transport().raw_name(b"");
+        rows.extend(run(redis, &name, locked, |_| Vec::new())?);
     }
     rows.sort_by(|(_, a), (_, b)| b.cmp(a));
     rows.truncate(top as usize);

@@ -3,9 +3,8 @@
 
 use super::super::must_be_one_server;
 use super::{LeakyBucket, STORAGES, not_constructed};
-use crate::storage::{self, Storage};
+use crate::storage::{self, Servers, Storage};
 use ext_php_rs::ffi::IS_ARRAY;
-use stores::remote::redis::Redis;
 use zend::{Held, Object, Thrown, Zval, throw, value};
 
 /// Returns the storages in the property, at least one. The result keeps them alive. Throws `Error`
@@ -42,7 +41,7 @@ pub fn list(argument: &Zval) -> Result<Zval, Thrown> {
 fn one(element: &Zval, among_others: bool) -> Result<Zval, Thrown> {
     let object = value::object(element).ok_or_else(wrong)?;
     match storage::of(object) {
-        Some(native) if !among_others || storage::remote::<Redis>(native).is_some() => {
+        Some(native) if !among_others || matches!(native.servers()?, Some(Servers::Redis(_))) => {
             must_be_one_server(element)?;
             Ok(element.shallow_clone())
         }

@@ -103,10 +103,6 @@ impl State for PdoStorage {
     fn class() -> &'static Class {
         &TOKEN_BUCKET_STORAGE_PDO
     }
-
-    fn born() -> Self {
-        Self::default()
-    }
 }
 
 impl Made {

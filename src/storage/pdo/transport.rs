@@ -60,7 +60,7 @@ pub fn with<R>(
     }
     let caught = || remote.transport().caught().map(Kept::into_zval);
     let answer = answer.map_err(|failure| exceptions::store_failed_by(&failure, caught()));
-    exceptions::told(answer?)
+    exceptions::report_failure(answer?)
 }
 
 impl Transport for Database<'_> {
