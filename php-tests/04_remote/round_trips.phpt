@@ -58,7 +58,7 @@ alike(array_keys($proxies), function (string $name) use ($proxies) {
                 check(!$bucket->consume() && !$bucket->attempt()->allowed, 'denied');
             }
         },
-        'under another rate' => fn () => check(!(new TokenBucket($make(true), 'x', 10, 0.002))->consume(), 'denied'),
+        'under another limit of the same span' => fn () => check(!(new TokenBucket($make(true), 'x', 20, 0.002))->consume(), 'denied'),
         'of another bucket object and storage' => fn () => check(!(new TokenBucket($make(true), 'x', 10, 0.001))->consume(), 'denied'),
     ] as $what => $call) {
         trips($proxy, $what, $call);
@@ -80,6 +80,6 @@ nothing, of an empty bucket: 1
 a grant: 1
 a first denial: 1
 a hundred denials: 0
-under another rate: 0
+under another limit of the same span: 0
 of another bucket object and storage: 0
 int(1)

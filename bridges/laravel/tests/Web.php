@@ -29,23 +29,6 @@ final class Web
         $this->nginx = new Nginx($this->fpm);
     }
 
-    /**
-     * Sends requests from 8 clients that work at the same time, and counts the replies.
-     *
-     * @return array{passed: int, denied: int}
-     */
-    public function load(string $target, int $requests): array
-    {
-        exec("ab -q -l -k -n $requests -c 8 " . escapeshellarg("http://127.0.0.1:{$this->nginx->port}$target") . ' 2>&1', $lines);
-        $output = implode("\n", $lines);
-        $number = fn (string $name): int => preg_match("/^$name:\s+(\d+)/m", $output, $found) ? (int) $found[1] : 0;
-        if ($number('Complete requests') !== $requests || $number('Failed requests') > 0) {
-            throw new RuntimeException($output);
-        }
-        $denied = $number('Non-2xx responses');
-        return ['passed' => $requests - $denied, 'denied' => $denied];
-    }
-
     /** Returns the application with the autoloader of production. */
     public static function optimized(): self
     {

@@ -314,7 +314,7 @@ impl Step {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::num::NonZero;
+
     const S: Ticks = crate::TICKS_PER_SECOND;
     const NOW: Timestamp = Timestamp(100);
 
@@ -343,32 +343,6 @@ mod tests {
         assert_eq!(step.retry_after(at(100), now), S / 2);
         assert_eq!(step.available(at(100), now), 3 * S + S / 2);
         assert_eq!(step.reset_after(at(100), now), 6 * S + S / 2);
-    }
-
-    #[test]
-    fn a_drain_tick_holds_tokens_back_until_it_comes() {
-        let step = Step {
-            refill: Refill::Ticks(NonZero::new(30 * S).unwrap()),
-            ..Step::new(S, 6 * S)
-        };
-        assert!(!step.decide(at(60), at(89)).granted());
-        assert_eq!(step.retry_after(at(60), at(89)), S);
-        assert!(step.decide(at(60), at(90)).granted());
-        assert_eq!(step.lifetime(), 36 * S - 1);
-    }
-
-    #[test]
-    fn a_charged_denial_stops_at_the_debt() {
-        let step = Step {
-            max_debt: 2 * S,
-            ..Step::new(S, 3 * S)
-        };
-        let mut empty_at = at(100);
-        for _ in 0..5 {
-            empty_at = step.decide(empty_at, at(100)).empty_at;
-        }
-        assert_eq!(empty_at, at(102));
-        assert_eq!(step.dry().decide(at(100), at(100)).empty_at, at(100));
     }
 
     #[test]
@@ -440,27 +414,5 @@ mod tests {
             assert_eq!(step.decide(Timestamp::ZERO, NOW).granted(), !exceeds);
             assert_eq!(step.dry().decide(at(85), NOW).granted(), !exceeds);
         }
-    }
-
-    #[test]
-    fn a_grant_of_future_tokens_is_due_after_its_wait() {
-        let step = Step {
-            max_wait: 7,
-            ..Step::new(5, 10)
-        };
-        let at = Timestamp;
-        // The bucket holds three ticks. The first step waits for two ticks, the second for seven,
-        // and the third is denied.
-        let first = step.decide(at(97), NOW);
-        let second = step.decide(first.empty_at, NOW);
-        assert!(first.granted() && second.granted());
-        assert_eq!((first.empty_at.0, second.empty_at.0), (102, 107));
-        assert_eq!(step.debt(at(107), NOW), 7);
-        assert_eq!((step.debt(at(100), NOW), step.debt(at(97), NOW)), (0, 0));
-        assert!(!step.decide(at(107), NOW).granted());
-        assert_eq!(step.retry_after(at(107), NOW), 5);
-        assert!(step.decide(at(107), at(105)).granted());
-        let dry = step.dry().decide(at(97), NOW);
-        assert!(dry.granted() && dry.empty_at == at(97));
     }
 }

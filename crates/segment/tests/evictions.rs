@@ -102,53 +102,6 @@ fn lacking(number: u64, missing: Ticks, lifetime: Ticks) -> Word {
     Word::live(Fingerprint::new(number), code, NOW + missing - code.ticks())
 }
 
-/// Returns eight slots. `slot` holds `other`, and the other slots hold buckets with a lifetime of a
-/// day that lack a hundredth of that lifetime.
-fn daily(slot: usize, other: Word) -> Vec<Word> {
-    let mut slots: Vec<_> = (1..=8).map(|n| lacking(n, DAY / 100 + n, DAY)).collect();
-    slots[slot] = other;
-    slots
-}
-
-#[test]
-fn a_drained_bucket_of_minutes_outlives_daily_buckets_at_99_percent() {
-    for slot in 0..8 {
-        let lifetime = 600 * TICKS_PER_SECOND;
-        let (victim, missing) = evict(&daily(slot, lacking(99, lifetime, lifetime)));
-        assert_eq!(victim, usize::from(slot == 0), "the one that lacks least");
-        assert_eq!(missing, Some(DAY / 100 + victim as u64 + 1));
-    }
-}
-
-#[test]
-fn a_bucket_that_lacks_little_of_minutes_goes_before_daily_buckets_at_99_percent() {
-    for slot in 0..8 {
-        let lifetime = 600 * TICKS_PER_SECOND;
-        let (victim, missing) = evict(&daily(slot, lacking(99, lifetime / 200, lifetime)));
-        assert_eq!((victim, missing), (slot, Some(lifetime / 200)));
-    }
-}
-
-#[test]
-fn a_full_bucket_goes_first_and_nothing_is_given_away() {
-    for slot in 0..8 {
-        assert_eq!(evict(&daily(slot, lacking(99, 0, DAY))), (slot, None));
-        assert_eq!(evict(&daily(slot, Word::EMPTY)), (slot, None));
-    }
-}
-
-#[test]
-fn equal_shares_are_told_apart_by_time_and_then_by_place() {
-    let share = |number, lifetime: Ticks| lacking(number, lifetime / 4, lifetime);
-    // A word stores these lifetimes without rounding.
-    let mut slots: Vec<_> = (1..=8).map(|n| share(n, 1 << 50)).collect();
-    assert_eq!(evict(&slots).0, 0);
-    slots[5] = share(6, 1 << 40);
-    assert_eq!(evict(&slots).0, 5);
-    slots[3] = share(4, 1 << 40);
-    assert_eq!(evict(&slots).0, 3);
-}
-
 #[test]
 fn a_used_up_quota_near_its_end_outlives_buckets_that_hold_most_of_their_tokens() {
     let minute = 60 * TICKS_PER_SECOND;

@@ -389,7 +389,7 @@ final class Contract
         $identifiers = [
             '', "\0", "\0\0", 'a', "a\0", 'A', 'a ', ' a', "a\n", "a\r\n", 'a b', "\xff", "\xc3\xa4", "\xe4", '0', '00',
             str_repeat('l', 200), str_repeat('l', 249), str_repeat('l', 250), str_repeat('l', 251), str_repeat('l', 70000),
-            "flush_all\r\n", '*1', '{a}b', "a\x7f",
+            "flush_all\r\n", '*1', '{a}b', "a\x7f", '0.0', '-0', 'null', "'; DROP TABLE buckets", '*', '%', 'tokenbucket:a',
         ];
         foreach ($identifiers as $number => $identifier) {
             $bucket = $this->bucket($identifier, 100);

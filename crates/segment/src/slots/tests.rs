@@ -12,7 +12,7 @@ use crate::memory::{Layout, Segment, SegmentError};
 use gcra::clock::{EPOCH, TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
 use gcra::key::{Key, Row};
 use gcra::step::{Denial, Outcome, Step, Verdict};
-use gcra::store::{Put, UNKNOWN_SPAN, empty_at};
+use gcra::store::{Put, empty_at};
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::Ordering;
 use std::sync::atomic::Ordering::Relaxed;
@@ -553,26 +553,6 @@ fn a_table_says_whether_it_evicts() {
 }
 
 #[test]
-fn only_a_table_that_may_evict_grants_a_ninth_bucket_in_eight_slots() {
-    for evict in [true, false] {
-        let host = host(Segment::private, evict);
-        let is_granted = |hash| {
-            let key = Key {
-                identifier: b"",
-                hash,
-                row: Row::default(),
-            };
-            let outcome = host.slots().take(key, &Step::new(1 << 40, 1 << 50), None);
-            outcome.granted()
-        };
-        assert!((1..=8).all(is_granted));
-        assert_eq!(is_granted(9), evict);
-        let refused = host.slots().totals().get(Event::Refused);
-        assert_eq!(refused, u64::from(!evict));
-    }
-}
-
-#[test]
 fn a_denial_because_of_contention_is_counted() {
     let host = host(Segment::private, false);
     let slots = host.slots();
@@ -635,21 +615,6 @@ fn decisions_of_other_stores_are_counted_and_denials_are_noted() {
     let noted = slots.diagnostics().expect("enabled").most_denied(9);
     let noted: Vec<_> = noted.iter().map(|one| one.denied).collect();
     assert_eq!(noted, [2]);
-}
-
-#[test]
-fn a_host_contains_only_created_records() {
-    let host = host(Segment::private, false);
-    let key = host.slots().hasher().key(b"a");
-    assert!(!host.slots().contains(key));
-    host.slots().put(
-        key,
-        &Put::Bootstrap {
-            age: 0,
-            span: UNKNOWN_SPAN,
-        },
-    );
-    assert!(host.slots().contains(key));
 }
 
 #[test]

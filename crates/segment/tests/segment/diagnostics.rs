@@ -1,6 +1,6 @@
 //! Tests the diagnostics, which keep the identifiers that are denied most.
 
-use crate::{SETTINGS, empties, layout, store};
+use crate::{SETTINGS, empties};
 use segment::host::{Host, HostSettings};
 use segment::memory::Segment;
 use std::collections::HashSet;
@@ -38,13 +38,6 @@ fn most_denied(store: &Host, most: usize) -> Vec<(Vec<u8>, u64)> {
 }
 
 #[test]
-fn identifiers_are_not_kept_unless_asked_for() {
-    let store = store(Segment::memfd(layout()).unwrap());
-    deny(&store, b"somebody", 3);
-    assert!(store.slots().diagnostics().is_none());
-}
-
-#[test]
 fn the_worst_come_first() {
     let store = tracking();
     assert!(most_denied(&store, 10).is_empty());
@@ -55,13 +48,6 @@ fn the_worst_come_first() {
     let ranked = |index: usize, times| (names[index].clone(), times);
     let worst = most_denied(&store, 3);
     assert_eq!(worst, [ranked(1, 50), ranked(2, 7), ranked(0, 2)]);
-}
-
-#[test]
-fn the_granted_are_not_kept() {
-    let store = tracking();
-    assert!(empties(&store, b"quiet"));
-    assert!(most_denied(&store, 10).is_empty());
 }
 
 #[test]

@@ -44,21 +44,6 @@ fn grants_of_shards(store: &Host) -> Vec<u64> {
 }
 
 #[test]
-fn a_child_shares_the_buckets_of_its_parent() {
-    for segment in [
-        Segment::memfd(layout()).unwrap(),
-        Segment::anonymous(layout()).unwrap(),
-    ] {
-        let store = store(segment);
-        assert!(empties(&store, b"before"));
-        assert!(in_child(
-            || !empties(&store, b"before") && empties(&store, b"in it")
-        ));
-        assert!(!empties(&store, b"in it"));
-    }
-}
-
-#[test]
 fn a_process_with_two_segments_has_a_shard_in_each() {
     let stores = [(); 2].map(|()| store(Segment::memfd(layout()).unwrap()));
     assert!(empties(&stores[0], b"the parent owns the first shard"));

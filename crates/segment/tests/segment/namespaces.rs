@@ -50,25 +50,6 @@ fn counted(host: &Host) -> Vec<(Option<Vec<u8>>, [u64; 2])> {
 }
 
 #[test]
-fn each_namespace_is_counted_in_its_own_row() {
-    let host = private();
-    decide(&host, [b"", b""]);
-    decide(&host, [b"shop", b""]);
-    decide(&host, [b"shop", b"log\0in\xff"]);
-    decide(&host, [b"", b"login"]);
-    let name = |name: &[u8]| (Some(name.to_vec()), [1, 2]);
-    let names = [
-        name(b""),
-        name(b"login"),
-        name(b"shop"),
-        name(b"shop/log\0in\xff"),
-    ];
-    assert_eq!(counted(&host), names);
-    let totals = host.slots().totals();
-    assert_eq!(totals.all_decisions(By::SharedMemory), [4, 8]);
-}
-
-#[test]
 fn the_kinds_of_stores_have_rows_of_their_own() {
     let host = private();
     let here = row(host.slots().hasher_of([b"", b"a"]));

@@ -166,26 +166,6 @@ fn names_of_any_bytes_have_permits_of_their_own() {
 }
 
 #[test]
-fn a_permit_that_nobody_gives_back_is_free_when_its_lease_ends() {
-    let redis = Redis::start(&[]);
-    let limiter = Limiter::of(&redis);
-    let mut dead = limiter.acquire("id", 1).unwrap();
-    pass(&redis, "id", AN_HOUR / 2);
-    assert!(limiter.acquire("id", 1).is_none());
-    pass(&redis, "id", AN_HOUR / 2);
-    assert_eq!(limiter.held("id"), 0);
-    assert_eq!(limiter.count(Event::PermitTakenBack), 1);
-    assert!(!limiter.renew(&mut dead));
-    // A late release does not end the permit of the next holder.
-    let mut next = limiter.acquire("id", 1).unwrap();
-    assert!(!limiter.renew(&mut dead));
-    limiter.release(dead);
-    assert_eq!(limiter.count(Event::PermitForeign), 1);
-    assert!(limiter.acquire("id", 1).is_none());
-    assert!(limiter.renew(&mut next));
-}
-
-#[test]
 fn a_key_lives_as_long_as_its_longest_lease() {
     let redis = Redis::start(&[]);
     let limiter = Limiter::of(&redis);

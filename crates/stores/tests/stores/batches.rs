@@ -111,22 +111,6 @@ fn a_batch_takes_from_all() {
 }
 
 #[test]
-fn a_refused_batch_takes_nothing() {
-    homes::each(|home| {
-        assert_eq!(singles(home, home.key(b"b")), CAPACITY);
-        let Err(refusal) = Basket::of(home, &["a", "b", "c"]).take_all() else {
-            panic!("granted")
-        };
-        assert_eq!(refusal.index, 1);
-        let insufficient = Verdict::Denied(Denial::Insufficient);
-        assert_eq!(refusal.outcome.verdict, insufficient);
-        for identifier in ["a", "c"] {
-            assert_eq!(singles(home, home.key(identifier.as_bytes())), CAPACITY);
-        }
-    });
-}
-
-#[test]
 fn a_batch_with_costs_is_refused_by_the_bucket_that_lacks_its_cost() {
     homes::each(|home| {
         let mut batch = Basket::of(home, &["a", "b", "c"]);

@@ -57,39 +57,6 @@ fn assert_insufficient(outcome: &Outcome) {
 }
 
 #[test]
-fn a_fresh_bucket_of_n_grants_n_and_then_denies() {
-    homes::each(|home| {
-        let key = home.key(b"fresh");
-        for left in (0..CAPACITY).rev() {
-            let outcome = home.take(key, &take(1), None);
-            assert!(outcome.granted());
-            let available = take(1).available(outcome.empty_at, outcome.now);
-            assert_eq!(available / HOUR, left);
-        }
-        let denied = home.take(key, &take(1), None);
-        assert_insufficient(&denied);
-        let retry = take(1).retry_after(denied.empty_at, denied.now);
-        assert!(retry > 0 && retry <= HOUR);
-        assert_eq!(singles(home, home.key(b"another")), CAPACITY);
-    });
-}
-
-#[test]
-fn a_denial_changes_nothing() {
-    homes::each(|home| {
-        let key = home.key(b"denied");
-        let before = home.take(key, &take(4), None);
-        for _ in 0..10 {
-            let denied = home.take(key, &take(2), None);
-            assert_insufficient(&denied);
-            assert_eq!(denied.empty_at, before.empty_at);
-            assert!(denied.now >= before.now);
-        }
-        assert_eq!(singles(home, key), 1);
-    });
-}
-
-#[test]
 fn a_dry_step_changes_nothing() {
     homes::each(|home| {
         let key = home.key(b"dry");
@@ -119,27 +86,6 @@ fn a_dry_step_changes_nothing() {
 }
 
 #[test]
-fn nothing_is_granted_for_nothing_unless_in_debt() {
-    homes::each(|home| {
-        let key = home.key(b"nothing");
-        assert!(home.take(key, &take(0), None).granted());
-        assert_eq!(singles(home, key), CAPACITY);
-        let drained = home.take(key, &take(0), None);
-        assert!(drained.granted());
-        let owing = home.key(b"owing");
-        let age = -HOUR.cast_signed();
-        home.put(
-            owing,
-            &Put::Bootstrap {
-                age,
-                span: gcra::store::UNKNOWN_SPAN,
-            },
-        );
-        assert_insufficient(&home.take(owing, &take(0), None));
-    });
-}
-
-#[test]
 fn what_the_bucket_never_holds_is_told_so_and_costs_nothing() {
     homes::each(|home| {
         let charging = Step {
@@ -158,68 +104,12 @@ fn what_the_bucket_never_holds_is_told_so_and_costs_nothing() {
     });
 }
 
-#[test]
-fn a_charged_denial_stops_at_the_debt() {
-    homes::each(|home| {
-        let key = home.key(b"debt");
-        let charging = Step {
-            max_debt: 2 * HOUR,
-            ..take(1)
-        };
-        assert!(home.take(key, &take(CAPACITY), None).granted());
-        let mut last = home.take(key, &charging, None);
-        for _ in 0..5 {
-            last = home.take(key, &charging, None);
-            assert_insufficient(&last);
-        }
-        assert!(last.empty_at <= last.now + 2 * HOUR);
-        assert!(last.empty_at > last.now + HOUR, "denials were free");
-        let free = home.take(key, &take(1), None);
-        assert_eq!(free.empty_at, last.empty_at);
-    });
-}
-
 /// Returns a step for `n` tokens of a bucket of [`CAPACITY`] that may wait for `hours`.
 fn reserve(n: u64, hours: u64) -> Step {
     Step {
         max_wait: (hours * HOUR).cast_signed(),
         ..take(n)
     }
-}
-
-#[test]
-fn tokens_are_reserved_in_order_and_never_beyond_the_wait() {
-    homes::each(|home| {
-        let key = home.key(b"reserved");
-        let whole = home.take(key, &reserve(CAPACITY, 2), None);
-        assert!(whole.granted());
-        for hours in 1..=2 {
-            let next = home.take(key, &reserve(1, 2), None);
-            assert!(next.granted());
-            assert_eq!(next.empty_at, whole.empty_at + hours * HOUR);
-        }
-        let late = home.take(key, &reserve(1, 2), None);
-        assert_insufficient(&late);
-        assert_eq!(late.empty_at, whole.empty_at + 2 * HOUR);
-        let retry = reserve(1, 2).retry_after(late.empty_at, late.now);
-        assert!(retry > 0 && retry <= HOUR);
-        assert_insufficient(&home.take(key, &take(0), None));
-    });
-}
-
-#[test]
-fn a_charge_of_more_than_the_capacity_leaves_a_debt() {
-    homes::each(|home| {
-        let key = home.key(b"charged");
-        let charge = home.take(key, &reserve(CAPACITY + 3, 1 << 10), None);
-        assert!(charge.granted());
-        let debt = take(0).debt(charge.empty_at, charge.now);
-        assert_eq!(debt, 3 * HOUR, "a full bucket holds the capacity");
-        assert_insufficient(&home.take(key, &take(1), None));
-        let too_much = home.take(key, &reserve(1 << 10, 1 << 10), None);
-        assert_insufficient(&too_much);
-        assert_eq!(too_much.empty_at, charge.empty_at);
-    });
 }
 
 #[test]
@@ -324,21 +214,6 @@ fn a_raise_moves_the_state_forward_and_never_back() {
 }
 
 #[test]
-fn a_settlement_takes_the_actual_tokens() {
-    homes::each(|home| {
-        let more = home.key(b"more");
-        let reserved = home.take(more, &take(2), None);
-        let settled = home.take(more, &reserve(4, 1 << 10), None);
-        assert_eq!(settled.empty_at, reserved.empty_at + 4 * HOUR);
-        assert_insufficient(&home.take(more, &take(0), None));
-        let fewer = home.key(b"fewer");
-        assert!(home.take(fewer, &take(4), None).granted());
-        home.put(fewer, &refund(3));
-        assert_eq!(singles(home, fewer), CAPACITY - 1);
-    });
-}
-
-#[test]
 fn a_refund_makes_a_debt_smaller_and_a_reset_cancels_it() {
     homes::each(|home| {
         let key = home.key(b"in debt");
@@ -367,17 +242,6 @@ fn a_debt_outlives_the_span_of_its_bucket() {
         let denied = home.take(key, &Step::new(0, 2 * MILLISECOND), None);
         assert_insufficient(&denied);
         assert_eq!(denied.empty_at, charge.empty_at);
-    });
-}
-
-#[test]
-fn a_call_for_nothing_leaves_the_tokens_of_a_larger_bucket() {
-    homes::each(|home| {
-        let key = home.key(b"for nothing");
-        let large = |n: u64| Step::new(n * HOUR, 1000 * HOUR);
-        assert!(home.take(key, &large(1), None).granted());
-        assert!(home.take(key, &Step::new(0, HOUR), None).granted());
-        assert!(home.take(key, &large(999), None).granted());
     });
 }
 
@@ -462,64 +326,6 @@ fn every_answer_is_the_steps_own() {
                 "call {call}: {step:?}"
             );
             state = outcome.empty_at;
-        }
-    });
-}
-
-#[test]
-fn two_quotas_on_one_key_share_the_bucket() {
-    homes::each(|home| {
-        let large = |n: u64| Step::new(n * HOUR, 8 * HOUR);
-        let quick = |n: u64| Step::new(n * HOUR / 2, 8 * HOUR);
-        let key = home.key(b"large, then small");
-        assert!(home.take(key, &large(2), None).granted());
-        assert!(
-            home.take(key, &take(CAPACITY), None).granted(),
-            "six hours' worth are left"
-        );
-        assert!(!home.take(key, &large(1), None).granted());
-        let key = home.key(b"small, then large");
-        assert!(home.take(key, &take(CAPACITY), None).granted());
-        assert!(!home.take(key, &large(1), None).granted(), "a windfall");
-        let key = home.key(b"slow, then quick");
-        assert!(home.take(key, &large(5), None).granted());
-        assert!(home.take(key, &quick(6), None).granted());
-        assert!(!home.take(key, &quick(1), None).granted());
-    });
-}
-
-#[test]
-fn identifiers_are_any_bytes() {
-    homes::each(|home| {
-        let long = vec![b'x'; 1 << 20];
-        let mut longer = long.clone();
-        longer.push(b'x');
-        let mut other = long.clone();
-        *other.last_mut().unwrap() = b'y';
-        let odd: [&[u8]; 10] = [
-            b"",
-            b"a\0b",
-            b"a\0",
-            b"a b",
-            b"a\r\nset b 0 0 1\r\n",
-            b"\xff\xfe",
-            "\u{1f525}".as_bytes(),
-            &long,
-            &longer,
-            &other,
-        ];
-        let singles = (0..=255).map(|byte| vec![byte]);
-        let identifiers: Vec<_> = singles.chain(odd.map(<[u8]>::to_vec)).collect();
-        for identifier in &identifiers {
-            let key = home.key(identifier);
-            assert!(
-                home.take(key, &take(CAPACITY), None).granted(),
-                "{:?} is another's bucket",
-                &identifier[..identifier.len().min(20)]
-            );
-        }
-        for identifier in &identifiers {
-            assert_insufficient(&home.take(home.key(identifier), &take(1), None));
         }
     });
 }

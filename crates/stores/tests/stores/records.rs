@@ -1,45 +1,9 @@
 //! Tests the changes of a bucket that take no tokens: refunds, resets and first states.
 
-use crate::homes::{self, Home};
-use crate::{CAPACITY, HOUR, MICROSECOND, RESET, assert_insufficient, now, refund, singles, take};
+use crate::homes;
+use crate::{CAPACITY, HOUR, MICROSECOND, assert_insufficient, now, singles, take};
 use gcra::limit::MAX_SPAN;
-use gcra::{Key, Put, Step, TICKS_PER_SECOND};
-
-/// Creates the record of a bucket that was empty `hours` hours ago.
-fn bootstrap(home: &Home, key: Key<'_>, hours: i64) {
-    let age = hours * HOUR.cast_signed();
-    home.put(
-        key,
-        &Put::Bootstrap {
-            age,
-            span: gcra::store::UNKNOWN_SPAN,
-        },
-    );
-}
-
-#[test]
-fn a_refund_gives_back() {
-    homes::each(|home| {
-        let key = home.key(b"refund");
-        assert!(home.take(key, &take(CAPACITY), None).granted());
-        home.put(key, &refund(2));
-        assert_eq!(singles(home, key), 2);
-    });
-}
-
-#[test]
-fn a_refund_never_overfills() {
-    homes::each(|home| {
-        let key = home.key(b"overfill");
-        assert!(home.take(key, &take(1), None).granted());
-        home.put(key, &refund(3));
-        home.put(key, &refund(CAPACITY));
-        assert_eq!(singles(home, key), CAPACITY);
-        let fresh = home.key(b"fresh");
-        home.put(fresh, &refund(3));
-        assert_eq!(singles(home, fresh), CAPACITY);
-    });
-}
+use gcra::{Put, Step, TICKS_PER_SECOND};
 
 #[test]
 fn a_refund_into_a_smaller_bucket_takes_nothing() {
@@ -48,54 +12,6 @@ fn a_refund_into_a_smaller_bucket_takes_nothing() {
         let left = home.take(key, &take(1), None).empty_at;
         home.put(key, &Put::refund(HOUR, 2 * HOUR));
         assert_eq!(home.take(key, &take(1).dry(), None).empty_at, left);
-    });
-}
-
-#[test]
-fn a_reset_fills() {
-    homes::each(|home| {
-        let key = home.key(b"reset");
-        home.put(key, &RESET);
-        assert_eq!(singles(home, key), CAPACITY);
-        home.put(key, &RESET);
-        assert_eq!(singles(home, key), CAPACITY);
-    });
-}
-
-#[test]
-fn a_bootstrap_creates() {
-    homes::each(|home| {
-        let key = home.key(b"two left");
-        bootstrap(home, key, 2);
-        assert_eq!(singles(home, key), 2);
-        let owing = home.key(b"owing");
-        bootstrap(home, owing, -3);
-        let denied = home.take(owing, &take(1), None);
-        assert_insufficient(&denied);
-        let retry = take(1).retry_after(denied.empty_at, denied.now);
-        assert!(retry > 3 * HOUR && retry <= 4 * HOUR);
-        let more = home.key(b"more than full");
-        bootstrap(home, more, 20);
-        assert_eq!(singles(home, more), CAPACITY);
-        home.put(key, &RESET);
-        bootstrap(home, key, 1);
-        assert_eq!(singles(home, key), 1, "after a reset there is no record");
-    });
-}
-
-#[test]
-fn a_bootstrap_never_overwrites() {
-    homes::each(|home| {
-        let key = home.key(b"made");
-        bootstrap(home, key, 1);
-        bootstrap(home, key, 4);
-        assert_eq!(singles(home, key), 1);
-        bootstrap(home, key, 4);
-        assert_insufficient(&home.take(key, &take(1), None));
-        let taken = home.key(b"taken from");
-        assert!(home.take(taken, &take(1), None).granted());
-        bootstrap(home, taken, 0);
-        assert_eq!(singles(home, taken), CAPACITY - 1);
     });
 }
 

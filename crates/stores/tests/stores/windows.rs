@@ -51,16 +51,6 @@ fn take_all(home: &Home, key: Key<'_>, steps: &[Step]) -> Option<Result<Outcome,
 }
 
 #[test]
-fn a_window_grants_its_limit() {
-    homes::each(|home| {
-        let key = home.key(b"limit");
-        let windows = windows(home, key);
-        let granted = (0..20).filter(|_| home.take(key, &take(1, windows), None).granted());
-        assert_eq!(granted.count() as u64, LIMIT);
-    });
-}
-
-#[test]
 fn every_window_is_the_steps_own() {
     homes::each(|home| {
         let key = home.key(b"history");
