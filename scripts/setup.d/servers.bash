@@ -20,6 +20,12 @@ unpack_redis() {
     echo "$PWD/target/redis$1"
 }
 
+# Revolt is an event loop in PHP.
+unpack_revolt() {
+    unpack_packages revolt sid php-revolt-event-loop
+    [[ ! -d target/revolt ]] || echo "$PWD/target/revolt"
+}
+
 # The packages are 35 MB to download, and 120 MB when unpacked.
 unpack_crowdsec() {
     unpack_packages crowdsec bookworm crowdsec crowdsec-firewall-bouncer

@@ -297,6 +297,7 @@ step_fleets-redis8() { fleets_of redis 8; }
 step_php() {
     local crowdsec
     scripts/setup chromium
+    scripts/setup revolt >/dev/null
     crowdsec=$(scripts/setup crowdsec)
     [[ -z $crowdsec ]] || CROWDSEC=$(readable "$crowdsec")
     export CROWDSEC
