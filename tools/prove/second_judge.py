@@ -42,7 +42,7 @@ class Spans:
 
 def read(path):
     """Returns the rules, and the callers with their calls and with the ends of their processes."""
-    rules = SimpleNamespace(tick=0, skew=0, linger=0, wait=0, buckets=1, evicted=0, lease=0, bucket={}, limit={})
+    rules = SimpleNamespace(tick=0, skew=0, linger=0, wait=0, ahead=0, buckets=1, evicted=0, lease=0, bucket={}, limit={})
     callers, deaths, dooms, log_end = [], {}, {}, 0
     folder = sorted(os.listdir(path)) if os.path.isdir(path) else None
     for name in [path] if folder is None else [os.path.join(path, it) for it in folder if it.endswith('.log')]:
@@ -122,13 +122,13 @@ def gifts(calls, capacity, rate, rules):
         if giver.kind == 'refund':
             amount = giver.returns
         elif giver.kind in ('reset', 'lost'):
-            amount = giver.returns + rate * rules.wait
+            amount = giver.returns + rate * (rules.wait + rules.ahead)
         else:
             since = giver.since if giver.kind == 'cancel' else giver.start
             others = returns.overlapping(since, giver.end) - giver.returns
             others += giver.length if others > 0 and giver.answer == 'undone' else 0
             amount = min(giver.cost, others + rate * rules.wait)
-        found.append((giver.start, giver.end + -(-giver.debt // max(rate, 1)), amount))
+        found.append((giver.start, giver.end + -(-giver.debt // max(rate, 1)) + rules.ahead, amount))
     return Spans(found)
 
 
@@ -160,7 +160,7 @@ def windows(calls, capacity, rate, rules):
         return most
 
     for end, grant in sorted(counted, key=lambda it: it[0]):
-        while charges and charges[-1].end < grant.start:
+        while charges and charges[-1].end < grant.start - rules.ahead:
             charge = charges.pop()
             count(charge.start, charge.cost)
         excess = count(grant.start + grant.wait, grant.cost)

@@ -298,6 +298,11 @@ class Caller
         return $answers;
     }
 
+    public function reset(array $bucket): void
+    {
+        $this->call($this->log->start(CallLog::RESET, $bucket[0]), fn () => $this->limiter->reset($bucket));
+    }
+
     public function charge(array $bucket, int $cost): void
     {
         $sequence = $this->log->start(CallLog::CHARGE, $bucket[0], $cost);
@@ -408,7 +413,7 @@ final class Load extends Caller
             $this->granted[$id] -= $cost;
             $this->give(CallLog::REFUND, $bucket, $cost, fn () => $this->limiter->refund($bucket, $cost));
         } elseif (self::is_refunded($bucket) && $this->one_in($this->load['resets'])) {
-            $this->give(CallLog::RESET, $bucket, 0, fn () => $this->limiter->reset($bucket));
+            $this->reset($bucket);
         } elseif ($this->one_in($this->load['drains'])) {
             $this->drain($bucket);
         } elseif ($this->one_in($this->load['batches'])) {
@@ -424,7 +429,7 @@ final class Load extends Caller
         $granted = $this->granted[$limit[0]] ?? 0;
         if (is_lockout($limit)) {
             $this->one_in($this->load['successes'])
-                ? $this->give(CallLog::RESET, $limit, 0, fn () => $this->limiter->reset($limit))
+                ? $this->reset($limit)
                 : $this->take($limit, 1);
         } elseif ($granted > 0 && self::is_refunded($limit) && $this->one_in($this->load['refunds'])) {
             $this->granted[$limit[0]]--;

@@ -22,6 +22,10 @@
 //!   that were made before it are due. Give-backs lower E by no more than their takes raised it,
 //!   or return only tokens that no counted call has built on. [`crate::gifts`] bounds the rest.
 //!
+//! A host may have taken the place of a grant up to `ahead` before the call, so that a charge after
+//! that does not delay the grant. So a charge counts if it ended `ahead` before the start of the
+//! grant. A place is used within C/r after its `E`, and so owns a part of (t1 − C/r, t2], too.
+//!
 //! W leaves out calls of unknown outcome, and grants that are due before the window or after it.
 //! That only lowers W. A charge itself has no bound, but it delays the grants after it. If a
 //! limiter forgets a charge, these grants come too early and break the rule.
@@ -165,7 +169,8 @@ impl Sweep<'_> {
         let mut worst = Worst::default();
         grants.sort_unstable_by_key(|call| call.due().1);
         for grant in grants {
-            while let Some(call) = before.next_if(|call| call.end < grant.start) {
+            let since = grant.start.saturating_sub(self.rules.ahead);
+            while let Some(call) = before.next_if(|call| call.end < since) {
                 take(call.start, call.cost);
             }
             let end = grant.due().1;

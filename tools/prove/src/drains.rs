@@ -28,8 +28,9 @@ pub fn judge(calls: &[Call], quota: &Quota, rules: &Rules) -> Worst {
     let drains = calls.iter().filter(|call| call.kind == Kind::Drain);
     let drains = drains.filter(|call| call.outcome == Outcome::Done);
     let openings = drains.map(|drain| Opening {
-        // A grant that starts at the end of the drain may have taken effect before it.
-        after: drain.end + 1,
+        // A grant that starts at the end of the drain may have taken effect before it. So may a
+        // grant by a place that a host took before the drain.
+        after: drain.end + 1 + rules.ahead,
         start: drain.start,
         held: drain.needed(quota),
     });

@@ -30,6 +30,10 @@
 //! fills the bucket at the instant of the clock reading, up to `wait` earlier. The first call after
 //! a loss does the same, and so does the give-back of a take. Other calls may have received the
 //! tokens that were refilled in between. So these gifts are greater by r·`wait`.
+//!
+//! **Places.** A host may keep a place in the queue for up to `ahead`, and the tokens of the places
+//! are a debt that no call has logged. It is at most r·`ahead`. So a reset or a loss adds that much
+//! more, and each gift counts until the places that were taken before it have ended.
 
 use crate::call::{Call, Kind, Nanos, Outcome, Tokens};
 use crate::rules::{Quota, Rules};
@@ -72,10 +76,11 @@ pub fn gifts(calls: &[Call], quota: &Quota, rules: &Rules) -> Vec<Option<Gift>> 
     let intervals = calls.iter().zip(&missed).filter(|(_, amount)| **amount > 0);
     let others = Overlaps::new(intervals.map(|(call, &amount)| (call.start, call.end, amount)));
     let waited = quota.refill(rules.wait);
+    let queued = quota.refill(rules.ahead);
     let gift = |(index, call): (usize, &Call)| {
         let amount = match call.kind {
             Kind::Refund => missed[index],
-            Kind::Reset | Kind::Lost => missed[index] + waited,
+            Kind::Reset | Kind::Lost => missed[index] + waited + queued,
             _ if call.may_have_returned() => {
                 let since = call.start.saturating_sub(call.wait);
                 let mut surplus = others.sum(since, call.end) - missed[index];
@@ -86,7 +91,9 @@ pub fn gifts(calls: &[Call], quota: &Quota, rules: &Rules) -> Vec<Option<Gift>> 
             }
             _ => 0,
         };
-        let end = call.end.saturating_add(quota.time(debts[index]));
+        let end = call
+            .end
+            .saturating_add(quota.time(debts[index]) + rules.ahead);
         let start = call.start;
         (amount > 0).then_some(Gift { start, end, amount })
     };
@@ -109,7 +116,7 @@ pub fn all_returned(calls: &[Call], quota: &Quota, rules: &Rules) -> Vec<Tokens>
     let debts = debts(calls, quota, rules);
     let returned = |(call, debt)| match returned(call, debt, quota) {
         0 => 0,
-        amount => amount + quota.refill(rules.wait),
+        amount => amount + quota.refill(rules.wait + rules.ahead),
     };
     calls.iter().zip(debts).map(returned).collect()
 }

@@ -6,7 +6,7 @@
 //! comments. A last line without a line feed is ignored. The other lines are rules, a word and
 //! numbers:
 //!
-//! - `tick`, `skew`, `linger`, `wait` and `cached`: nanoseconds.
+//! - `tick`, `skew`, `linger`, `wait`, `cached` and `ahead`: nanoseconds.
 //! - `buckets`: a number.
 //! - `evicted`: thousandths of a token.
 //! - `bucket`: a bucket's number, and its capacity and rate in thousandths.
@@ -125,6 +125,7 @@ impl Log {
                 (Some("linger"), &[time]) => rules.linger = time,
                 (Some("wait"), &[time]) => rules.wait = time,
                 (Some("cached"), &[time]) => rules.cached = time,
+                (Some("ahead"), &[time]) => rules.ahead = time,
                 (Some("buckets"), &[count]) => {
                     rules.buckets = id(count)?;
                 }

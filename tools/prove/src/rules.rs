@@ -59,6 +59,10 @@ pub struct Rules {
     pub wait: Nanos,
     /// The greatest age of an entry of the denial cache.
     pub cached: Nanos,
+    /// The longest time for which a host keeps a place in the queue of a bucket. The judge does not
+    /// know the places, which lie with hosts until their calls use them. So denials are not judged
+    /// if this time is positive.
+    pub ahead: Nanos,
     /// The number of buckets of the quota under one name. It is 1, unless hosts fall back to their
     /// own buckets. A store may charge a call and lose its reply. Because the fallback may then
     /// deny the call, denials are not judged if this number is greater than 1.
@@ -75,6 +79,7 @@ impl Rules {
         linger: 0,
         wait: 0,
         cached: 0,
+        ahead: 0,
         buckets: 1,
         evicted: 0,
     };

@@ -208,6 +208,9 @@ impl Verdict {
         }
         let what = " after a block or a drain";
         self.over("4", bucket, what, &drains::judge(calls, quota, rules));
+        if rules.ahead > 0 {
+            return;
+        }
         let unexplained = denials::judge(calls, quota, rules);
         self.unexplained += unexplained.violations;
         if let Some((call, spare)) = unexplained.first {

@@ -67,7 +67,7 @@ class MemcachedClocksSubject extends MemcachedSubject
         parent::__construct();
         link_to_faketime(self::module(), "$this->folder/clocks.so");
         foreach ([0, 1] as $host) {
-            $this->step($host, 0);
+            set_clock("$this->folder/clock$host", 0);
         }
     }
 
@@ -86,14 +86,7 @@ class MemcachedClocksSubject extends MemcachedSubject
     protected function store_faults(): array
     {
         return [
-            'clock stepped' => [3, fn (Trial $trial, int $roll) => $this->step($roll % 2, ($roll >> 1) % (2 * self::EPSILON + 1) - self::EPSILON)],
+            'clock stepped' => [3, fn (Trial $trial, int $roll) => set_clock("$this->folder/clock" . $roll % 2, ($roll >> 1) % (2 * self::EPSILON + 1) - self::EPSILON)],
         ] + parent::store_faults();
-    }
-
-    private function step(int $host, int $microseconds): void
-    {
-        // The file is replaced atomically, because a partly written file would set another time.
-        file_put_contents("$this->folder/next", sprintf('%+.6f', $microseconds / 1e6));
-        rename("$this->folder/next", "$this->folder/clock$host");
     }
 }

@@ -146,23 +146,32 @@ class RedisLocalSubject extends RedisSubject
 /** A Redis server whose wall clock is wrong. */
 final class WrongRedisServer extends RedisServer
 {
-    private static int $seconds = 0;
-    private ?int $ahead = null;
+    /** @var list<string> the settings of libfaketime of the next server */
+    private static array $next = [];
+    /** @var ?list<string> */
+    private ?array $clock = null;
 
     public static function ahead_by(int $seconds, array $options = []): self
     {
-        self::$seconds = $seconds;
+        self::$next = [sprintf('FAKETIME=%+d', $seconds)];
+        return self::start($options);
+    }
+
+    /** Starts a server that reads the error of its clock from a file. */
+    public static function by(string $file, array $options = []): self
+    {
+        self::$next = ["FAKETIME_TIMESTAMP_FILE=$file", 'FAKETIME_NO_CACHE=1', 'FAKETIME_DONT_RESET=1'];
         return self::start($options);
     }
 
     protected function arguments(int $port): array
     {
-        $this->ahead ??= self::$seconds;
+        $this->clock ??= self::$next;
         // The allocator of Redis reads the clock while libfaketime starts, and would wait for ever.
         // So the allocator of libc comes first.
         [$allocator] = glob('/usr/lib/*/libc_malloc_debug.so.0');
         [$library] = glob('/usr/lib/*/faketime/libfaketime.so.1');
-        $clock = ["LD_PRELOAD=$allocator:$library", sprintf('FAKETIME=%+d', $this->ahead), 'FAKETIME_DONT_FAKE_MONOTONIC=1'];
+        $clock = ["LD_PRELOAD=$allocator:$library", 'FAKETIME_DONT_FAKE_MONOTONIC=1', ...$this->clock];
         return ['env', ...$clock, ...parent::arguments($port)];
     }
 }

@@ -44,3 +44,11 @@ function create_with_clock(string $file, string $program, string $clock): void
     chmod($file, 0755);
     chmod(dirname($file), 0755);
 }
+
+/** Sets the error of the clocks that read this file. */
+function set_clock(string $file, int $microseconds): void
+{
+    // The file is replaced atomically, because a partly written file would set another time.
+    file_put_contents("$file.next", sprintf('%+.6f', $microseconds / 1e6));
+    rename("$file.next", $file);
+}

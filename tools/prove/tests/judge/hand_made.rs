@@ -7,7 +7,7 @@ use prove::call::{Call, Kind, Outcome, TOKEN, Tokens};
 use prove::log::Log;
 use prove::rules::{Quota, Rules};
 use prove::verdict::Verdict;
-use prove::{bound, denials, waits};
+use prove::{bound, denials, drains, waits};
 use std::collections::{BTreeMap, BTreeSet};
 
 const QUOTA: Quota = Quota {
@@ -119,6 +119,34 @@ fn refunds_resets_and_losses_widen_the_windows_that_they_overlap_only() {
         assert_eq!(over(&[grants[0], grants[1], gift(4.0, 4.9)]), 1);
         assert_eq!(over(&[grants[0], grants[1], gift(5.3, 5.4)]), 1);
     }
+}
+
+/// The first call was granted by a place that its host took before the gift or the block.
+#[test]
+fn a_place_may_be_used_for_a_time_after_gifts_and_blocks() {
+    let ahead = Rules {
+        ahead: nanos(0.6),
+        ..Rules::EXACT
+    };
+    let over = |rules, calls: &[Call]| {
+        let all = [bound::judge, drains::judge].map(|judge| judge(calls, &QUOTA, rules).violations);
+        all.map(|violations| violations > 0)
+    };
+    for kind in [Kind::Reset, Kind::Lost] {
+        let calls = |at| [call(kind, Outcome::Done, 5.0, 5.0, 0), grant(at, at, 3)];
+        assert_eq!(over(&Rules::EXACT, &calls(5.5)), [true, false]);
+        assert_eq!(over(&ahead, &calls(5.5)), [false, false]);
+        assert_eq!(over(&ahead, &calls(5.7)), [true, false]);
+    }
+    let block = call(Kind::Drain, Outcome::Done, 5.0, 5.0, 0);
+    let calls = |at| [block, grant(at, at, 1)];
+    assert_eq!(over(&Rules::EXACT, &calls(5.5)), [false, true]);
+    assert_eq!(over(&ahead, &calls(5.5)), [false, false]);
+    assert_eq!(over(&ahead, &calls(5.7)), [false, true]);
+    let calls = |at| [charge(4.0, 4.1, 3), grant(at, at, 1)];
+    assert_eq!(over(&Rules::EXACT, &calls(4.6)), [true, false]);
+    assert_eq!(over(&ahead, &calls(4.6)), [false, false]);
+    assert_eq!(over(&ahead, &calls(4.8)), [true, false]);
 }
 
 #[test]

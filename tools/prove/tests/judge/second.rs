@@ -85,8 +85,12 @@ fn faults(text: &str) -> [Vec<String>; 2] {
 #[test]
 fn the_second_judge_agrees() {
     let rate = QUOTA.rate;
-    for (capacity, rate, is_exact) in [(10_000, rate, true), (2_500, rate / 4, false)] {
-        let (mut text, mut judged) = ("tick 1\nwait 2\n".to_owned(), 0);
+    for (capacity, rate, ahead, is_exact) in [
+        (10_000, rate, 0, true),
+        (2_500, rate / 4, 0, false),
+        (2_500, rate / 4, 5, false),
+    ] {
+        let (mut text, mut judged) = (format!("tick 1\nwait 2\nahead {ahead}\n"), 0);
         for bucket in 1..=HISTORIES {
             if let Some(lines) = lines(bucket, &history(bucket)) {
                 text.extend([format!("bucket {bucket} {capacity} {rate}\n"), lines]);
