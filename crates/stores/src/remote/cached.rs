@@ -2,8 +2,8 @@
 //!
 //! An entry is a lower bound of `empty_at` on this host's clock ([`super::denial_cache`]). The
 //! store is contacted unless the entry proves that the step is denied. A cached denial may state a
-//! wait that is a little too long. The wait is too short only if other hosts have taken tokens
-//! since.
+//! wait that is a little too long. The wait is too short only if other hosts, or calls under other
+//! limits, have taken tokens since.
 
 use super::call::Failed;
 use super::denial_cache::CacheEntry;
