@@ -167,6 +167,10 @@ pub static CLASSES: [(&Class, Declaration); 25] = [
                 returns(1, Type::STATIC), required(c"redis", Type::OBJECT), PREFIX, TIMEOUT,
                 ON_FAILURE, DENIAL_CACHE, DENIAL_CACHE_MAX_AGE,
             ]),
+            entry(c"ask", PUBLIC, method!(redis::ask), &[
+                returns(1, Type::ARRAY), required(c"commands", Type::ARRAY), TIMEOUT,
+                optional(c"server", Type::STRING.or(Type::NULL), c"NULL"),
+            ]),
             entry(c"prepare", PUBLIC, method!(interface::prepare::<redis::RedisStorage>), PREPARE),
             entry(c"bootstrap", PUBLIC, method!(interface::bootstrap::<redis::RedisStorage>),
                 BOOTSTRAP),

@@ -443,6 +443,21 @@ namespace {
             float $denialCacheMaxAge = 1.0
         ): static {}
 
+        /**
+         * Sends commands to the servers and returns the replies. The command `tokenbucket check`
+         * uses this method to examine servers. It counts nothing and uses no breaker.
+         *
+         * @param list<list<string>> $commands each command as its words
+         * @param float $timeout seconds to wait for each server; greater than 0, at most 3600
+         * @param ?string $server `host[:port]` of a primary or of a server of the cluster. null:
+         *     each server that the DSN names, which for Sentinel are the sentinels
+         * @return array<string, list<mixed>|string> for each server the replies in the order of the
+         *     commands, or the cause of its failure. An error in a reply is ['error' => text]
+         * @throws TypeError if a command is not a list of strings
+         * @throws ValueError if there are no commands, or the timeout or the server is invalid
+         */
+        public function ask(array $commands, float $timeout = 0.05, ?string $server = null): array {}
+
         /** Does nothing, because Redis needs no preparation. */
         public function prepare() {}
 

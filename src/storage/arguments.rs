@@ -22,13 +22,18 @@ pub const DEFAULTS: Settings = Settings {
 /// the prefix and the settings.
 pub fn remote<'a>(call: &mut Call<'a>) -> Result<(&'a [u8], Settings), Thrown> {
     let prefix = call.optional(2, Call::string)?.unwrap_or(DEFAULT_PREFIX);
-    if call.count() >= 3 && call.float(3)? <= 0.0 {
-        return Err(throw::argument_value(3, "must be greater than 0"));
-    }
-    let timeout = call.optional(3, span)?.unwrap_or(DEFAULTS.timeout);
+    let timeout = timeout(call, 3)?;
     let mut settings = policy(call, 4, DEFAULTS)?;
     settings.timeout = timeout;
     Ok((prefix, settings))
+}
+
+/// Reads argument `number`, a `$timeout`.
+pub fn timeout(call: &mut Call<'_>, number: u32) -> Result<Ticks, Thrown> {
+    if call.count() >= number && call.float(number)? <= 0.0 {
+        return Err(throw::argument_value(number, "must be greater than 0"));
+    }
+    Ok(call.optional(number, span)?.unwrap_or(DEFAULTS.timeout))
 }
 
 /// Reads the arguments from number `first` on: `$onFailure`, `$denialCache` and

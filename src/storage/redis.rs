@@ -7,10 +7,11 @@ use super::remote::{RemoteStorage, StorageClass};
 use crate::classes;
 use segment::slots::namespaces::StoreKind;
 use std::rc::Rc;
+use stores::printable;
 use stores::remote::Remote;
-use stores::remote::redis::Redis;
 use stores::remote::redis::dsn::Dsn;
-use zend::{Call, Class, Thrown, Zval, throw};
+use stores::remote::redis::{Asked, Cmd, Redis, Value};
+use zend::{Array, Call, Class, Number, Thrown, Zval, throw, value};
 
 pub use super::redis_client::from_client;
 
@@ -43,4 +44,72 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
     let server = dsn.public_name();
     let redis = Redis::new(dsn, prefix);
     RedisStorage::construct(call.this(), redis, settings, &server, prefix)
+}
+
+/// Implements `ask(…)`. Throws `TypeError` or `ValueError` for an invalid argument.
+pub fn ask(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
+    let commands = value::entries(call.array(1)?);
+    let commands = commands.map(|(_, words)| command(words));
+    let commands: Vec<_> = commands.collect::<Result<_, _>>()?;
+    if commands.is_empty() {
+        return Err(throw::argument_value(1, "must not be empty"));
+    }
+    let timeout = arguments::timeout(call, 2)?;
+    let address = call.string_or_null(3)?;
+    let invalid = |error: &str| throw::argument_value(3, &format!("must {error}"));
+    let address = address.map(std::str::from_utf8).transpose();
+    let address = address.map_err(|_| invalid("be valid UTF-8"))?;
+    let redis = call.this::<RedisStorage>().store()?.transport();
+    let asked = redis.ask_servers(address, &commands, timeout);
+    let asked = asked.map_err(|error| invalid(&error.to_string()))?;
+    let mut table = Array::new().into_zval();
+    for server in &asked {
+        let replies = match &server.replies {
+            Ok(values) => list(server, values)?,
+            Err(cause) => value::of_bytes(printable(cause.to_string()).as_bytes()),
+        };
+        value::insert(&mut table, server.server().as_bytes(), replies);
+    }
+    *result = table;
+    Ok(())
+}
+
+/// Converts the words of a command.
+fn command(words: &Zval) -> Result<Cmd, Thrown> {
+    let words = value::elements(words);
+    if words.is_empty() || !words.iter().all(|word| word.is_string()) {
+        return Err(throw::argument_type(
+            1,
+            "must contain only lists of strings",
+        ));
+    }
+    let mut command = Cmd::new();
+    for word in words {
+        command.arg(value::bytes(word));
+    }
+    Ok(command)
+}
+
+fn list(server: &Asked, values: &[Value]) -> Result<Zval, Thrown> {
+    let elements = values.iter().map(|value| element(server, value));
+    let elements = elements.collect::<Result<Vec<_>, _>>()?;
+    value::of_list(elements).ok_or(Thrown)
+}
+
+/// Converts a reply, or a part of one. An error becomes an array with the element `error`.
+fn element(server: &Asked, reply: &Value) -> Result<Zval, Thrown> {
+    Ok(match reply {
+        Value::Int(number) => Number::Int(*number).to_zval(),
+        Value::BulkString(bytes) => value::of_bytes(bytes),
+        Value::SimpleString(text) => value::of_bytes(text.as_bytes()),
+        Value::Okay => value::of_bytes(b"OK"),
+        Value::Array(values) => list(server, values)?,
+        Value::ServerError(error) => {
+            let mut refusal = Array::new();
+            refusal.insert("error", printable(server.refused(error).to_string()))?;
+            refusal.into_zval()
+        }
+        // The other kinds belong to a version of the protocol that the extension does not ask for.
+        _ => Zval::null(),
+    })
 }

@@ -246,7 +246,7 @@ impl<T: StorageClass> RemoteStorage<T> {
 
     /// Returns the remote store that the constructor made. Throws `Error` if the object has not
     /// been constructed.
-    fn store(&self) -> Result<&Remote<'static, T>, Thrown> {
+    pub fn store(&self) -> Result<&Remote<'static, T>, Thrown> {
         let made = self.made.get();
         let made = made.ok_or_else(arguments::not_constructed::<Self>)?;
         Ok(&made.remote)

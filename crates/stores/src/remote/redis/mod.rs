@@ -5,6 +5,7 @@
 //! This module converts steps and other changes to arguments, and replies to results.
 
 mod abandoned;
+mod ask;
 mod cluster;
 pub mod dsn;
 mod flight;
@@ -22,6 +23,7 @@ mod topology;
 use super::key::{Kind, kind_key, redis_key};
 use super::transport::{AllTaken, BucketChange};
 use super::{Ask, Cause, Pipelined, Reply, Server, StateKind, Transport, Visit, record};
+pub use ask::Asked;
 use dsn::Dsn;
 use flight::Flight;
 use gcra::clock::{TICKS_PER_MICROSECOND, Timestamp, boot_clock};
@@ -29,7 +31,7 @@ use gcra::refill::Refill;
 use gcra::step::Step;
 use gcra::store::Put;
 pub use placement::Placement;
-pub use redis::Value;
+pub use redis::{Cmd, Value};
 pub use script::{Argument, CLOCK, RECORD, Script};
 use std::slice;
 use std::sync::Arc;

@@ -174,7 +174,8 @@ pub fn server(dsn: &Dsn) -> Server {
     Server::new(identity.as_bytes(), name).with_access(dsn)
 }
 
-fn refused(dsn: &Dsn, error: &ServerError) -> Cause {
+/// Converts the error in a reply of the server at `dsn`.
+pub fn refused(dsn: &Dsn, error: &ServerError) -> Cause {
     let (code, details) = parts(error);
     let text = format!("{code} {details}");
     // Before authentication, Redis rejects a command of more than ten words with this error.

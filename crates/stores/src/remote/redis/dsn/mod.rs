@@ -37,7 +37,7 @@ use percent_encoding::percent_decode_str;
 use rustls::pki_types::ServerName;
 use std::path::{Path, PathBuf};
 
-const DEFAULT_PORT: u16 = 6379;
+pub const DEFAULT_PORT: u16 = 6379;
 const SENTINEL_PORT: u16 = 26379;
 
 /// The greatest number of a database. Redis stores the number in a C int.
