@@ -13,6 +13,8 @@ use function TokenBucket\Command\number;
 use function TokenBucket\Command\text;
 
 require __DIR__ . '/memcached.php';
+require __DIR__ . '/redis_servers.php';
+require __DIR__ . '/redis.php';
 require __DIR__ . '/sql.php';
 
 enum Verdict: string
@@ -174,11 +176,11 @@ function connections(int $most, ?int $used, ?int $pool, string $advice): Finding
 }
 
 /** Returns the address of the store to check. */
-function dsn(?string $argument): string
+function dsn(#[\SensitiveParameter] ?string $argument): string
 {
     $dsn = match ($argument) {
         '-' => rtrim((string) fgets(STDIN), "\r\n"),
-        null => getenv('TOKENBUCKET_DSN') ?: '',
+        null => getenv('TOKENBUCKET_DSN') ?: getenv('TOKENBUCKET_REDIS') ?: '',
         default => $argument,
     };
     if ($dsn === '') {
@@ -188,12 +190,13 @@ function dsn(?string $argument): string
 }
 
 /** Returns the store at an address. No message quotes the address, which may contain a password. */
-function store(string $dsn, Settings $settings): Store
+function store(#[\SensitiveParameter] string $dsn, Settings $settings): Store
 {
     return match (strtolower(strtok($dsn, ':'))) {
+        'redis', 'rediss', 'unix', 'redis+unix', 'redis+sentinel', 'rediss+sentinel', 'redis+cluster', 'rediss+cluster' => new RedisStore($dsn, $settings),
         'memcached' => new MemcachedStore($dsn, $settings),
         'mysql', 'pgsql', 'sqlite' => new SqlStore($dsn, $settings),
-        default => throw new Failure('the DSN must begin with memcached:, mysql:, pgsql: or sqlite:', 2),
+        default => throw new Failure('the DSN must begin with redis:, rediss:, unix:, redis+sentinel:, redis+cluster:, memcached:, mysql:, pgsql: or sqlite:', 2),
     };
 }
 
@@ -211,20 +214,20 @@ function settings(array $options, int $deadline): Settings
 /** Runs the probes. Reports the name of each one before it begins, and then its finding. */
 function examine(Store $store, \Closure $report): void
 {
-    $isFirst = true;
+    $is_first = true;
     try {
         foreach ($store->probes() as $name => $probe) {
             $report(['begins' => $name]);
             try {
                 $finding = $probe();
-            } catch (Unanswered | \TokenBucket\StorageException | \PDOException | \ValueError $error) {
+            } catch (\Throwable $error) {
                 $finding = Finding::failure($error->getMessage(), 'see docs/reference/errors.md');
             }
             $report(['probe' => $name, 'verdict' => $finding->verdict->value, 'found' => $finding->found, 'advice' => $finding->advice]);
-            if ($isFirst && $finding->verdict === Verdict::Failure) {
+            if ($is_first && $finding->verdict === Verdict::Failure) {
                 return;
             }
-            $isFirst = false;
+            $is_first = false;
         }
     } finally {
         $store->clean();
@@ -255,14 +258,14 @@ function examined(Store $store, int $deadline): \Generator
 }
 
 /** Prints a line for each probe. Returns the exit status. */
-function check(?string $argument, array $options): int
+function check(#[\SensitiveParameter] ?string $argument, array $options): int
 {
     if (!function_exists('pcntl_fork')) {
         throw new Failure('this PHP has no extension pcntl', 1);
     }
     $deadline = (int) ceil(number('--deadline', $options['deadline'] ?? '10'));
     $store = store(dsn($argument), settings($options, $deadline));
-    $begun = null;
+    $begun = array_key_first($store->probes());
     $findings = [];
     $add = function (array $finding) use (&$findings, $options): void {
         $findings[] = $finding = array_map(text(...), $finding);

@@ -13,7 +13,7 @@ final class MemcachedStore implements Store
     /** @var array<string, resource> */
     private array $streams = [];
 
-    public function __construct(string $dsn, private readonly Settings $settings)
+    public function __construct(#[\SensitiveParameter] string $dsn, private readonly Settings $settings)
     {
         $list = preg_replace('~^memcached:(//)?~i', '', $dsn);
         $this->storage = new TokenBucketStorageMemcached($list, $settings->prefix, $settings->patience(), OnFailure::Throw, false);
@@ -111,8 +111,8 @@ final class MemcachedStore implements Store
         $time = $this->stats($server)['time'] ?? null;
         return $time === null
             ? Finding::warning('the clock is not known', 'synchronise the clocks of all hosts')
-            // The server counts seconds from its start, up to one second late.
-            : clock($before, $time - 1.0, microtime(true), 2.0, 'synchronise the clocks of all hosts, because hosts decide by their own clocks');
+            // The server counts whole seconds from its start, and late if it is busy.
+            : clock($before, $time - 1.0, microtime(true), 4.0, 'synchronise the clocks of all hosts, because hosts decide by their own clocks');
     }
 
     private function memory(string $server): Finding

@@ -18,7 +18,7 @@ final class SqlStore implements Store
     private readonly string $schema;
     private readonly string $table;
     private PDO $db;
-    private bool $isLeft = false;
+    private bool $is_left = false;
 
     public function __construct(#[\SensitiveParameter] private readonly string $dsn, private readonly Settings $settings)
     {
@@ -47,7 +47,7 @@ final class SqlStore implements Store
 
     public function clean(): void
     {
-        if ($this->isLeft) {
+        if ($this->is_left) {
             try {
                 $this->value("DELETE FROM {$this->quoted()} WHERE identifier = ?", $this->settings->name);
             } catch (\PDOException) {
@@ -105,10 +105,10 @@ final class SqlStore implements Store
             'sqlite' => [$this->value('SELECT sqlite_version()'), null],
         };
         $found = "$this->driver $version" . ($user === null ? '' : ", user $user");
-        $isGalera = $this->driver === 'mysql' && $this->db->query("SHOW VARIABLES LIKE 'wsrep_on'")->fetchColumn(1) === 'ON';
+        $is_galera = $this->driver === 'mysql' && $this->db->query("SHOW VARIABLES LIKE 'wsrep_on'")->fetchColumn(1) === 'ON';
         return match (true) {
             $this->driver === 'sqlite' && version_compare($version, '3.35', '<') => Finding::failure($found, 'SQLite 3.35 or later is needed'),
-            $isGalera, preg_match('/TiDB|Cockroach|Yugabyte|-YB-/i', $version) === 1 => Finding::warning("$found, where the clock of each node counts", 'synchronise the clocks of the nodes: e seconds between them admit rate x 2e more tokens'),
+            $is_galera, preg_match('/TiDB|Cockroach|Yugabyte|-YB-/i', $version) === 1 => Finding::warning("$found, where the clock of each node counts", 'synchronise the clocks of the nodes: e seconds between them admit rate x 2e more tokens'),
             default => Finding::ok($found),
         };
     }
@@ -162,8 +162,8 @@ final class SqlStore implements Store
         } finally {
             $this->driver === 'sqlite' ? $this->db->exec('ROLLBACK') : $this->db->rollBack();
         }
-        $this->isLeft = (int) $this->value("SELECT COUNT(*) FROM {$this->quoted()} WHERE identifier = ?", $this->settings->name) > 0;
-        return $this->isLeft ? Finding::warning('a rollback returns no tokens', 'use a table with transactions') : $finding;
+        $this->is_left = (int) $this->value("SELECT COUNT(*) FROM {$this->quoted()} WHERE identifier = ?", $this->settings->name) > 0;
+        return $this->is_left ? Finding::warning('a rollback returns no tokens', 'use a table with transactions') : $finding;
     }
 
     private function purge(): Finding

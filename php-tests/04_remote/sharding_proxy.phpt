@@ -6,52 +6,11 @@ posix
 --FILE--
 <?php
 require __DIR__ . '/../../tools/testkit/php/testkit.php';
-
-/** Reads a command or a reply of Redis's protocol as it is. */
-function message($stream): string
-{
-    $line = (string) fgets($stream);
-    $length = (int) substr($line, 1);
-    return $line . match ($line[0] ?? '') {
-        '$' => $length < 0 ? '' : stream_get_contents($stream, $length + 2),
-        '*' => implode('', array_map(fn () => message($stream), $length > 0 ? range(1, $length) : [])),
-        default => '',
-    };
-}
-
-/** Serves one client after another, and sends each command to the server of its first key. */
-function serve($listener, array $sockets): never
-{
-    while ($client = stream_socket_accept($listener, 600)) {
-        $servers = array_map(fn (string $socket) => stream_socket_client("unix://$socket"), $sockets);
-        while (($command = message($client)) !== '') {
-            preg_match_all('/\$\d+\r\n(.*?)\r\n/s', $command, $words);
-            $words = $words[1];
-            $key = preg_match('/^EVAL/i', $words[0]) ? $words[3] : $words[1] ?? '';
-            $server = $servers[crc32(md5($key)) % count($servers)];
-            fwrite($server, $command);
-            fwrite($client, message($server));
-        }
-    }
-    posix_kill(getmypid(), SIGKILL);
-}
-
-/** Returns the port of a proxy of these servers. */
-function proxy(RedisServer ...$servers): int
-{
-    $listener = stream_socket_server('tcp://127.0.0.1:0');
-    $pid = pcntl_fork();
-    if ($pid === 0) {
-        serve($listener, array_map(fn (RedisServer $server) => $server->socket, $servers));
-    }
-    $owner = getmypid();
-    register_shutdown_function(fn () => getmypid() === $owner && posix_kill($pid, SIGKILL));
-    return (int) substr(strrchr(stream_socket_get_name($listener, false), ':'), 1);
-}
+require __DIR__ . '/../../tools/testkit/php/sharding_proxy.php';
 
 $servers = [RedisServer::start(), RedisServer::start(), RedisServer::start()];
 foreach (['one server' => array_slice($servers, 0, 1), 'three servers' => $servers] as $name => $shards) {
-    $storage = new TokenBucketStorageRedis('redis://127.0.0.1:' . proxy(...$shards), "$name:", timeout: 30.0, onFailure: TokenBucket\OnFailure::Throw, denialCache: false);
+    $storage = new TokenBucketStorageRedis('redis://127.0.0.1:' . sharding_proxy(...$shards), "$name:", timeout: 30.0, onFailure: TokenBucket\OnFailure::Throw, denialCache: false);
     $bucket = fn (string $id, int $capacity) => new TokenBucket($storage, $id, $capacity, 1e-6);
     $granted = 0;
     for ($i = 0; $i < 30; $i++) {
@@ -67,7 +26,7 @@ foreach (['one server' => array_slice($servers, 0, 1), 'three servers' => $serve
 
     // Two requests in each of the four minutes before this one. The window has two more minutes, so
     // none of them leaves it during the test.
-    $port = proxy(...$shards);
+    $port = sharding_proxy(...$shards);
     $client = stream_socket_client("tcp://127.0.0.1:$port");
     for ($ago = 1; $ago <= 4; $ago++) {
         $counter = "tokenbucket:$name rate192.0.2.1" . date('dHi', time() - 60 * $ago);

@@ -63,6 +63,9 @@ echo 'rows: ', $rows($db, 'limits') + $rows($db, 'watched') + $rows($db, 'plain'
 $server->signal('STOP');
 faults('mysql, a server that hangs', $root, '--table=limits', '--deadline=1');
 $server->kill();
+$server = MariaDbServer::start(['--version=8.0.11-TiDB-v7.5.0']);
+faults('mysql, the version of TiDB', "{$server->dsn()};user=root", only: ['server']);
+$server->kill();
 
 $server = PostgreSqlServer::start(['-c', 'lock_timeout=5s']);
 $db = $server->connect();
@@ -129,6 +132,7 @@ mysql, a timeout that no server meets: failure latency, status 1
 mysql, a wrong password: failure server, status 1
 rows: 0
 mysql, a server that hangs: failure server, status 1
+mysql, the version of TiDB: warning server, status 1
 pgsql: all ok, status 0
 server latency table bucket purge triggers isolation clock timeouts clients
 pgsql missing: failure table, failure bucket, warning purge, failure triggers, status 1
