@@ -118,32 +118,30 @@ final class SqlStore implements Store
         try {
             (new \TokenBucket($this->storage(), $this->settings->name, 2, 2 / 120))->peek();
         } catch (\TokenBucket\StorageException $missing) {
-            return Finding::failure($missing->getMessage(), 'call prepare() once, or pass --table');
+            return Finding::failure($missing->getMessage(), 'follow the text; for a missing table, call prepare() once or pass --table');
         }
         $columns = $this->columns();
-        $length = $columns['identifier'][1] ?? 255;
+        $length = $columns['identifier'] ?? 255;
         return match (true) {
             $length < 255 => Finding::failure("identifier has $length characters", 'make it varchar(255), because long names fail or share a row'),
-            !in_array($columns['microtime'][0] ?? 'double', ['double', 'double precision'], true) => Finding::failure("microtime is {$columns['microtime'][0]}", 'make it a double, because other types lose microseconds'),
-            !isset($columns['span']) => Finding::warning('the column span is missing', "ALTER TABLE {$this->settings->table} ADD COLUMN span bigint, and restart all workers"),
+            !array_key_exists('span', $columns) => Finding::warning('the column span is missing', "ALTER TABLE {$this->settings->table} ADD COLUMN span bigint, and restart all workers"),
             $this->driver === 'mysql' && $this->engine() !== 'InnoDB' => Finding::warning("the engine is {$this->engine()}", 'ALTER TABLE … ENGINE=InnoDB, because a rollback returns no tokens'),
             default => Finding::ok("{$this->settings->table} is as prepare() creates it"),
         };
     }
 
-    /** @return array<string, array{string, ?int}> the type and the length of each column */
+    /** @return array<string, ?int> the length of each column, or null */
     private function columns(): array
     {
         if ($this->driver === 'sqlite') {
-            // SQLite keeps a double, and a text of any length, in a column of any type.
             $names = array_column($this->db->query("PRAGMA table_info({$this->quoted()})")->fetchAll(), 'name');
-            return array_fill_keys($names, ['double', null]);
+            return array_fill_keys($names, null);
         }
         $schema = $this->driver === 'mysql' ? "COALESCE(NULLIF(?, ''), DATABASE())" : "COALESCE(NULLIF(?, ''), (SELECT n.nspname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = CAST(? AS regclass)))";
-        $rows = $this->db->prepare("SELECT column_name, data_type, character_maximum_length FROM information_schema.columns WHERE table_schema = $schema AND table_name = ?");
+        $rows = $this->db->prepare("SELECT column_name, character_maximum_length FROM information_schema.columns WHERE table_schema = $schema AND table_name = ?");
         $rows->execute([$this->schema, ...($this->driver === 'mysql' ? [] : [$this->quoted()]), $this->table]);
-        foreach ($rows->fetchAll(PDO::FETCH_NUM) as [$name, $type, $length]) {
-            $columns[$name] = [$type, $length === null ? null : (int) $length];
+        foreach ($rows->fetchAll(PDO::FETCH_NUM) as [$name, $length]) {
+            $columns[$name] = $length === null ? null : (int) $length;
         }
         return $columns ?? [];
     }
