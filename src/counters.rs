@@ -130,7 +130,7 @@ pub fn permits_limit(named: &Named) -> Option<u16> {
 /// Returns the decisions of a row.
 pub fn decided(named: &Named, totals: &Totals) -> [Decided; 5] {
     let of = |by| totals.decisions(named.row, by);
-    let here = of(By::SharedMemory);
+    let (here, [_, cached]) = (of(By::SharedMemory), of(By::DenialCache));
     let (store, fallback) = if named.kind == StoreKind::SharedMemory {
         (here, [0; 2])
     } else {
@@ -143,12 +143,7 @@ pub fn decided(named: &Named, totals: &Totals) -> [Decided; 5] {
     [
         ("granted_by_store", "granted", "store", store[0]),
         ("denied_by_store", "denied", "store", store[1]),
-        (
-            "denied_by_denial_cache",
-            "denied",
-            "denial_cache",
-            of(By::DenialCache)[1],
-        ),
+        ("denied_by_denial_cache", "denied", "denial_cache", cached),
         ("granted_by_fallback", "granted", "fallback", fallback[0]),
         ("denied_by_fallback", "denied", "fallback", fallback[1]),
     ]

@@ -156,20 +156,16 @@ pub fn to_object(limit: &Limit, decision: &Decision) -> Zval {
 /// PHP reached its memory limit.
 pub fn to_object_beside_memory(limit: &Limit, decision: &Decision, floor: Ticks) -> Zval {
     let properties = Properties::of(limit, decision, Zval::null());
-    instantiate_beside_memory(
-        DecisionState(Some(HeaderSource::Bucket(*limit, *decision, floor))),
-        properties.values(),
-    )
+    let source = HeaderSource::Bucket(*limit, *decision, floor);
+    instantiate_beside_memory(DecisionState(Some(source)), properties.values())
 }
 
 /// Returns the PHP object for a decision under `limit` on a call with a floor of `floor` ticks.
 /// `refused_by` is the array key of the bucket that refused a call on several buckets, or null.
 pub fn above(limit: &Limit, decision: &Decision, floor: Ticks, refused_by: Zval) -> Zval {
     let properties = Properties::of(limit, decision, refused_by);
-    instantiate_with(
-        DecisionState(Some(HeaderSource::Bucket(*limit, *decision, floor))),
-        properties.values(),
-    )
+    let source = HeaderSource::Bucket(*limit, *decision, floor);
+    instantiate_with(DecisionState(Some(source)), properties.values())
 }
 
 /// Returns the PHP object for a granted permit out of `limit`. It states that no other permit is

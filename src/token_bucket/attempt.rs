@@ -18,13 +18,7 @@ pub fn attempt(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
         decision::to_object(&limit, &decision)
     } else {
         let question = question(call, bucket, number, "attempt")?;
-        let decision = decide(&question)?;
-        decision::above(
-            &question.plan.limit,
-            &decision,
-            question.step.floor(),
-            Zval::null(),
-        )
+        to_object(&question, &decide(&question)?)
     };
     Ok(())
 }
@@ -42,15 +36,14 @@ pub fn peek(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
         let question = question(call, bucket, number, "peek")?;
         let (storage, step) = (question.native("peek")?, question.step.dry());
         let answer = question.run(storage, &step, None)?;
-        let decision = question.decision(&answer);
-        decision::above(
-            &question.plan.limit,
-            &decision,
-            question.step.floor(),
-            Zval::null(),
-        )
+        to_object(&question, &question.decision(&answer))
     };
     Ok(())
+}
+
+fn to_object(question: &Question<'_>, decision: &Decision) -> Zval {
+    let limit = &question.plan.limit;
+    decision::above(limit, decision, question.step.floor(), Zval::null())
 }
 
 /// Derives the question of a call that [`direct`] has not decided. [`direct`] decides no call with

@@ -6,7 +6,7 @@ use super::word::{self, Owner};
 use crate::memory::{Region, Segment};
 use crate::slots::counters::{Counters, Event, Rows};
 use crate::slots::protocol::{AtomicWord, Production};
-use crate::slots::table::{Line, SLOTS_PER_LINE};
+use crate::slots::table::{self, Line, SLOTS_PER_LINE};
 use crate::slots::word::{Fingerprint, Word};
 use gcra::key::{Key, Row};
 use portable_atomic::AtomicU128;
@@ -285,12 +285,7 @@ impl<V: PermitVariant> Cells for OfKey<'_, V> {
 
     #[cold]
     fn pause(&self, tries: u32) {
-        if tries % 16 == 15 {
-            std::thread::yield_now();
-        }
-        for _ in 0..16u32 << tries.min(4) {
-            std::hint::spin_loop();
-        }
+        table::pause::<16>(tries);
     }
 }
 

@@ -235,15 +235,19 @@ impl<V: Variant> Slots for Neighbourhood<'_, V> {
 
     #[cold]
     fn pause(&self, tries: u32) {
-        // After each lost race the process waits longer, up to some microseconds. Meanwhile the
-        // winner keeps the line in its cache for several calls. Both processes then complete three
-        // times as many calls. A process that has lost many races yields its processor.
-        if tries % 64 == 63 {
-            std::thread::yield_now();
-        }
-        for _ in 0..16u32 << tries.min(4) {
-            std::hint::spin_loop();
-        }
+        pause::<64>(tries);
+    }
+}
+
+/// Waits after a lost race, longer after each one, up to some microseconds. Meanwhile the winner
+/// keeps the line in its cache for several calls. Both processes then complete three times as many
+/// calls. A process that has lost `MANY` races yields its processor.
+pub(crate) fn pause<const MANY: u32>(tries: u32) {
+    if tries % MANY == MANY - 1 {
+        std::thread::yield_now();
+    }
+    for _ in 0..16u32 << tries.min(4) {
+        std::hint::spin_loop();
     }
 }
 
