@@ -72,10 +72,10 @@ ValueError: TokenBucket\GuardedClient::__construct(): Argument #1 ($limit) must 
 ValueError: TokenBucket\GuardedClient::__construct(): Argument #1 ($limit) must be one limit
 ValueError: TokenBucket\GuardedClient::__construct(): Argument #1 ($limit) must be a limit that the guard has used, "guard: ip 3/day burst 3" given
 ValueError: TokenBucket\GuardedClient::__construct(): Argument #1 ($limit) must have a space and a whole number at position 3, "\x00 2/day" given
-ValueError: TokenBucket\GuardedClient::__construct(): Argument #1 ($limit) must have a key: ip, host, path, header:Name or all at position 1, "\x3cb>\n" given
+ValueError: TokenBucket\GuardedClient::__construct(): Argument #1 ($limit) must have a key: ip, net, host, path, header:Name or all at position 1, "\x3cb>\n" given
 ValueError: TokenBucket\GuardedClient::__construct(): Argument #1 ($limit) must be one limit
-ValueError: TokenBucket\GuardedClient::__construct(): Argument #1 ($limit) must have a key: ip, host, path, header:Name or all at position 1, "stale" given
-ValueError: TokenBucket\GuardedClient::__construct(): Argument #1 ($limit) must have a key: ip, host, path, header:Name or all at position 1, "guard_local" given
+ValueError: TokenBucket\GuardedClient::__construct(): Argument #1 ($limit) must have a key: ip, net, host, path, header:Name or all at position 1, "stale" given
+ValueError: TokenBucket\GuardedClient::__construct(): Argument #1 ($limit) must have a key: ip, net, host, path, header:Name or all at position 1, "guard_local" given
 ValueError: TokenBucket\GuardedClient::__construct(): Argument #1 ($limit) must be a limit that the guard has used, "guard: all 2/day burst 2" given
 -- the values
 ValueError: TokenBucket\GuardedClient::__construct(): Argument #2 ($values) must have a value for each key of the limit in its order, 1 in all

@@ -118,7 +118,7 @@ guard: on /limited ip 2/day burst 2 block 1 day
 400 The field must have an address such as 192.0.2.1 or 2001:db8::1 for the key "ip".
 400 The field must have an address such as 192.0.2.1 or 2001:db8::1 for the key "ip".
 400 The field must have an address such as 192.0.2.1 or 2001:db8::1 for the key "ip".
-400 The field must have a key: ip, host, path, header:Name or all at position 1, "x" given.
+400 The field must have a key: ip, net, host, path, header:Name or all at position 1, "x" given.
 400 The field must be a limit that the guard has used, "guard: ip 7/day burst 7" given.
 400 The field must be greater than or equal to 0.
 403 The password is wrong.
