@@ -472,9 +472,17 @@ final class Snapshot
             . 'Evicted: ' . number_format($memory['evicted']) . " buckets$longest. "
             . 'Refused: ' . number_format($memory['refused']) . ' calls. '
             . (isset($this->status['permits']) ? 'Permits held: ' . number_format($this->status['permits']['held']) . '. ' : '')
+            . $this->force()
             . ($memory['full'] === 'evict' ? 'A full table evicts the fullest bucket.' : 'A full table denies new buckets.') . '</p>'
             . "<svg class=\"bar\" viewBox=\"0 0 100 1\" preserveAspectRatio=\"none\" aria-hidden=\"true\">$bar</svg>"
             . self::table(['State', '#Slots', '#Share'], $rows);
+    }
+
+    private function force(): string
+    {
+        // Older versions of the extension have no such field.
+        $guard = $this->status['guard'] ?? ['in_force' => false, 'reason' => null];
+        return $guard['in_force'] ? 'The guard is in force. ' : ($guard['reason'] === null ? '' : 'The guard is not in force: ' . text($guard['reason']) . '. ');
     }
 
     private function settings(): string

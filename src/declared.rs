@@ -14,12 +14,13 @@ use zend::declare::{
 use crate::{
     classes, compat::client_throttle, compat::leaky_bucket, compat::minute_window,
     compat::rate_limiter, concurrency::limit, concurrency::permit, decision, guard::client_address,
-    guard::guarded_client, http, lockout, metrics, status, storage::interface, storage::memcached,
-    storage::memory, storage::pdo, storage::redis, storage::shared_memory, token_bucket,
-    token_bucket::quota, token_bucket::reservation,
+    guard::guarded_client, guard::in_loop, http, lockout, metrics, status, storage::interface,
+    storage::memcached, storage::memory, storage::pdo, storage::redis, storage::shared_memory,
+    token_bucket, token_bucket::quota, token_bucket::reservation,
 };
 
 // Parameters that several methods share.
+const SERVER: Info = optional(c"server", Type::ARRAY.or(Type::NULL), c"NULL");
 const MICROTIME: Info = untyped(c"microtime");
 const TOKENS: Info = optional(c"tokens", Type::INT.or(Type::FLOAT), c"1");
 const BUCKETS: Info = required(c"buckets", Type::ARRAY);
@@ -56,10 +57,10 @@ const RESET: &[Info] = &[returns(0, Type::VOID)];
 pub static FUNCTIONS: Entries = Entries(&[
     entry(c"TokenBucket\\status", 0, method!(status::status), STATUS),
     entry(c"TokenBucket\\metrics", 0, method!(metrics::metrics), &[returns(0, Type::STRING)]),
-    entry(c"TokenBucket\\client_address", 0, method!(client_address::client_address), &[
-        returns(0, Type::STRING.or(Type::NULL)),
-        optional(c"server", Type::ARRAY.or(Type::NULL), c"NULL"),
-    ]),
+    entry(c"TokenBucket\\client_address", 0, method!(client_address::client_address),
+        &[returns(0, Type::STRING.or(Type::NULL)), SERVER]),
+    entry(c"TokenBucket\\guard", 0, method!(in_loop::guard),
+        &[returns(0, Type::class(c"TokenBucket\\Permit").or(Type::NULL)), SERVER]),
     END,
 ]);
 

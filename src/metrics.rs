@@ -5,6 +5,7 @@
 
 use crate::attached;
 use crate::counters::{self, BLOCKS, Counter, PERMITS, REMOTE, SHARED_MEMORY, kind};
+use crate::guard::{self, in_force};
 use gcra::{Timestamp, boot_clock, seconds};
 use segment::host::Host;
 use segment::slots::counters::{Rows, Totals};
@@ -142,6 +143,13 @@ impl Text {
     }
 
     fn guard(&mut self, host: &Host, rows: &[Named], totals: &Totals) {
+        if guard::has_limits() {
+            let reason = in_force::hindrance();
+            let help = "1 if the limits of the guard apply to the requests of this server";
+            self.family("guard_in_force", "gauge", help);
+            let labels = [("reason", reason.as_deref().unwrap_or_default())];
+            self.sample("guard_in_force", &labels, u8::from(reason.is_none()));
+        }
         let rows = rows.iter().filter(|row| counters::is_of_guard(row));
         let clients = rows.clone().flat_map(|row| {
             let counts = counters::denied_clients(host, row);

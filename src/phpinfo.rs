@@ -2,6 +2,7 @@
 
 use crate::attached;
 use crate::counters::{self, BLOCKS, Counter, PERMITS, REMOTE, SHARED_MEMORY, decided, kind};
+use crate::guard::in_force;
 use ext_php_rs::zend::ModuleEntry;
 use gcra::{Timestamp, boot_clock, seconds};
 use segment::host::Host;
@@ -32,6 +33,8 @@ pub extern "C" fn phpinfo(_module: *mut ModuleEntry) {
         rows.push(row(BLOCKS, totals.all_blocks()));
         let held = host.permits().held_by_row();
         permits(&mut rows, host, &totals, &held);
+        let guard = in_force::hindrance().map(|reason| format!("not in force: {reason}"));
+        rows.push(row("Guard", guard.unwrap_or_else(|| "in force".to_owned())));
         for named in counters::rows(host, &totals, &held) {
             rows.push(row("Decisions", decisions(&named, &totals)));
         }

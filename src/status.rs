@@ -2,6 +2,7 @@
 
 use crate::attached;
 use crate::counters::{self, PERMITS, REMOTE, SHARED_MEMORY, decided, kind};
+use crate::guard::in_force;
 use gcra::{boot_clock, seconds};
 use segment::host::Host;
 use segment::slots::counters::{By, Rows, Totals};
@@ -25,6 +26,7 @@ fn status_table() -> Result<Array, Thrown> {
         let totals = host.slots().totals();
         let held = host.permits().held_by_row();
         table.insert("shared_memory", shared_memory(host, &totals)?.into_zval())?;
+        table.insert("guard", guard()?.into_zval())?;
         table.insert("decisions", decisions(host, &totals, &held)?.into_zval())?;
         table.insert("most_denied", most_denied(host)?.into_zval())?;
         table.insert("permits", permits(host, &totals, &held)?.into_zval())?;
@@ -73,6 +75,15 @@ fn memory_counters(totals: &Totals) -> impl Iterator<Item = (&'static str, u64)>
     let decided = totals.all_decisions(By::SharedMemory);
     let events = SHARED_MEMORY.map(|it| (it.field, totals.get(it.event)));
     ["granted", "denied"].into_iter().zip(decided).chain(events)
+}
+
+fn guard() -> Result<Array, Thrown> {
+    let reason = in_force::hindrance();
+    let mut table = Array::new();
+    table.insert("in_force", reason.is_none())?;
+    let reason = reason.map(|reason| value::of_bytes(reason.as_bytes()));
+    table.insert("reason", reason.unwrap_or_else(Zval::null))?;
+    Ok(table)
 }
 
 fn decisions(host: &Host, totals: &Totals, held: &Rows<usize>) -> Result<Array, Thrown> {

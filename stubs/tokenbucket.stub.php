@@ -1082,7 +1082,8 @@ namespace TokenBucket {
     }
 
     /**
-     * Holds a permit that ConcurrencyLimit::acquire() has granted, or the decision that denied it.
+     * Holds a permit that ConcurrencyLimit::acquire() has granted, or the permits that guard() has
+     * taken for a request, or the decision that denied them.
      *
      * The permit ends with release(), with the object, with the request or with the process. On
      * Redis it also ends with its lease. The object of a forked child holds nothing, because the
@@ -1097,7 +1098,8 @@ namespace TokenBucket {
         /**
          * The decision. Its capacity is the limit. remaining is an estimate of the permits that are
          * still free. A denial has the reason 'too_many_concurrent', 'contended', 'table_full',
-         * 'unavailable' or 'interrupted'. Its retryAfter is 1 and its resetAfter is 0.
+         * 'unavailable' or 'interrupted'. Its retryAfter is 1 and its resetAfter is 0. After
+         * guard() it may be the decision of a bucket.
          */
         public readonly Decision $decision;
 
@@ -1334,6 +1336,22 @@ namespace TokenBucket {
      * @implementation guard::client_address::client_address
      */
     function client_address(?array $server = null): ?string {}
+
+    /**
+     * Applies the limits of tokenbucket.guard to one request of a script that serves many, as under
+     * FrankenPHP's workers, RoadRunner and Swoole. Hold the permit until the response is sent, and
+     * deny the request if $permit->decision->allowed is false. A denial's refusedBy is the limit.
+     *
+     * Elsewhere the guard has decided before the script was compiled, and the result is null.
+     *
+     * @param ?array<mixed> $server the variables of the request, in an array like $_SERVER. null:
+     *     $_SERVER
+     * @return ?Permit null if no limit counts the request, and in the mode "observe". The decision
+     *     of a grant is that of the rate with the fewest tokens left
+     * @throws \ValueError if the array has no REMOTE_ADDR
+     * @implementation guard::in_loop::guard
+     */
+    function guard(?array $server = null): ?Permit {}
 }
 
 /**

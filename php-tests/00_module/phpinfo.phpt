@@ -73,6 +73,7 @@ Permits held => 0
 Permits denied because all of their identifier were held => 0
 Permits taken back because their process has died or their lease has ended => 0
 Releases of permits that the process did not hold any more => 0
+Guard => not in force: no limit is set
 Decisions => shared_memory "shop": 1 granted by the store, 1 denied by the store
 Decisions => redis "shop/api": 0 granted by the store, 0 denied by the store, 0 denied by the denial cache, 2 granted by the fallback, 1 denied by the fallback
 Calls sent to a remote store => 3

@@ -31,6 +31,7 @@ TokenBucket\Quota
 TokenBucket\Reservation
 TokenBucket\StorageException
 TokenBucket\client_address
+TokenBucket\guard
 TokenBucket\metrics
 TokenBucket\status
 Equal.

@@ -54,6 +54,9 @@ shared_memory: array
   evicted_seconds: float
   evicted_seconds_max: float
   age: float
+guard: array
+  in_force: bool
+  reason: string
 decisions: array
 most_denied: array
 permits: array

@@ -12,7 +12,7 @@ $redis = new TokenBucketStorageRedis('unix:///nowhere.sock', '', 0.1, TokenBucke
 $shared_memory = new TokenBucketStorageSharedMemory;
 $metrics = new OpenMetrics(TokenBucket\metrics());
 // The guard does not run on the command line. 08_guard/metrics.phpt tests these metrics.
-const OF_GUARD = ['tokenbucket_guard_denied_clients', 'tokenbucket_guard_blocks_total', 'tokenbucket_guard_permits_limit'];
+const OF_GUARD = ['tokenbucket_guard_in_force', 'tokenbucket_guard_denied_clients', 'tokenbucket_guard_blocks_total', 'tokenbucket_guard_permits_limit'];
 
 $rows = [];
 foreach (preg_grep('/^\| `tokenbucket_/', file(__DIR__ . '/../../docs/reference/status.md')) as $line) {

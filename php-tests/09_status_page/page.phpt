@@ -56,6 +56,7 @@ foreach ([true, false] as $scripts) {
         }
     }
 }
+check(str_contains($browser->text('body'), 'The guard is in force.'), 'the guard is in force');
 check(!str_contains($browser->text('#identifiers'), '192.0.2.1'), 'hashes instead of identifiers');
 check(preg_match('/^[0-9a-f]{12}$/', cells($browser, '#identifiers')[0][0]) === 1, 'a hash has twelve digits');
 $browser->open($shows_all);

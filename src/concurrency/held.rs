@@ -52,6 +52,14 @@ impl List {
         let place = self.places.get_mut(entry.index);
         place.filter(|place| place.as_ref().is_some_and(|it| it.serial == entry.serial))
     }
+
+    /// Removes an entry and returns its permit.
+    #[inline]
+    fn remove(&mut self, entry: HeldEntry) -> Option<HeldPermit> {
+        let held = self.place(entry)?.take();
+        self.vacant.push(entry.index);
+        held.map(|held| held.permit)
+    }
 }
 
 /// Adds an entry for a permit. Allocates none of PHP's memory, so PHP's memory limit cannot end the
@@ -90,12 +98,14 @@ pub fn release(entry: HeldEntry) -> Option<Box<OnServer>> {
     if entry.serial == 0 {
         return None;
     }
-    let held = LIST.with_borrow_mut(|list| {
-        let held = list.place(entry)?.take();
-        list.vacant.push(entry.index);
-        held
-    });
-    held.and_then(|held| held.permit.release())
+    let permit = LIST.with_borrow_mut(|list| list.remove(entry));
+    permit.and_then(HeldPermit::release)
+}
+
+/// Makes one entry of the permits of several entries, so that they end together.
+pub fn join(entries: impl Iterator<Item = HeldEntry>) -> HeldEntry {
+    let permits = LIST.with_borrow_mut(|list| entries.filter_map(|it| list.remove(it)).collect());
+    keep(HeldPermit::Several(permits))
 }
 
 /// Removes all entries and gives their permits back. Runs no PHP code.

@@ -33,6 +33,12 @@ impl Drop for PermitState {
     }
 }
 
+/// Returns the object for permits that this thread holds already, with the decision about them.
+pub fn of_entry(decision: Zval, entry: HeldEntry) -> Zval {
+    let entry = Cell::new(entry);
+    instantiate_with(PermitState { entry }, [decision])
+}
+
 /// The objects of a call that asks for a permit. They are made before the permit is taken, because
 /// a permit must not be lost when PHP's memory limit is reached.
 pub struct Prepared {

@@ -212,6 +212,16 @@ pub fn deny_permit(decision: &Zval, denial: Option<Denial>) {
     }
 }
 
+/// Returns the PHP object for a denied permit out of `limit`. `refused_by` names the limit.
+pub fn of_denied_permit(limit: u16, denial: Option<Denial>, refused_by: Zval) -> Zval {
+    let decision = of_permit(limit);
+    deny_permit(&decision, denial);
+    if let Some(object) = value::object(&decision).and_then(Object::<DecisionState>::of) {
+        object.set_property(7, refused_by);
+    }
+    decision
+}
+
 /// Returns the PHP object for a decision of a lockout after `attempts`. `next` are the ticks until
 /// its next attempt, or until its failures are forgotten. `attempt` is missing if the decision is
 /// not that of an attempt.

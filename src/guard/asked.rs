@@ -1,25 +1,40 @@
 //! A request and its client, as the rules of the crate [`guard`] read them.
 
 use super::rules::RuleBuckets;
+use ext_php_rs::types::ZendHashTable;
 use gcra::clock::wall_clock;
 use gcra::key::Row;
 use guard::Client;
 use segment::slots::SharedMemory;
 use segment::slots::clients::Day;
 use std::ffi::CStr;
-use zend::request::Request;
-use zend::system;
+use zend::request::{self, Request};
+use zend::{system, value};
 
 /// The variables of a request, for the rules of the crate [`guard`].
-pub struct Variables<'a>(pub &'a Request);
+pub enum Variables<'a> {
+    /// Those that the server passes.
+    Passed(&'a Request),
+    /// Those in an array like `$_SERVER`.
+    Listed(&'a ZendHashTable),
+}
 
 impl guard::GuardedRequest for Variables<'_> {
     fn variable(&self, name: &CStr) -> Option<&[u8]> {
-        self.0.variable(name)
+        match self {
+            Self::Passed(request) => request.variable(name),
+            Self::Listed(server) => {
+                let value = value::dereference(server.get(name.to_str().ok()?)?);
+                Some(value.zend_str()?.as_bytes())
+            }
+        }
     }
 
     fn script(&self) -> &[u8] {
-        self.0.script()
+        match self {
+            Self::Passed(request) => request.script(),
+            Self::Listed(_) => self.variable(c"SCRIPT_FILENAME").unwrap_or_default(),
+        }
     }
 
     fn real_path(&self, path: &[u8]) -> Option<Vec<u8>> {
@@ -27,7 +42,7 @@ impl guard::GuardedRequest for Variables<'_> {
     }
 
     fn most_cookies(&self) -> usize {
-        self.0.most_cookies()
+        request::most_cookies()
     }
 }
 

@@ -9,18 +9,27 @@ use super::asked::Asked;
 use super::block;
 use super::permits::OfRequest;
 use super::rules::RuleBuckets;
-use gcra::batch::{Few, Grouped, Taken};
+use gcra::batch::{Batched, Few, Grouped, Taken};
+use gcra::decision::remaining;
 use gcra::{Limit, Ticket};
 use guard::{Measure, Rule};
 use segment::host::Host;
+use segment::permits::Refusal;
 use segment::slots::SharedMemory;
+
+/// The tokens and permits that a request has taken.
+pub struct Granted<'a> {
+    pub permits: OfRequest,
+    /// The rate with the fewest tokens left, and the take from its bucket.
+    pub tokens: Option<(&'a Limit, Taken)>,
+}
 
 /// The limit that denies a request, with what the response states.
 pub enum Exceeded<'a> {
     /// A rate: its bucket denies.
-    Tokens(&'a Limit, Taken),
+    Tokens(&'a Rule, &'a Limit, Taken),
     /// A limit of concurrent requests, of which no permit could be taken.
-    Permits(&'a Rule),
+    Permits(&'a Rule, Refusal),
 }
 
 /// A rule whose limit is a rate.
@@ -32,7 +41,7 @@ pub fn enforce<'a>(
     host: &Host,
     rules: &[&'a RuleBuckets],
     asked: &Asked<'_>,
-) -> Result<(), Exceeded<'a>> {
+) -> Result<Granted<'a>, Exceeded<'a>> {
     let mut rates = Few::<Rate<'_>>::new();
     let mut concurrent = Few::<(&RuleBuckets, u16)>::new();
     for &rule in rules {
@@ -42,18 +51,23 @@ pub fn enforce<'a>(
         }
     }
     let store = host.slots();
+    let mut permits = OfRequest::default();
     if concurrent.is_empty() {
-        return take(store, &rates, asked);
+        let tokens = take(store, &rates, asked)?;
+        return Ok(Granted { permits, tokens });
     }
     check(store, &rates, asked)?;
-    let mut permits = OfRequest::default();
     let acquired = acquire(&mut permits, host, &concurrent, asked);
-    let taken = acquired.and_then(|()| take(store, &rates, asked));
-    match &taken {
-        Ok(()) => permits.count_granted(host),
-        Err(_) => permits.release(),
+    match acquired.and_then(|()| take(store, &rates, asked)) {
+        Ok(tokens) => {
+            permits.count_granted(host);
+            Ok(Granted { permits, tokens })
+        }
+        Err(exceeded) => {
+            permits.release();
+            Err(exceeded)
+        }
     }
-    taken
 }
 
 /// Acquires a permit of each limit, until one has none.
@@ -66,38 +80,39 @@ fn acquire<'a>(
     for &(rule, limit) in rules {
         let identifier = asked.identifier(rule);
         let key = rule.key(&identifier);
-        if !permits.acquire(host, key, limit) {
+        if let Err(refusal) = permits.acquire(host, key, limit) {
             asked.count_denied(host.slots(), key.row);
-            return Err(Exceeded::Permits(rule));
+            return Err(Exceeded::Permits(rule, refusal));
         }
     }
     Ok(())
 }
 
-/// Takes a token from the bucket of each rule or from none.
+/// Takes a token from the bucket of each rule or from none. Returns the take that left the fewest
+/// tokens.
 fn take<'a>(
     store: &SharedMemory,
     rates: &[Rate<'a>],
     asked: &Asked<'_>,
-) -> Result<(), Exceeded<'a>> {
+) -> Result<Option<(&'a Limit, Taken)>, Exceeded<'a>> {
     // One limit needs no batch, which takes longer.
     let &[rate] = rates else {
-        return in_batch(store, rates, asked, |tickets| store.take_all(tickets).err());
+        return in_batch(store, rates, asked, |tickets| store.take_all(tickets));
     };
     let (rule, limit) = rate;
     let identifier = asked.identifier(rule);
     let step = limit.step_whole(1);
     let outcome = store.take(rule.key(&identifier), &step, None);
-    if outcome.granted() {
-        return Ok(());
-    }
     let index = 0;
-    let denied = Taken {
+    let taken = Taken {
         index,
         step,
         outcome,
     };
-    Err(refusal(store, rate, &identifier, asked, denied))
+    if outcome.granted() {
+        return Ok(Some((limit, taken)));
+    }
+    Err(refusal(store, rate, &identifier, asked, taken))
 }
 
 /// Checks that the bucket of each rule has a token.
@@ -106,19 +121,20 @@ fn check<'a>(
     rates: &[Rate<'a>],
     asked: &Asked<'_>,
 ) -> Result<(), Exceeded<'a>> {
-    in_batch(store, rates, asked, |tickets| store.refused(tickets))
+    let check = |tickets: Grouped<'_, '_>| store.refused(tickets).map_or(Ok(Few::new()), Err);
+    in_batch(store, rates, asked, check).map(drop)
 }
 
-/// Runs a batch with a ticket for each rule. Fails with the refusal of the rule whose bucket
-/// denied.
+/// Runs a batch with a ticket for each rule. Returns the take that left the fewest tokens, if there
+/// is one. Fails with the refusal of the rule whose bucket denied.
 fn in_batch<'a>(
     store: &SharedMemory,
     rates: &[Rate<'a>],
     asked: &Asked<'_>,
-    batch: impl FnOnce(Grouped<'_, '_>) -> Option<Taken>,
-) -> Result<(), Exceeded<'a>> {
+    batch: impl FnOnce(Grouped<'_, '_>) -> Batched,
+) -> Result<Option<(&'a Limit, Taken)>, Exceeded<'a>> {
     if rates.is_empty() {
-        return Ok(());
+        return Ok(None);
     }
     let identifiers = rates.iter().map(|(rule, _)| asked.identifier(rule));
     let identifiers: Few<Vec<u8>> = identifiers.collect();
@@ -129,11 +145,19 @@ fn in_batch<'a>(
         step: limit.step_whole(1),
     });
     let mut tickets: Few<_> = tickets.collect();
-    batch(Grouped::new(&mut tickets)).map_or(Ok(()), |denied| {
-        let index = denied.index.min(rates.len() - 1);
-        let identifier = &identifiers[index];
-        Err(refusal(store, rates[index], identifier, asked, denied))
-    })
+    let limit = |taken: &Taken| rates[taken.index.min(rates.len() - 1)].1;
+    match batch(Grouped::new(&mut tickets)) {
+        Ok(taken) => {
+            let left = |taken: &&Taken| remaining(limit(taken), &taken.step, &taken.outcome);
+            let tightest = taken.iter().min_by_key(left);
+            Ok(tightest.map(|taken| (limit(taken), *taken)))
+        }
+        Err(denied) => {
+            let index = denied.index.min(rates.len() - 1);
+            let identifier = &identifiers[index];
+            Err(refusal(store, rates[index], identifier, asked, denied))
+        }
+    }
 }
 
 /// Returns the refusal by the bucket of a rule. Counts the denied client, and blocks it if the
@@ -151,5 +175,5 @@ fn refusal<'a>(
     if blocked.is_some() {
         block::report(store, rule, asked);
     }
-    Exceeded::Tokens(limit, blocked.unwrap_or(denied))
+    Exceeded::Tokens(rule, limit, blocked.unwrap_or(denied))
 }

@@ -9,6 +9,8 @@ mod block;
 pub mod client_address;
 mod enforce;
 pub mod guarded_client;
+pub mod in_force;
+pub mod in_loop;
 mod observe;
 mod operator;
 pub mod password;
@@ -35,10 +37,6 @@ const INTERFACES: [&str; 4] = ["fpm-fcgi", "apache2handler", "cgi-fcgi", "cli-se
 /// The server interfaces that apply the sections `[HOST=...]` and `[PATH=...]` of php.ini.
 const WITH_SECTIONS: [&str; 2] = ["fpm-fcgi", "cgi-fcgi"];
 
-thread_local! {
-    static IS_WEB: bool = INTERFACES.contains(&system::interface_name().as_str());
-}
-
 /// Prepares the engine for the guard. Warns about settings that this server ignores.
 pub fn install(starting: &Starting) {
     let interface = system::interface_name();
@@ -57,16 +55,20 @@ pub fn install(starting: &Starting) {
 
 /// Prepares the guard for a request that begins.
 pub fn request_begins() {
-    let is_web = IS_WEB.with(|it| *it);
+    let is_web = in_force::is_web();
     if let Some(store) = attached::store().filter(|_| is_web) {
         operator::request_begins(store);
     }
     let is_on = has_limits() || !ini::GUARD_MAX_AGE.text(<[u8]>::is_empty);
+    if is_on && !is_web {
+        in_force::warn_once();
+    }
     let gate: Gate = refuses;
     gate::set((is_on && is_web).then_some(gate));
 }
 
-fn has_limits() -> bool {
+/// Reports whether the settings have limits, which may be invalid.
+pub fn has_limits() -> bool {
     let is_empty = |text: &[u8]| text.is_empty();
     !ini::GUARD.text(is_empty) || !ini::GUARD_LOCAL.text(is_empty)
 }
@@ -85,7 +87,7 @@ fn refuses(request: &Request) -> bool {
         return false;
     };
     let store = host.slots();
-    let variables = &Variables(request);
+    let variables = &Variables::Passed(request);
     let enforces = ini::guard_enforces().unwrap_or_else(|error| {
         rules::log(store, &error, &error);
         true
@@ -101,9 +103,7 @@ fn refuses(request: &Request) -> bool {
     };
     let Some(asked) = asked else { return false };
     let lists = lists(store, variables);
-    let target = Target::of(variables);
-    let rules = lists.iter().flatten().flat_map(|list| list.iter());
-    let rules: Few<&RuleBuckets> = rules.filter(|rule| rule.counts(&target)).collect();
+    let rules = counting(&lists, variables);
     if !enforces {
         observe::observe(host, &rules, &asked);
         return false;
@@ -137,8 +137,17 @@ fn counted<'a>(store: &SharedMemory, variables: &'a Variables<'a>) -> Option<Ask
     })
 }
 
-/// Returns the lists of the rules that may count the request.
-fn lists(store: &SharedMemory, variables: &Variables<'_>) -> [Option<Rc<Vec<RuleBuckets>>>; 2] {
+/// The lists of the rules that may count a request.
+type Lists = [Option<Rc<Vec<RuleBuckets>>>; 2];
+
+/// Returns the rules in these lists that count the request.
+fn counting<'l>(lists: &'l Lists, variables: &Variables<'_>) -> Few<&'l RuleBuckets> {
+    let target = Target::of(variables);
+    let rules = lists.iter().flatten().flat_map(|list| list.iter());
+    rules.filter(|rule| rule.counts(&target)).collect()
+}
+
+fn lists(store: &SharedMemory, variables: &Variables<'_>) -> Lists {
     match rules::preflights(store).filter(|_| guard::is_preflight(variables)) {
         Some(rules) => [Some(rules), None],
         None => [rules::operators(store), rules::applications(store)],

@@ -11,15 +11,16 @@ use gcra::batch::Taken;
 use guard::Measure;
 use segment::host::Host;
 
-/// Counts the decision of each limit. Logs the limits whose buckets would deny the request.
-pub fn observe(host: &Host, rules: &[&RuleBuckets], asked: &Asked<'_>) {
+/// Counts the decision of each limit. Logs the limits whose buckets would deny the request. Returns
+/// the permits, which are held until the request ends.
+pub fn observe(host: &Host, rules: &[&RuleBuckets], asked: &Asked<'_>) -> OfRequest {
     let (store, mut permits) = (host.slots(), OfRequest::default());
     for rule in rules {
         let identifier = asked.identifier(rule);
         let key = rule.observed_key(&identifier);
         match rule.measure() {
             &Measure::Concurrent(limit) => {
-                if !permits.acquire(host, key, limit) {
+                if permits.acquire(host, key, limit).is_err() {
                     asked.count_denied(store, key.row);
                 }
             }
@@ -46,4 +47,5 @@ pub fn observe(host: &Host, rules: &[&RuleBuckets], asked: &Asked<'_>) {
         }
     }
     permits.count_granted(host);
+    permits
 }

@@ -47,7 +47,7 @@ pub fn request_begins(store: &SharedMemory) {
         let none = Networks::default();
         let trusted = trusted.as_deref().unwrap_or(&none);
         CLIENT.set(request::read(|request| {
-            Client::of(&Variables(request), trusted)
+            Client::of(&Variables::Passed(request), trusted)
         }));
     }
 }

@@ -10,18 +10,26 @@ use segment::host::Host;
 use segment::permits::Refusal;
 use segment::slots::counters::By;
 
-/// The permits of a request, with the rows that count them.
+/// The permits of a request.
 #[derive(Default)]
-pub struct OfRequest(Few<(HeldEntry, Row)>);
+pub struct OfRequest {
+    /// The permits with the rows that count them.
+    held: Few<(HeldEntry, Row)>,
+    /// The limit with the fewest free permits, and their number.
+    pub tightest: Option<(u16, u16)>,
+}
 
 impl OfRequest {
-    /// Acquires a permit of `key`. Counts the denial and returns `false` if no permit can be taken.
-    /// If this process cannot hold permits, logs that and returns `true`.
-    pub fn acquire(&mut self, host: &Host, key: Key<'_>, limit: u16) -> bool {
+    /// Acquires a permit of `key`. Counts the denial and fails if no permit can be taken. If this
+    /// process cannot hold permits, only logs that.
+    pub fn acquire(&mut self, host: &Host, key: Key<'_>, limit: u16) -> Result<(), Refusal> {
         match host.permits().acquire(key, limit) {
             Ok(acquired) => {
                 let entry = held::keep(HeldPermit::Host(acquired.permit));
-                self.0.push((entry, key.row));
+                self.held.push((entry, key.row));
+                if self.tightest.is_none_or(|(_, free)| acquired.free < free) {
+                    self.tightest = Some((limit, acquired.free));
+                }
             }
             Err(Refusal::Unavailable) => {
                 if let Err(reason) = host.permits().check() {
@@ -30,25 +38,30 @@ impl OfRequest {
                     rules::log(host.slots(), "permits", &message);
                 }
             }
-            Err(_) => {
+            Err(refusal) => {
                 host.slots().count_for(key, By::SharedMemory, false);
-                return false;
+                return Err(refusal);
             }
         }
-        true
+        Ok(())
     }
 
     pub fn count_granted(&self, host: &Host) {
-        for &(_, row) in &self.0 {
+        for &(_, row) in &self.held {
             host.slots().count_in(row, By::SharedMemory, true);
         }
     }
 
     /// Gives the permits back.
     pub fn release(self) {
-        for (entry, _) in self.0 {
+        for (entry, _) in self.held {
             // A server keeps none of them.
             drop(held::release(entry));
         }
+    }
+
+    /// Makes one entry of all permits, so that they end together.
+    pub fn join(self) -> HeldEntry {
+        held::join(self.held.iter().map(|(entry, _)| *entry))
     }
 }

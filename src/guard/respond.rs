@@ -15,17 +15,17 @@ const SOON: &str = "Retry-After: 1";
 /// share, because the server is busy then.
 pub fn refuse(request: &Request, refusal: &Exceeded<'_>) {
     match refusal {
-        Exceeded::Tokens(limit, taken) => {
+        Exceeded::Tokens(_, limit, taken) => {
             let decision = Decision::new(limit, &taken.step, &taken.outcome);
             let fields = decision::fields(limit, &decision, "\"guard\"");
             let fields = [NO_STORE].into_iter().chain(fields.iter());
             request::respond(request, 429, fields, "Too many requests.\n");
         }
-        Exceeded::Permits(limit) if limit.is_of_client() => {
+        Exceeded::Permits(limit, _) if limit.is_of_client() => {
             let fields = [NO_STORE, SOON].into_iter();
             request::respond(request, 429, fields, "Too many requests.\n");
         }
-        Exceeded::Permits(_) => unavailable(request),
+        Exceeded::Permits(..) => unavailable(request),
     }
 }
 

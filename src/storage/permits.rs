@@ -29,6 +29,8 @@ pub enum HeldPermit {
     Host(Permit),
     Object(Box<InObject>),
     Server(Box<OnServer>),
+    /// Permits of this host that end together.
+    Several(Box<[HeldPermit]>),
 }
 
 /// The cell of a key in an object.
@@ -128,6 +130,12 @@ impl HeldPermit {
             }
             Self::Object(it) => it.cells.release(it.hash, it.cell),
             Self::Server(permit) => return Some(permit),
+            Self::Several(permits) => {
+                // Each of them returns nothing, because none is on a server.
+                permits
+                    .into_iter()
+                    .for_each(|permit| drop(permit.release()));
+            }
         }
         None
     }
@@ -139,6 +147,15 @@ impl HeldPermit {
             Self::Host(permit) => attached::host().is_some_and(|host| host.permits().renew(permit)),
             Self::Object(..) => true,
             Self::Server(it) => return it.server.renew(&mut it.permit),
+            Self::Several(permits) => {
+                for permit in permits {
+                    let renewed = permit.renew()?;
+                    if !renewed.value {
+                        return Ok(renewed);
+                    }
+                }
+                true
+            }
         }))
     }
 }

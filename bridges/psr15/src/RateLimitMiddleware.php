@@ -10,6 +10,7 @@ use Psr\Http\Message\ServerRequestInterface;
 use Psr\Http\Server\MiddlewareInterface;
 use Psr\Http\Server\RequestHandlerInterface;
 use Psr\Log\LoggerInterface;
+use TokenBucket\Decision;
 use TokenBucket\StorageException;
 use TokenBucketStorage;
 
@@ -34,6 +35,7 @@ final class RateLimitMiddleware implements MiddlewareInterface
      * @param ?\Closure(\Throwable, ServerRequestInterface): ResponseInterface $errors makes the
      *     response to an exception of the handler, so that it has the headers. Without this
      *     function, the exception passes
+     * @param bool $guard true to apply the limits of tokenbucket.guard first, in a worker loop
      */
     public function __construct(
         private readonly ResponseFactoryInterface $responses,
@@ -43,6 +45,7 @@ final class RateLimitMiddleware implements MiddlewareInterface
         private readonly bool $observe = false,
         private readonly ?LoggerInterface $logger = null,
         private readonly ?\Closure $errors = null,
+        private readonly bool $guard = false,
     ) {
         foreach ($limits as $limit) {
             if (!$limit instanceof Limit) {
@@ -60,6 +63,16 @@ final class RateLimitMiddleware implements MiddlewareInterface
 
     public function process(ServerRequestInterface $request, RequestHandlerInterface $handler): ResponseInterface
     {
+        // Holds the permits until the response is returned.
+        $permit = $this->guard ? \TokenBucket\guard(self::variables($request)) : null;
+        if ($permit !== null && !$permit->decision->allowed) {
+            return $this->refusal($permit->decision);
+        }
+        return $this->limit($request, $handler);
+    }
+
+    private function limit(ServerRequestInterface $request, RequestHandlerInterface $handler): ResponseInterface
+    {
         $charges = [];
         foreach ($this->limits as $name => $limit) {
             $charges[$name] = $limit->charge($this->storage, $request);
@@ -76,7 +89,7 @@ final class RateLimitMiddleware implements MiddlewareInterface
         if ($this->observe) {
             return $this->counted($taken, $handler->handle($request));
         }
-        $response = $decision->allowed ? $this->counted($taken, $this->handle($request, $handler)) : $this->denial($taken);
+        $response = $decision->allowed ? $this->counted($taken, $this->handle($request, $handler)) : $this->denial($decision, $taken->limit);
         foreach ($decision->headers($taken->limit) as $name => $value) {
             // The response may already have the headers of another limiter.
             $response = $name === 'Retry-After' ? $response->withHeader($name, $value) : $response->withAddedHeader($name, $value);
@@ -113,9 +126,38 @@ final class RateLimitMiddleware implements MiddlewareInterface
         ]);
     }
 
-    private function denial(Taken $taken): ResponseInterface
+    /** Returns the response to a request that the guard denies. */
+    private function refusal(Decision $decision): ResponseInterface
     {
-        $problem = $taken->decision->problem([$taken->limit]);
+        $response = $this->denial($decision, (string) $decision->refusedBy)->withHeader('Cache-Control', 'no-store');
+        foreach ($decision->headers('guard') as $name => $value) {
+            $response = $response->withHeader($name, $value);
+        }
+        return $response;
+    }
+
+    /**
+     * Returns the variables that the guard reads. Some servers pass only the address as a variable.
+     *
+     * @return array<mixed>
+     */
+    private static function variables(ServerRequestInterface $request): array
+    {
+        $variables = ['REQUEST_METHOD' => $request->getMethod(), 'REQUEST_URI' => $request->getRequestTarget(), 'SERVER_NAME' => $request->getUri()->getHost()];
+        foreach ($request->getHeaders() as $name => $values) {
+            // Web servers drop names with an underscore, because they would hide other headers.
+            if (!str_contains((string) $name, '_')) {
+                $key = strtoupper(strtr((string) $name, '-', '_'));
+                $key = in_array($key, ['CONTENT_TYPE', 'CONTENT_LENGTH'], true) ? $key : "HTTP_$key";
+                $variables[$key] = implode($key === 'HTTP_COOKIE' ? '; ' : ', ', $values);
+            }
+        }
+        return $request->getServerParams() + $variables;
+    }
+
+    private function denial(Decision $decision, string $limit): ResponseInterface
+    {
+        $problem = $decision->problem([$limit]);
         $response = $this->responses->createResponse($problem['status']);
         if (!$this->problem) {
             return $response;

@@ -2,11 +2,12 @@
 
 use super::{Kept, bailout, invoke, symbols, system, value};
 use ext_php_rs::ffi::{
-    TRACK_VARS_SERVER, ext_php_rs_process_globals, ext_php_rs_sapi_globals, ext_php_rs_sapi_module,
-    php_output_write, sapi_header_line, sapi_header_op, sapi_header_op_enum_SAPI_HEADER_ADD,
-    sapi_header_op_enum_SAPI_HEADER_REPLACE, sapi_header_op_enum_SAPI_HEADER_SET_STATUS,
+    TRACK_VARS_SERVER, ext_php_rs_executor_globals, ext_php_rs_process_globals,
+    ext_php_rs_sapi_globals, ext_php_rs_sapi_module, php_output_write, sapi_header_line,
+    sapi_header_op, sapi_header_op_enum_SAPI_HEADER_ADD, sapi_header_op_enum_SAPI_HEADER_REPLACE,
+    sapi_header_op_enum_SAPI_HEADER_SET_STATUS, zend_hash_str_find,
 };
-use ext_php_rs::types::{ArrayKey, Zval};
+use ext_php_rs::types::{ArrayKey, ZendHashTable, Zval};
 use std::cell::OnceCell;
 use std::ffi::CStr;
 use std::ptr;
@@ -58,13 +59,6 @@ impl Request {
         }
     }
 
-    /// Returns the number of cookies that PHP reads at most.
-    pub fn most_cookies(&self) -> usize {
-        // SAFETY: the globals live as long as the engine.
-        let most = unsafe { (*ext_php_rs_process_globals()).max_input_vars };
-        usize::try_from(most).unwrap_or(0)
-    }
-
     /// Returns a header field with a password, which Apache does not pass as a variable unless
     /// `CGIPassAuth` is on.
     fn withheld(&self, name: &CStr) -> Option<&[u8]> {
@@ -87,6 +81,45 @@ impl Request {
         let found = fields.iter().find(|(key, _)| is_field(key));
         Some(found?.1.zend_str()?.as_bytes())
     }
+}
+
+/// Returns the number of cookies that PHP reads at most.
+pub fn most_cookies() -> usize {
+    // SAFETY: the globals live as long as the engine.
+    let most = unsafe { (*ext_php_rs_process_globals()).max_input_vars };
+    usize::try_from(most).unwrap_or(0)
+}
+
+/// Passes PHP's `$_SERVER` to `read`, which must run no PHP code. Passes `None` if PHP code has set
+/// it to something else than an array.
+pub fn read_server<R>(read: impl FnOnce(Option<&ZendHashTable>) -> R) -> R {
+    create_server();
+    let name = "_SERVER";
+    // SAFETY: the globals live as long as the engine. An element of the table of global variables
+    // may point to its value. The value does not change before PHP code runs.
+    let server = unsafe {
+        let globals = &raw mut (*ext_php_rs_executor_globals()).symbol_table;
+        let found: *const Zval =
+            zend_hash_str_find(globals, name.as_ptr().cast(), name.len()).cast();
+        found.as_ref().and_then(|value| {
+            let value = if value.is_indirect() {
+                &*value.value.zv.cast()
+            } else {
+                value
+            };
+            super::value::dereference(value).array()
+        })
+    };
+    read(server)
+}
+
+/// Makes PHP create `$_SERVER` if the request has none yet.
+fn create_server() {
+    let server = "_SERVER";
+    // SAFETY: the name is passed with its length. The call may allocate memory of the engine.
+    bailout::door(|| unsafe {
+        symbols::zend_is_auto_global_str(server.as_ptr().cast(), server.len())
+    });
 }
 
 /// Passes the current request to `read`, which must run no PHP code. A change of `$_SERVER` does
@@ -132,12 +165,9 @@ pub fn respond<'a>(
 
 /// Returns a string of `$_SERVER`. PHP's own web server passes its variables only there.
 fn server_variable<'a>(name: &CStr) -> Option<&'a [u8]> {
-    // SAFETY: the first call creates the array, and may allocate memory of the engine. The array
-    // and its strings do not change before PHP code runs.
+    create_server();
+    // SAFETY: the array and its strings do not change before PHP code runs.
     unsafe {
-        let server = "_SERVER";
-        let create = || symbols::zend_is_auto_global_str(server.as_ptr().cast(), server.len());
-        bailout::door(create);
         let globals = &raw const (*ext_php_rs_process_globals()).http_globals;
         let server: *const Zval = (&raw const (*globals)[TRACK_VARS_SERVER as usize]).cast();
         let value = (*server).array()?.get(name.to_str().ok()?)?;

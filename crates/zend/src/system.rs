@@ -167,6 +167,11 @@ pub(super) fn module(name: &str) -> *mut ModuleEntry {
     }
 }
 
+/// Reports whether a module of this name is loaded.
+pub fn has_module(name: &str) -> bool {
+    !module(name).is_null()
+}
+
 /// Prints the settings of the module of this name, for `phpinfo()`.
 pub fn print_settings(name: &str) {
     let module = module(name);

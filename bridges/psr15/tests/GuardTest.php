@@ -1,0 +1,82 @@
+<?php
+
+declare(strict_types=1);
+
+use PHPUnit\Framework\TestCase;
+
+/** Runs the middleware in processes with limits of php.ini, which code cannot set. */
+final class GuardTest extends TestCase
+{
+    private const CODE = <<<'PHP'
+        use Nyholm\Psr7\Factory\Psr17Factory;
+        use Nyholm\Psr7\ServerRequest;
+        use Psr\Http\Message\{ResponseInterface, ServerRequestInterface};
+        use TokenBucket\Bridge\Psr15\RateLimitMiddleware;
+
+        require getenv('BOOTSTRAP');
+        final class Handler implements Psr\Http\Server\RequestHandlerInterface
+        {
+            public ?Closure $inner = null;
+
+            public function handle(ServerRequestInterface $request): ResponseInterface
+            {
+                $inner = $this->inner;
+                $this->inner = null;
+                return (new Psr17Factory())->createResponse($inner === null ? 200 : 200 + $inner());
+            }
+        }
+        function send(Handler $handler, string $address, string $uri, array $headers = [], bool $guard = true): ResponseInterface
+        {
+            $middleware = new RateLimitMiddleware(new Psr17Factory(), new TokenBucketStorageMemory(), [], guard: $guard);
+            return $middleware->process(new ServerRequest('GET', "http://example.org$uri", $headers, null, '1.1', ['REMOTE_ADDR' => $address]), $handler);
+        }
+        $handler = new Handler();
+        PHP;
+
+    public function testAppliesTheLimitsOfPhpIniBeforeTheHandler(): void
+    {
+        $printed = $this->run_code('ip 1/day burst 2', <<<'PHP'
+            foreach (['192.0.2.1', '192.0.2.1', '192.0.2.1', '192.0.2.2'] as $address) {
+                echo send($handler, $address, '/')->getStatusCode(), ' ';
+            }
+            $denied = send($handler, '192.0.2.1', '/');
+            echo $denied->getHeaderLine('RateLimit-Policy'), ' ', $denied->getHeaderLine('Cache-Control'), ' ', $denied->getHeaderLine('Retry-After') > 0 ? 'later' : 'now';
+            PHP);
+        self::assertSame('200 200 429 200 "guard";q=2;w=172800 no-store later', $printed);
+    }
+
+    public function testIsOffByDefault(): void
+    {
+        $printed = $this->run_code('ip 1/day', 'foreach ([1, 2] as $_) { echo send($handler, "192.0.2.1", "/", guard: false)->getStatusCode(), " "; }');
+        self::assertSame('200 200 ', $printed);
+    }
+
+    public function testPassesThePathTheHeadersAndTheCookies(): void
+    {
+        $printed = $this->run_code('on /login unless cookie a,b agent bot all 1/day', <<<'PHP'
+            foreach ([
+                ['/', ['User-Agent' => 'bot']], ['/login?x', ['User-Agent' => 'Bot']], ['/login', ['User-Agent' => 'bot']],
+                ['/login', ['User-Agent' => 'bot', 'Cookie' => ['x=1', 'b=2']]], ['/login', ['User-Agent' => 'bot', 'Cookie_' => 'a=1', 'X_Cookie' => 'a']],
+            ] as [$uri, $headers]) {
+                echo send($handler, '192.0.2.1', $uri, $headers)->getStatusCode(), ' ';
+            }
+            PHP);
+        self::assertSame('200 200 429 200 429 ', $printed);
+    }
+
+    public function testHoldsPermitsWhileTheHandlerRuns(): void
+    {
+        $printed = $this->run_code('all concurrent 1', <<<'PHP'
+            $handler->inner = fn () => send($handler, '192.0.2.2', '/')->getStatusCode() === 429 ? 1 : 0;
+            echo send($handler, '192.0.2.1', '/')->getStatusCode(), ' ', send($handler, '192.0.2.1', '/')->getStatusCode();
+            PHP);
+        self::assertSame('201 200', $printed);
+    }
+
+    private function run_code(string $guard, string $code): string
+    {
+        $arguments = ['-n', '-d', 'extension=' . getenv('TOKENBUCKET'), '-d', 'include_path=' . get_include_path(), '-d', "tokenbucket.guard=\"$guard\"", '-r', self::CODE . $code];
+        putenv('BOOTSTRAP=' . __DIR__ . '/bootstrap.php');
+        return (string) shell_exec(escapeshellarg(PHP_BINARY) . ' ' . implode(' ', array_map(escapeshellarg(...), $arguments)) . ' 2>&1');
+    }
+}

@@ -1,0 +1,80 @@
+--TEST--
+The guard: reports say whether the limits are in force, and a server that ignores them logs one warning
+--SKIPIF--
+<?php require __DIR__ . '/skipif.inc.php'; ?>
+--FILE--
+<?php
+require __DIR__ . '/clients.inc.php';
+require __DIR__ . '/../../tools/testkit/php/child.php';
+
+const SHOW = <<<'PHP'
+    $guard = TokenBucket\status()['guard'];
+    echo json_encode($guard['in_force']), ', ', json_encode($guard['reason'], JSON_UNESCAPED_SLASHES), "\n";
+    ob_start();
+    phpinfo(INFO_MODULES);
+    preg_match_all('/^(?:<tr><td class="e">)?Guard\b.*/m', ob_get_clean(), $rows);
+    echo trim(strip_tags(html_entity_decode(implode("\n", $rows[0])))), "\n";
+    echo implode("\n", preg_grep('/^tokenbucket_guard_in_force/', explode("\n", TokenBucket\metrics()))), "\n";
+    PHP;
+const GUARD = ['tokenbucket.guard' => 'ip 1/day burst 9'];
+
+/** Prints what a process of the command line prints and logs. */
+$line = function (string $what, array $ini, string $code = SHOW): void {
+    $log = log_file();
+    echo "== $what\n", trim(php_run($code, ['error_log' => $log] + $ini)), "\n", preg_replace('/^\[.*?\] /m', '', file_get_contents($log));
+};
+$line('the command line', GUARD);
+$line('no limit', []);
+putenv('RR_MODE=http');
+$line('RoadRunner', GUARD);
+$line('RoadRunner without a limit', []);
+$line('RoadRunner whose loop calls guard()', GUARD, 'TokenBucket\guard(["REMOTE_ADDR" => "192.0.2.1"]);' . SHOW);
+putenv('RR_MODE');
+
+foreach ([
+    'php-fpm' => GUARD, 'php-fpm in the mode "observe"' => GUARD + ['tokenbucket.guard_mode' => 'observe'], 'php-fpm with an error' => ['tokenbucket.guard' => 'ip 1/fortnight'],
+    'php-fpm with an error in one of two settings' => GUARD + ['tokenbucket.guard_local' => 'ip 1/fortnight'],
+] as $what => $ini) {
+    $fpm = new Fpm(['www' => ['pm.max_children' => 1]], $ini + ['error_log' => log_file()]);
+    $script = $fpm->script('show', '<?php ' . SHOW);
+    echo "== $what\n", trim($fpm->request($script, ['REMOTE_ADDR' => '192.0.2.1'])['body']), "\n";
+    $fpm->stop();
+}
+?>
+--EXPECT--
+== the command line
+false, "the command line serves no requests"
+Guard => not in force: the command line serves no requests
+tokenbucket_guard_in_force{reason="the command line serves no requests"} 0
+== no limit
+false, "no limit is set"
+Guard => not in force: no limit is set
+== RoadRunner
+false, "it does not see the requests of RoadRunner; call guard() for each of them"
+Guard => not in force: it does not see the requests of RoadRunner; call guard() for each of them
+tokenbucket_guard_in_force{reason="it does not see the requests of RoadRunner; call guard() for each of them"} 0
+tokenbucket: guard: tokenbucket.guard is not in force, because it does not see the requests of RoadRunner; call guard() for each of them
+== RoadRunner without a limit
+false, "no limit is set"
+Guard => not in force: no limit is set
+== RoadRunner whose loop calls guard()
+true, null
+Guard => in force
+tokenbucket_guard_in_force{reason=""} 1
+tokenbucket: guard: tokenbucket.guard is not in force, because it does not see the requests of RoadRunner; call guard() for each of them
+== php-fpm
+true, null
+Guard in force
+tokenbucket_guard_in_force{reason=""} 1
+== php-fpm in the mode "observe"
+false, "the mode is \"observe\""
+Guard not in force: the mode is "observe"
+tokenbucket_guard_in_force{reason="the mode is \"observe\""} 0
+== php-fpm with an error
+false, "tokenbucket.guard must have second, minute, hour or day at position 6, \"fortnight\" given; no limit of this setting is in force"
+Guard not in force: tokenbucket.guard must have second, minute, hour or day at position 6, "fortnight" given; no limit of this setting is in force
+tokenbucket_guard_in_force{reason="tokenbucket.guard must have second, minute, hour or day at position 6, \"fortnight\" given; no limit of this setting is in force"} 0
+== php-fpm with an error in one of two settings
+true, null
+Guard in force
+tokenbucket_guard_in_force{reason=""} 1
