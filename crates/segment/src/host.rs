@@ -8,6 +8,7 @@
 //!                               also holds a histogram of the durations of calls
 //! lines                         64 bytes each: four slots of 16 bytes
 //! denial cache                  64 bytes for 16 lines: one set of three 16-byte entries
+//! places taken ahead            64 bytes for 256 lines: one set of three 16-byte cells
 //! clients                       60 cells, one for each namespace
 //! rows of permits               a byte for each slot of the permits
 //! permits                       a counter of processes, and 1/64 of the lines; at least 1,024
@@ -21,6 +22,7 @@
 //! segment.
 #![allow(unsafe_code)]
 
+use crate::cells::ahead::{self, CellSet};
 use crate::cells::breaker::{Breaker, Breakers, CELLS};
 use crate::cells::denial_cache::{DenialCache, EntrySet};
 use crate::cells::resolve;
@@ -33,11 +35,13 @@ use crate::slots::diagnostics::Diagnostics;
 use crate::slots::namespaces::{self, Namespaces};
 use crate::slots::protocol::{Production, Variant};
 use crate::slots::table::{Line, Usage};
+use gcra::Timestamp;
+use gcra::ahead::Terms;
 use gcra::key::KeyHasher;
 use std::marker::PhantomData;
 
 /// The layout version. Every change of the meaning of a segment's bytes raises this number.
-pub const VERSION: u64 = 11;
+pub const VERSION: u64 = 12;
 /// The number of lines in a page. Segments that differ by a page of lines differ in size.
 const PAGE_OF_LINES: usize = 64;
 /// The greatest number of pages of lines (256 GiB). Line numbers have 32 bits.
@@ -53,6 +57,8 @@ unsafe impl Shareable for Breaker {}
 unsafe impl Shareable for Line {}
 // SAFETY: as above.
 unsafe impl Shareable for EntrySet {}
+// SAFETY: as above.
+unsafe impl Shareable for CellSet {}
 // SAFETY: as above.
 unsafe impl Shareable for Diagnostics {}
 // SAFETY: as above.
@@ -103,6 +109,7 @@ struct Places {
     breakers: Place<Breaker>,
     lines: Place<Line>,
     denials: Place<EntrySet>,
+    ahead: Place<CellSet>,
     permit_rows: Place<RowOfPermit>,
     numbers: Place<Numbers>,
     permits: Place<Line>,
@@ -155,6 +162,7 @@ impl HostSettings {
             lines: layout.place(self.lines),
             // Use one set for sixteen lines, within a lower and an upper limit.
             denials: layout.place((self.lines / 16).clamp(16, 1 << 20)),
+            ahead: layout.place((self.lines / 256).clamp(16, 1 << 16)),
             clients: layout.place(namespaces::CELLS),
             permit_rows: layout.place(permits::slots(self.lines)),
             numbers: layout.place(1),
@@ -174,6 +182,7 @@ pub struct Host<V: Variant = Production> {
     /// The breakers of stores that have no cell in the segment.
     own_breakers: Box<[Breaker]>,
     denials: Region<EntrySet>,
+    ahead: Region<CellSet>,
     permit_rows: Region<RowOfPermit>,
     numbers: Region<Numbers>,
     permits: Region<Line>,
@@ -220,6 +229,7 @@ impl<V: Variant> Host<V> {
             breakers: segment.region(&places.breakers),
             own_breakers: (0..CELLS).map(|_| Breaker::default()).collect(),
             denials: segment.region(&places.denials),
+            ahead: segment.region(&places.ahead),
             permit_rows: segment.region(&places.permit_rows),
             numbers: segment.region(&places.numbers),
             permits: segment.region(&places.permits),
@@ -254,6 +264,16 @@ impl<V: Variant> Host<V> {
     /// Returns the cache of denials of remote stores.
     pub fn denial_cache(&self) -> DenialCache<'_> {
         DenialCache::new(&self.denials)
+    }
+
+    /// Returns the cell of the places that this host takes ahead in the bucket with this hash.
+    pub fn place_cell(&self, hash: u128, terms: Terms) -> ahead::Cell<'_> {
+        ahead::Cell::of(&self.ahead, hash, terms)
+    }
+
+    /// Drops the places in the bucket with this hash whose requests were sent up to `now`.
+    pub fn clear_places(&self, hash: u128, now: Timestamp) {
+        ahead::clear(&self.ahead, hash, now);
     }
 
     /// Returns the permits of concurrency limits.

@@ -136,6 +136,11 @@ impl<'a> DenialCache<'a> {
             .is_ok()
     }
 
+    /// Returns true if a worker holds the lease of the bucket.
+    pub fn is_leased(&self, hash: u128) -> bool {
+        self.set(hash).asker.load(Acquire) & !LEASE_END == lessee(hash)
+    }
+
     /// Ends the lease on the bucket, so that another worker may ask the store.
     pub fn release(&self, hash: u128) {
         let asker = &self.set(hash).asker;

@@ -14,10 +14,12 @@
 //! `TOKENBUCKET_MODEL=exhaustive cargo test --release --test model -- --nocapture`
 //!
 //! The permits of concurrency limits have a memory of their own (`cells`), in which processes die.
+//! So have the places that a host takes ahead (`ahead`).
 //!
 //! [`protocol`]: segment::slots::protocol
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod ahead;
 mod births;
 mod blocks;
 mod cells;

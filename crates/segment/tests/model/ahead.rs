@@ -1,0 +1,295 @@
+//! The places that a host takes ahead: calls use, keep, count and drop them at the same time.
+
+use crate::explore::{holds, holds_for_three, is_violated};
+use crate::gates::Gates;
+use gcra::ahead::{Place, Terms};
+use gcra::clock::{EPOCH, TICKS_PER_SECOND, Ticks, Timestamp};
+use loom::sync::atomic::{AtomicBool, AtomicU64};
+use loom::thread::spawn;
+use segment::cells::ahead::{CELLS, Cell, Kept, Set};
+use std::marker::PhantomData;
+use std::sync::atomic::Ordering::{self, AcqRel, Acquire, Release};
+use std::sync::{Arc, Mutex};
+
+const MS: Ticks = TICKS_PER_SECOND / 1000;
+const TERMS: Terms = Terms {
+    cost: 50 * MS,
+    span: 500 * MS,
+    take_ahead: 200 * MS,
+};
+/// Buckets of one set.
+const K: u128 = 11;
+const X: u128 = 12;
+const Y: u128 = 13;
+const Z: u128 = 14;
+/// A place of these tests is due before this instant, in milliseconds.
+const DUE: u64 = 30;
+
+fn at(milliseconds: u64) -> Timestamp {
+    EPOCH + TICKS_PER_SECOND + milliseconds * MS
+}
+
+/// A place whose request was sent at this millisecond. It is due 21 milliseconds later.
+fn place(sent: u64) -> Place {
+    Place::granted(&TERMS, at(sent), at(sent + 1), 20 * MS).unwrap()
+}
+
+/// The guards of the cells. A control sets one of them to `false`.
+trait Guards: 'static {
+    /// `false`: a change overwrites whatever the cell holds.
+    const SWAP: bool = true;
+    /// `false`: a reader ignores the stamp.
+    const COMPARE: bool = true;
+}
+
+struct Meant;
+impl Guards for Meant {}
+
+struct Overwrites;
+impl Guards for Overwrites {
+    const SWAP: bool = false;
+}
+
+struct IgnoresStamp;
+impl Guards for IgnoresStamp {
+    const COMPARE: bool = false;
+}
+
+struct Gated {
+    gates: Gates,
+    value: AtomicU64,
+}
+
+/// A set whose cells hold the indexes of their words in `words`, because loom has no larger
+/// atomics.
+struct Shared {
+    cleared_at: Gated,
+    cells: [Gated; CELLS],
+    words: Mutex<Vec<u128>>,
+}
+
+/// A thread's view of the set.
+struct View<G> {
+    set: Arc<Shared>,
+    thread: usize,
+    guards: PhantomData<G>,
+}
+
+impl<G: Guards> View<G> {
+    fn cell(&self, bucket: u128) -> Cell<'_, Self> {
+        Cell::in_set(self, bucket, TERMS)
+    }
+
+    fn keep(&self, bucket: u128, sent: u64) -> bool {
+        self.cell(bucket).keep(place(sent), at(sent + 1)) != Kept::Dropped
+    }
+
+    /// Returns 1 if a call at this millisecond uses the place.
+    fn uses(&self, bucket: u128, now: u64) -> u32 {
+        u32::from(self.cell(bucket).claim(at(now)) == Some(0))
+    }
+
+    fn clear(&self, now: u64) {
+        Set::clear(self, at(now), AcqRel);
+    }
+}
+
+impl<G: Guards> Set for View<G> {
+    fn cleared_at(&self, order: Ordering) -> Timestamp {
+        self.set.cleared_at.gates.pass(self.thread);
+        let stamp = self.set.cleared_at.value.load(order);
+        Timestamp(if G::COMPARE { stamp } else { 0 })
+    }
+
+    fn clear(&self, now: Timestamp, order: Ordering) {
+        let Gated { gates, value } = &self.set.cleared_at;
+        gates.write(|| value.fetch_max(now.0, order));
+    }
+
+    fn load(&self, index: usize, order: Ordering) -> u128 {
+        let Gated { gates, value } = &self.set.cells[index];
+        gates.pass(self.thread);
+        let word = usize::try_from(value.load(order)).unwrap();
+        self.set.words.lock().unwrap()[word]
+    }
+
+    fn swap(&self, index: usize, old: u128, new: u128, done: Ordering, failed: Ordering) -> bool {
+        let number = |word| {
+            let mut words = self.set.words.lock().unwrap();
+            let known = words.iter().position(|&other| other == word);
+            known.unwrap_or_else(|| {
+                words.push(word);
+                words.len() - 1
+            }) as u64
+        };
+        let Gated { gates, value } = &self.set.cells[index];
+        let (old, new) = (number(old), number(new));
+        gates.write(|| {
+            if G::SWAP {
+                value.compare_exchange(old, new, done, failed).is_ok()
+            } else {
+                value.swap(new, done);
+                true
+            }
+        })
+    }
+}
+
+/// Returns the views of the spawning thread and of two spawned ones. The buckets have places, whose
+/// requests were sent one millisecond after another.
+fn views<G: Guards>(buckets: &[u128]) -> [View<G>; 3] {
+    let gated = || Gated {
+        gates: Gates::new(),
+        value: AtomicU64::new(0),
+    };
+    let set = Arc::new(Shared {
+        cleared_at: gated(),
+        cells: std::array::from_fn(|_| gated()),
+        words: Mutex::new(vec![0]),
+    });
+    let views = std::array::from_fn(|thread| View {
+        set: Arc::clone(&set),
+        thread,
+        guards: PhantomData,
+    });
+    for (&bucket, sent) in buckets.iter().zip(0..) {
+        let first: &View<G> = &views[0];
+        assert!(first.keep(bucket, sent));
+    }
+    views
+}
+
+fn two_uses<G: Guards>() {
+    let [here, one, other] = views::<G>(&[K]);
+    let one = spawn(move || one.uses(K, DUE));
+    let other = spawn(move || other.uses(K, DUE));
+    let used = one.join().unwrap() + other.join().unwrap();
+    assert_eq!(used, 1, "not used once");
+    assert_eq!(here.uses(K, DUE), 0);
+}
+
+#[test]
+fn a_place_is_used_once() {
+    holds("two uses", 3, two_uses::<Meant>);
+    is_violated(
+        "control: two uses overwrite",
+        3,
+        "not used once",
+        two_uses::<Overwrites>,
+    );
+}
+
+#[test]
+fn three_calls_use_a_place_once() {
+    holds_for_three("three uses", || {
+        let [here, one, other] = views::<Meant>(&[K]);
+        let one = spawn(move || one.uses(K, DUE));
+        let other = spawn(move || other.uses(K, DUE));
+        let used = here.uses(K, DUE);
+        assert_eq!(used + one.join().unwrap() + other.join().unwrap(), 1);
+    });
+}
+
+fn a_use_and_a_denial<G: Guards>() {
+    let [here, user, denied] = views::<G>(&[K]);
+    let user = spawn(move || user.uses(K, DUE));
+    // This call read its clock before the place was due.
+    let denied = spawn(move || assert!(!denied.cell(K).deny(at(5))));
+    let used = user.join().unwrap();
+    denied.join().unwrap();
+    assert_eq!(used + here.uses(K, DUE), 1, "not used once");
+}
+
+#[test]
+fn a_denial_brings_no_used_place_back() {
+    holds("a use, a denial", 3, a_use_and_a_denial::<Meant>);
+    let scenario = a_use_and_a_denial::<Overwrites>;
+    is_violated("control: a denial overwrites", 3, "not used once", scenario);
+}
+
+fn a_use_and_a_take_over<G: Guards>() {
+    let [here, user, keeper] = views::<G>(&[K, Y, Z]);
+    let user = spawn(move || user.uses(K, DUE));
+    let keeper = spawn(move || keeper.keep(X, 9));
+    assert!(user.join().unwrap() + here.uses(K, DUE) <= 1, "used twice");
+    assert!(keeper.join().unwrap());
+    assert_eq!(here.uses(X, DUE + 9), 1, "the new place is lost");
+}
+
+#[test]
+fn another_bucket_takes_a_cell_over() {
+    holds("a use, a take-over", 3, a_use_and_a_take_over::<Meant>);
+    let scenario = a_use_and_a_take_over::<Overwrites>;
+    is_violated("control: a take-over is overwritten", 3, "lost", scenario);
+}
+
+fn a_use_and_a_drop<G: Guards>() {
+    let [here, user, dropper] = views::<G>(&[K]);
+    let done = Arc::new(AtomicBool::new(false));
+    let is_done = Arc::clone(&done);
+    let dropper = spawn(move || {
+        dropper.clear(25);
+        done.store(true, Release);
+    });
+    let user = spawn(move || {
+        let was_dropped = is_done.load(Acquire);
+        let used = user.uses(K, DUE);
+        assert!(!was_dropped || used == 0, "used after the drop");
+    });
+    user.join().unwrap();
+    dropper.join().unwrap();
+    assert_eq!(here.uses(K, DUE), 0, "used after the drop");
+}
+
+#[test]
+fn a_dropped_place_is_not_used() {
+    holds("a use, a drop", 3, a_use_and_a_drop::<Meant>);
+    let scenario = a_use_and_a_drop::<IgnoresStamp>;
+    is_violated("control: no stamp", 3, "used after the drop", scenario);
+}
+
+fn a_late_reply<G: Guards>() {
+    let [here, dropper, _] = views::<G>(&[]);
+    let keeper = View::<Meant> {
+        set: Arc::clone(&here.set),
+        thread: 2,
+        guards: PhantomData,
+    };
+    let keeper = spawn(move || keeper.keep(K, 0));
+    let dropper = spawn(move || {
+        dropper.clear(10);
+        assert_eq!(dropper.uses(K, DUE), 0, "used after the drop");
+    });
+    dropper.join().unwrap();
+    keeper.join().unwrap();
+    assert_eq!(here.uses(K, DUE), 0, "used after the drop");
+}
+
+#[test]
+fn a_place_whose_reply_comes_after_a_drop_is_not_used() {
+    holds("a reply, a drop", 3, a_late_reply::<Meant>);
+    // The keeper compares the stamp, but it may be written right afterwards.
+    let scenario = a_late_reply::<IgnoresStamp>;
+    is_violated(
+        "control: only the keeper compares",
+        3,
+        "used after the drop",
+        scenario,
+    );
+}
+
+#[test]
+fn each_kept_place_is_used_once() {
+    holds("two replies", 3, || {
+        let [here, one, other] = views::<Meant>(&[]);
+        let one = spawn(move || one.keep(K, 0));
+        let other = spawn(move || {
+            other.cell(K).deny(at(1));
+            other.keep(K, 2)
+        });
+        let kept = u32::from(one.join().unwrap()) + u32::from(other.join().unwrap());
+        assert!(kept >= 1, "both places are lost");
+        let used = here.uses(K, DUE) + here.uses(K, DUE);
+        assert_eq!(used, kept);
+    });
+}
