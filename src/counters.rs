@@ -57,7 +57,7 @@ pub const SHARED_MEMORY: [Counter; 11] = [
 pub const BLOCKS: &str = "Clients that a limit of the guard blocked for a time";
 
 #[rustfmt::skip]
-pub const REMOTE: [Counter; 9] = [
+pub const REMOTE: [Counter; 12] = [
     counter("asked", Event::Asked, ("remote_calls", None), "Calls sent to a remote store"),
     counter("cached", Event::Cached, ("remote_cached_denials", None), "Denials from the denial cache, without a call to the store"),
     counter("failed", Event::Failed, ("remote_failures", None), "Calls that a remote store failed"),
@@ -67,6 +67,9 @@ pub const REMOTE: [Counter; 9] = [
     counter("denied", Event::TurnedAway, fallbacks("deny"), FALLBACKS),
     counter("thrown", Event::Thrown, fallbacks("throw"), FALLBACKS),
     counter("set_back", Event::SetBack, ("remote_clocks_set_back", None), "Calls that found that the clock of a store was set back"),
+    counter("taken_ahead", Event::TakenAhead, ("remote_taken_ahead", None), "Calls that a remote store granted before their tokens were there"),
+    counter("used_ahead", Event::UsedAhead, ("remote_used_ahead", None), "Grants by tokens taken ahead, without a call to the store"),
+    counter("dropped_ahead", Event::DroppedAhead, ("remote_dropped_ahead", None), "Calls taken ahead that were given up"),
 ];
 
 #[rustfmt::skip]

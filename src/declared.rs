@@ -29,6 +29,7 @@ const TIMEOUT: Info = optional(c"timeout", Type::FLOAT, c"0.05");
 const ON_FAILURE: Info = optional(c"onFailure", Type::class(c"TokenBucket\\OnFailure"), c"TokenBucket\\OnFailure::Local");
 const DENIAL_CACHE: Info = optional(c"denialCache", Type::BOOL, c"true");
 const DENIAL_CACHE_MAX_AGE: Info = optional(c"denialCacheMaxAge", Type::FLOAT, c"1.0");
+const TAKE_AHEAD: Info = optional(c"takeAhead", Type::FLOAT, c"0.0");
 const SECONDS: Info = required(c"seconds", Type::FLOAT);
 const IDENTIFIER: Info = untyped(c"identifier");
 const STORAGE: Info = required(c"storage", Type::class(c"TokenBucketStorage"));
@@ -162,11 +163,11 @@ pub static CLASSES: [(&Class, Declaration); 25] = [
         methods: Entries(&[
             entry(c"__construct", PUBLIC, method!(redis::construct), &[
                 returns(1, Type::NONE), required(c"dsn", Type::STRING), PREFIX, TIMEOUT, ON_FAILURE,
-                DENIAL_CACHE, DENIAL_CACHE_MAX_AGE,
+                DENIAL_CACHE, DENIAL_CACHE_MAX_AGE, TAKE_AHEAD,
             ]),
             entry(c"fromClient", PUBLIC | STATIC, method!(redis::from_client), &[
                 returns(1, Type::STATIC), required(c"redis", Type::OBJECT), PREFIX, TIMEOUT,
-                ON_FAILURE, DENIAL_CACHE, DENIAL_CACHE_MAX_AGE,
+                ON_FAILURE, DENIAL_CACHE, DENIAL_CACHE_MAX_AGE, TAKE_AHEAD,
             ]),
             entry(c"ask", PUBLIC, method!(redis::ask), &[
                 returns(1, Type::ARRAY), required(c"commands", Type::ARRAY), TIMEOUT,
@@ -190,11 +191,11 @@ pub static CLASSES: [(&Class, Declaration); 25] = [
         methods: Entries(&[
             entry(c"__construct", PUBLIC, method!(memcached::construct), &[
                 returns(1, Type::NONE), required(c"servers", Type::STRING.or(Type::ARRAY)), PREFIX,
-                TIMEOUT, ON_FAILURE, DENIAL_CACHE, DENIAL_CACHE_MAX_AGE,
+                TIMEOUT, ON_FAILURE, DENIAL_CACHE, DENIAL_CACHE_MAX_AGE, TAKE_AHEAD,
             ]),
             entry(c"fromClient", PUBLIC | STATIC, method!(memcached::from_client), &[
                 returns(1, Type::STATIC), required(c"client", Type::OBJECT), PREFIX, TIMEOUT,
-                ON_FAILURE, DENIAL_CACHE, DENIAL_CACHE_MAX_AGE,
+                ON_FAILURE, DENIAL_CACHE, DENIAL_CACHE_MAX_AGE, TAKE_AHEAD,
             ]),
             entry(c"prepare", PUBLIC, method!(interface::prepare::<memcached::MemcachedStorage>),
                 PREPARE),
@@ -219,7 +220,7 @@ pub static CLASSES: [(&Class, Declaration); 25] = [
                 returns(2, Type::NONE), required(c"db", Type::class(c"PDO")),
                 required(c"table", Type::STRING),
                 optional(c"onFailure", Type::class(c"TokenBucket\\OnFailure"), c"TokenBucket\\OnFailure::Throw"),
-                DENIAL_CACHE, DENIAL_CACHE_MAX_AGE,
+                DENIAL_CACHE, DENIAL_CACHE_MAX_AGE, TAKE_AHEAD,
             ]),
             entry(c"prepare", PUBLIC, method!(interface::prepare::<pdo::PdoStorage>), PREPARE),
             entry(c"bootstrap", PUBLIC, method!(interface::bootstrap::<pdo::PdoStorage>),

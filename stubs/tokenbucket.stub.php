@@ -394,7 +394,8 @@ namespace {
          *     (`?sentinel_user=…`, `?sentinel_password=…`). Cluster:
          *     `redis+cluster://[user[:password]@]host[:port],…` (`?hash_tags=1` to place buckets by
          *     hash tags in identifiers). Both take the options of TLS with `rediss+sentinel://` and
-         *     `rediss+cluster://`
+         *     `rediss+cluster://`. Each also takes `?take_ahead=0.2`, which is the default of
+         *     $takeAhead if $denialCache is TRUE
          * @param string $prefix a bucket's key is the prefix and the identifier. If they are longer
          *     than 250 bytes together, the key is their beginning and a SHA-256 hash
          * @param float $timeout seconds that one call may take, including the connection; greater
@@ -406,6 +407,9 @@ namespace {
          * @param float $denialCacheMaxAge seconds for which a cached denial is returned without
          *     contacting the server, 0 to 3600. A refund or reset by another host takes effect on
          *     this host after this time at the latest
+         * @param float $takeAhead seconds, 0 to 1. 0 is off. While a bucket is used up, this host
+         *     keeps the next place in its queue, so that a grant takes about one round trip. It
+         *     needs the denial cache. Only attempt() and consume() use it
          * @throws ValueError if the DSN is invalid or a number is out of range
          */
         public function __construct(
@@ -414,7 +418,8 @@ namespace {
             float $timeout = 0.05,
             TokenBucket\OnFailure $onFailure = TokenBucket\OnFailure::Local,
             bool $denialCache = true,
-            float $denialCacheMaxAge = 1.0
+            float $denialCacheMaxAge = 1.0,
+            float $takeAhead = 0.0
         ) {}
 
         /**
@@ -440,7 +445,8 @@ namespace {
             float $timeout = 0.05,
             TokenBucket\OnFailure $onFailure = TokenBucket\OnFailure::Local,
             bool $denialCache = true,
-            float $denialCacheMaxAge = 1.0
+            float $denialCacheMaxAge = 1.0,
+            float $takeAhead = 0.0
         ): static {}
 
         /**
@@ -498,7 +504,9 @@ namespace {
          * @param TokenBucket\OnFailure $onFailure decides while a server fails
          * @param bool $denialCache as in TokenBucketStorageRedis
          * @param float $denialCacheMaxAge as in TokenBucketStorageRedis
+         * @param float $takeAhead must be 0
          * @throws ValueError if a server is invalid or a number is out of range
+         * @throws LogicException if $takeAhead is not 0
          */
         public function __construct(
             string|array $servers,
@@ -506,7 +514,8 @@ namespace {
             float $timeout = 0.05,
             TokenBucket\OnFailure $onFailure = TokenBucket\OnFailure::Local,
             bool $denialCache = true,
-            float $denialCacheMaxAge = 1.0
+            float $denialCacheMaxAge = 1.0,
+            float $takeAhead = 0.0
         ) {}
 
         /**
@@ -522,6 +531,7 @@ namespace {
          *     identifier
          * @throws TypeError if $client is not such a client
          * @throws ValueError if the storage would place keys on other servers than the client
+         * @throws LogicException if $takeAhead is not 0
          */
         public static function fromClient(
             object $client,
@@ -529,7 +539,8 @@ namespace {
             float $timeout = 0.05,
             TokenBucket\OnFailure $onFailure = TokenBucket\OnFailure::Local,
             bool $denialCache = true,
-            float $denialCacheMaxAge = 1.0
+            float $denialCacheMaxAge = 1.0,
+            float $takeAhead = 0.0
         ): static {}
 
         /** Does nothing, because memcached needs no preparation. */
@@ -590,15 +601,18 @@ namespace {
          *     in a transaction, on SQLite, and for a table without its schema
          * @param float $denialCacheMaxAge seconds for which a cached denial is returned without a
          *     statement, 0 to 3600
+         * @param float $takeAhead must be 0
          * @throws ValueError if the driver is not supported, the table's name is invalid, or a
          *     number is out of range
+         * @throws LogicException if $takeAhead is not 0
          */
         public function __construct(
             PDO $db,
             string $table,
             TokenBucket\OnFailure $onFailure = TokenBucket\OnFailure::Throw,
             bool $denialCache = true,
-            float $denialCacheMaxAge = 1.0
+            float $denialCacheMaxAge = 1.0,
+            float $takeAhead = 0.0
         ) {}
 
         /**
@@ -1300,7 +1314,8 @@ namespace TokenBucket {
      *     },
      *     remote: array{
      *         asked: int, cached: int, failed: int, opened: int,
-     *         local: int, allowed: int, denied: int, thrown: int, set_back: int
+     *         local: int, allowed: int, denied: int, thrown: int, set_back: int,
+     *         taken_ahead: int, used_ahead: int, dropped_ahead: int
      *     },
      *     stores: list<array{
      *         name: string, timeout: float, breaker: 'closed'|'open', failures: int,

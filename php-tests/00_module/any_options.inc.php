@@ -134,6 +134,7 @@ final class AnyOptions
         $odd = fn (array $fitting) => mt_rand(0, 3) ? self::any($fitting) : self::odd();
         $settings = $timed ? ['prefix' => $odd(['', 'p:', "\0\xff", str_repeat('p', 300)]), 'timeout' => $odd([0.001, '0.001', 0.002])] : [];
         $settings += ['onFailure' => $odd(OnFailure::cases()), 'denialCache' => $odd([true, false, 1, '']), 'denialCacheMaxAge' => $odd([0, 0.5, 3600])];
+        $settings += mt_rand(0, 7) ? [] : ['takeAhead' => $odd([0, 0, 0.5, 1])];
         return match (mt_rand(0, 5)) {
             0 => [],
             1 => array_values($settings),
@@ -223,7 +224,8 @@ final class AnyOptions
                 $told = print_r($made instanceof TokenBucketStorage ? $made : null, true);
             } catch (Throwable $e) {
                 $this->thrown++;
-                $is_ours = $e instanceof TypeError || $e instanceof ValueError || $e instanceof TokenBucket\Exception || $e->getMessage() === 'thrown by a text';
+                $is_ours = $e instanceof TypeError || $e instanceof ValueError || $e instanceof TokenBucket\Exception || $e->getMessage() === 'thrown by a text'
+                    || ($e instanceof LogicException && str_starts_with($e->getMessage(), '$takeAhead'));
                 $is_ours = $is_ours || preg_match('/^Unknown named parameter \$|^Named parameter \$\w+ overwrites/', $e->getMessage());
                 check((bool) $is_ours, get_class($e) . ': ' . $e->getMessage());
                 $told = $e->getMessage();

@@ -75,6 +75,9 @@ remote: array
   denied: int
   thrown: int
   set_back: int
+  taken_ahead: int
+  used_ahead: int
+  dropped_ahead: int
 stores: array
 true 'memfd' '' 'evict'
 true

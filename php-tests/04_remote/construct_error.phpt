@@ -14,21 +14,26 @@ foreach (array_keys(SERVERS) as $class) {
 alike(array_keys(SERVERS), function (string $class) {
     $server = SERVERS[$class];
     foreach ([
-        [], [$server, '', 1.0, TokenBucket\OnFailure::Local, true, 1.0, 1], [$server, []],
+        [], [$server, '', 1.0, TokenBucket\OnFailure::Local, true, 1.0, 0.0, 1], [$server, []],
         [$server, 'timeout' => 0], [$server, 'timeout' => -1], [$server, 'timeout' => NAN], [$server, 'timeout' => INF],
         [$server, 'timeout' => 3600.1], [$server, 'timeout' => '1s'],
         [$server, 'onFailure' => 'Local'], [$server, 'onFailure' => null], [$server, 'onFailure' => new stdClass],
         [$server, 'denialCache' => []], [$server, 'denialCacheMaxAge' => -0.1], [$server, 'denialCacheMaxAge' => NAN],
         [$server, 'denialCacheMaxAge' => INF], [$server, 'denialCacheMaxAge' => 3601], [$server, 'denialCacheMaxAge' => 'x'],
-        [$server, 'retries' => 3],
+        [$server, 'takeAhead' => -0.1], [$server, 'takeAhead' => 1.1], [$server, 'takeAhead' => NAN], [$server, 'takeAhead' => 'x'],
+        [$server, 'denialCache' => false, 'takeAhead' => 1], [$server, 'retries' => 3],
     ] as $arguments) {
         echo thrown(fn () => new $class(...$arguments)), "\n";
     }
     echo thrown(fn () => new $class($server, $server, prefix: 'x')), "\n";
     echo "-- the limits themselves are valid --\n";
     new $class($server, '', 1e-9, TokenBucket\OnFailure::Deny, false, 0);
-    new $class($server, "any bytes\0\r\n\xff" . str_repeat('x', 100000), 3600, denialCacheMaxAge: 3600);
+    new $class($server, "any bytes\0\r\n\xff" . str_repeat('x', 100000), 3600, denialCacheMaxAge: 3600, takeAhead: 0);
 });
+new TokenBucketStorageRedis('redis://h', takeAhead: 1);
+new TokenBucketStorageRedis('redis://h?take_ahead=1', denialCache: false);
+echo thrown(fn () => new TokenBucketStorageRedis('redis://h?take_ahead=1.1')), "\n";
+echo thrown(fn () => new TokenBucketStorageMemcached('h', takeAhead: 0.2)), "\n";
 $status = TokenBucket\status();
 print_values($status['stores'], $status['remote']['asked']);
 ?>
@@ -42,7 +47,7 @@ ValueError: TokenBucketStorageMemcached::__construct(): Argument #1 ($servers) m
 ArgumentCountError: TokenBucketStorageMemcached::__construct(): Argument #1 ($servers) not passed
 ValueError: TokenBucketStorageMemcached::__construct(): Argument #1 ($servers) must name at least one server
 ArgumentCountError: …::__construct() expects at least 1 argument, 0 given
-ArgumentCountError: …::__construct() expects at most 6 arguments, 7 given
+ArgumentCountError: …::__construct() expects at most 7 arguments, 8 given
 TypeError: …::__construct(): Argument #2 ($prefix) must be of type string, array given
 ValueError: …::__construct(): Argument #3 ($timeout) must be greater than 0 (2 times)
 ValueError: …::__construct(): Argument #3 ($timeout) must be finite (2 times)
@@ -56,7 +61,14 @@ ValueError: …::__construct(): Argument #6 ($denialCacheMaxAge) must be greater
 ValueError: …::__construct(): Argument #6 ($denialCacheMaxAge) must be finite (2 times)
 ValueError: …::__construct(): Argument #6 ($denialCacheMaxAge) must be less than or equal to 3600
 TypeError: …::__construct(): Argument #6 ($denialCacheMaxAge) must be of type float, string given
+ValueError: …::__construct(): Argument #7 ($takeAhead) must be greater than or equal to 0
+ValueError: …::__construct(): Argument #7 ($takeAhead) must be less than or equal to 1
+ValueError: …::__construct(): Argument #7 ($takeAhead) must be finite
+TypeError: …::__construct(): Argument #7 ($takeAhead) must be of type float, string given
+ValueError: …::__construct(): Argument #7 ($takeAhead) must be 0 if $denialCache is false
 Error: Unknown named parameter $retries
 Error: Named parameter $prefix overwrites previous argument
 -- the limits themselves are valid --
+ValueError: TokenBucketStorageRedis::__construct(): Argument #1 ($dsn) must have a number of seconds from 0 to 1 as its take_ahead option
+LogicException: $takeAhead must be 0, because only TokenBucketStorageRedis can take tokens ahead
 [] 0

@@ -86,6 +86,7 @@ $metrics = $read();
 $remote = TokenBucket\status()['remote'];
 foreach ([
     'asked' => 'calls', 'cached' => 'cached_denials', 'failed' => 'failures', 'opened' => 'breaker_openings', 'set_back' => 'clocks_set_back',
+    'taken_ahead' => 'taken_ahead', 'used_ahead' => 'used_ahead', 'dropped_ahead' => 'dropped_ahead',
 ] as $field => $name) {
     check($metrics->value("tokenbucket_remote_{$name}_total") === (float) $remote[$field], $name);
 }

@@ -18,7 +18,7 @@ foreach (['TokenBucketStorageRedis' => 'redis://h', 'TokenBucketStorageMemcached
 ?>
 --EXPECT--
 -- TokenBucketStorageRedis: can be constructed later --
-ValueError: TokenBucketStorageRedis::__construct(): Argument #1 ($dsn) must have no options other than cafile, certfile, keyfile, servername, db, user, password, sentinel_user, sentinel_password and hash_tags (in a password, "?" is "%3F")
+ValueError: TokenBucketStorageRedis::__construct(): Argument #1 ($dsn) must have no options other than cafile, certfile, keyfile, servername, db, user, password, sentinel_user, sentinel_password, hash_tags and take_ahead (in a password, "?" is "%3F")
 ["redis://h:6379/0","later"]
 -- cannot be constructed twice at once --
 Error: TokenBucketStorageRedis has already been constructed

@@ -33,7 +33,7 @@ foreach (['TokenBucketStorageRedis' => 'redis://h', 'TokenBucketStorageMemcached
 ?>
 --EXPECTF--
 -- TokenBucketStorageRedis --
-ValueError: TokenBucketStorageRedis::__construct(): Argument #1 ($dsn) must have no options other than cafile, certfile, keyfile, servername, db, user, password, sentinel_user, sentinel_password and hash_tags (in a password, "?" is "%3F")
+ValueError: TokenBucketStorageRedis::__construct(): Argument #1 ($dsn) must have no options other than cafile, certfile, keyfile, servername, db, user, password, sentinel_user, sentinel_password, hash_tags and take_ahead (in a password, "?" is "%3F")
 object(TokenBucketStorageRedis)#%d (0) {
   ["server":"TokenBucketStorageRedis":private]=>
   uninitialized(string)

@@ -32,6 +32,7 @@ pub type MemcachedStorage = RemoteStorage<Memcached>;
 pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let servers = servers(call)?;
     let (prefix, settings) = arguments::remote(call)?;
+    arguments::refuse_take_ahead(&settings)?;
     let memcached = Memcached::new(&servers, prefix);
     MemcachedStorage::construct(call.this(), memcached, settings, &shown(&servers), prefix)
 }

@@ -53,6 +53,7 @@ pub fn storage_of(client: Obj<'_>, unfit: Unfit<'_>) -> Result<Zval, Thrown> {
 /// unusable client.
 pub fn from_client(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let (prefix, settings) = arguments::remote(call)?;
+    arguments::refuse_take_ahead(&settings)?;
     let held = call.arg(1).shallow_clone();
     let client = value::object(&held).filter(|&object| is_client(object));
     let wrong = || throw::argument_type(1, "must be a client of type Memcached or Memcache");

@@ -36,11 +36,13 @@ pub type RedisStorage = RemoteStorage<Redis>;
 
 /// Implements `__construct(…)`. Throws `TypeError` or `ValueError` for an invalid argument.
 pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
-    let dsn = std::str::from_utf8(call.string(1)?)
+    let text = std::str::from_utf8(call.string(1)?)
         .map_err(|_| throw::argument_value(1, "must be valid UTF-8"))?;
-    let dsn =
-        Dsn::parse(dsn).map_err(|error| throw::argument_value(1, &format!("must {error}")))?;
+    let unfit = |error| throw::argument_value(1, &format!("must {error}"));
+    let dsn = Dsn::parse(text).map_err(unfit)?;
+    let take_ahead = Dsn::take_ahead(text).map_err(unfit)?;
     let (prefix, settings) = arguments::remote(call)?;
+    let settings = arguments::by_default(settings, take_ahead);
     let server = dsn.public_name();
     let redis = Redis::new(dsn, prefix);
     RedisStorage::construct(call.this(), redis, settings, &server, prefix)

@@ -16,8 +16,10 @@ final readonly class TokenBucketStorageMemcached implements TokenBucketStorage
         float $timeout = 0.05,
         OnFailure $onFailure = OnFailure::Local,
         bool $denialCache = true,
-        float $denialCacheMaxAge = 1.0
+        float $denialCacheMaxAge = 1.0,
+        float $takeAhead = 0.0
     ) {
+        Polyfill\Remote::refuseTakeAhead($takeAhead);
         Polyfill\Remote::give($this, implode(',', (array) $servers) . "\0$prefix");
     }
 
@@ -27,9 +29,10 @@ final readonly class TokenBucketStorageMemcached implements TokenBucketStorage
         float $timeout = 0.05,
         OnFailure $onFailure = OnFailure::Local,
         bool $denialCache = true,
-        float $denialCacheMaxAge = 1.0
+        float $denialCacheMaxAge = 1.0,
+        float $takeAhead = 0.0
     ): static {
         $servers = json_encode($client instanceof Memcached ? $client->getServerList() : $client->getExtendedStats());
-        return new static($servers, $prefix, $timeout, $onFailure, $denialCache, $denialCacheMaxAge);
+        return new static($servers, $prefix, $timeout, $onFailure, $denialCache, $denialCacheMaxAge, $takeAhead);
     }
 }

@@ -15,8 +15,10 @@ class TokenBucketStoragePDO implements TokenBucketStorage
         string $table,
         OnFailure $onFailure = OnFailure::Throw,
         bool $denialCache = true,
-        float $denialCacheMaxAge = 1.0
+        float $denialCacheMaxAge = 1.0,
+        float $takeAhead = 0.0
     ) {
+        Polyfill\Remote::refuseTakeAhead($takeAhead);
         Polyfill\Remote::give($this, $table);
     }
 

@@ -16,8 +16,10 @@ final readonly class TokenBucketStorageRedis implements TokenBucketStorage
         float $timeout = 0.05,
         OnFailure $onFailure = OnFailure::Local,
         bool $denialCache = true,
-        float $denialCacheMaxAge = 1.0
+        float $denialCacheMaxAge = 1.0,
+        float $takeAhead = 0.0
     ) {
+        Polyfill\Remote::refuseTakeAhead($takeAhead);
         Polyfill\Remote::give($this, "$dsn\0$prefix");
     }
 
@@ -27,10 +29,11 @@ final readonly class TokenBucketStorageRedis implements TokenBucketStorage
         float $timeout = 0.05,
         OnFailure $onFailure = OnFailure::Local,
         bool $denialCache = true,
-        float $denialCacheMaxAge = 1.0
+        float $denialCacheMaxAge = 1.0,
+        float $takeAhead = 0.0
     ): static {
         $server = $redis instanceof RedisCluster ? $redis->_masters() : [$redis->getHost(), $redis->getPort(), $redis->getDbNum()];
-        return new static(json_encode($server), $prefix, $timeout, $onFailure, $denialCache, $denialCacheMaxAge);
+        return new static(json_encode($server), $prefix, $timeout, $onFailure, $denialCache, $denialCacheMaxAge, $takeAhead);
     }
     public function ask(array $commands, float $timeout = 0.05, ?string $server = null): array
     {

@@ -27,4 +27,12 @@ final class Remote
         $namespace = "\0" . get_class($storage) . "\0$server";
         Home::give($storage, new Home(FileStore::ofApplication(), $namespace, Grain::Microsecond, true));
     }
+
+    /** @throws \LogicException if a storage should take tokens ahead */
+    public static function refuseTakeAhead(float $takeAhead): void
+    {
+        if ($takeAhead !== 0.0) {
+            throw new \LogicException('$takeAhead must be 0, because only TokenBucketStorageRedis of the extension can take tokens ahead');
+        }
+    }
 }

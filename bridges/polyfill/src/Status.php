@@ -40,7 +40,7 @@ final class Status
             'decisions' => [],
             'most_denied' => [],
             'permits' => ['held' => $store->permits()->heldOfAllKeys(), 'denied' => 0, 'taken_back' => 0, 'foreign' => 0, 'unavailable' => null],
-            'remote' => array_fill_keys(['asked', 'cached', 'failed', 'opened', 'local', 'allowed', 'denied', 'thrown', 'set_back'], 0),
+            'remote' => array_fill_keys(['asked', 'cached', 'failed', 'opened', 'local', 'allowed', 'denied', 'thrown', 'set_back', 'taken_ahead', 'used_ahead', 'dropped_ahead'], 0),
             'stores' => [],
         ];
     }

@@ -28,6 +28,7 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
     let db = call.object_of_foreign(1, "PDO")?;
     let table = call.string(2)?;
     let settings = arguments::policy(call, 3, DEFAULTS)?;
+    arguments::refuse_take_ahead(&settings)?;
     make(call.this(), db, table, settings, None)
 }
 

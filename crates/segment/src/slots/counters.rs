@@ -70,6 +70,12 @@ pub enum Event {
     Thrown,
     /// A state in a remote store was moved back, because the store's clock was set back.
     SetBack,
+    /// A remote store has granted a call whose tokens are not there yet.
+    TakenAhead,
+    /// A call was granted by tokens that were taken ahead.
+    UsedAhead,
+    /// Tokens that were taken ahead were given up.
+    DroppedAhead,
     /// A permit was denied because all permits of its key were held.
     PermitDenied,
     /// A permit was taken back from a dead process, or on a server because its lease has ended.

@@ -51,6 +51,14 @@ pub(super) const fn entry_of(key: Key<'_>, lifetime: Ticks) -> u128 {
     key.hash ^ mixed as u128
 }
 
+/// Returns the latest state of the bucket that is possible at `now`. The error of the entry does
+/// not make a bucket appear to be in debt.
+pub(super) fn latest(entry: &CacheEntry, now: Timestamp) -> Timestamp {
+    let latest = entry.bound + entry.error + entry.age / 1024;
+    let is_in_debt = entry.bound > now;
+    if is_in_debt { latest } else { latest.min(now) }
+}
+
 /// Returns the denial of a step for more than the capacity.
 pub(super) fn exceeds(empty_at: Timestamp, now: Timestamp) -> Outcome {
     Outcome::denied(Denial::ExceedsCapacity, empty_at, now)
@@ -113,12 +121,24 @@ impl<'h, T: Transport> Remote<'h, T> {
         let entry = self
             .find(key, step.lifetime(), now)
             .filter(|_| step.is_plain());
-        if let Some(outcome) = entry.and_then(|entry| self.told_by(&entry, step, now)) {
-            self.host.slots().count(Event::Cached);
-            self.count(key, step, By::DenialCache, false);
-            return Err(outcome);
+        match entry.and_then(|entry| self.told(key, step, &entry, now)) {
+            Some(outcome) => Err(outcome),
+            None => Ok(entry),
         }
-        Ok(entry)
+    }
+
+    /// Counts and returns the denial of the step if the entry proves the denial.
+    pub(super) fn told(
+        &self,
+        key: Key<'_>,
+        step: &Step,
+        entry: &CacheEntry,
+        now: Timestamp,
+    ) -> Option<Outcome> {
+        let denied = self.told_by(entry, step, now)?;
+        self.host.slots().count(Event::Cached);
+        self.count(key, step, By::DenialCache, false);
+        Some(denied)
     }
 
     /// Returns the denial of a step for more than the capacity, with the numbers of the bucket.
@@ -164,8 +184,8 @@ impl<'h, T: Transport> Remote<'h, T> {
     }
 
     /// Does the same as [`Remote::prepare_within`] for one bucket. If the entry allows one such
-    /// step at most, waits until no other worker of this host asks the store about the bucket. If
-    /// the store may be asked, returns the request.
+    /// step at most, or if `is_hot` at the current instant, waits until no other worker of this
+    /// host asks the store about the bucket. If the store may be asked, returns the request.
     ///
     /// The wait ends after an eighth of the timeout, because the other worker may have been killed,
     /// and this worker's own request needs time. Fails with the cached denial, if there is one. The
@@ -175,9 +195,10 @@ impl<'h, T: Transport> Remote<'h, T> {
         key: Key<'_>,
         step: &Step,
         now: Timestamp,
+        is_hot: impl Fn(Timestamp) -> bool,
     ) -> Result<PreparedStep, Outcome> {
         let (ask, mut entry) = self.prepare_within(key, step, now)?;
-        if !entry.is_some_and(|entry| is_scarce(&entry, step, now)) {
+        if !entry.is_some_and(|entry| is_scarce(&entry, step, now) || is_hot(now)) {
             return Ok(PreparedStep {
                 ask,
                 entry,
@@ -192,7 +213,9 @@ impl<'h, T: Transport> Remote<'h, T> {
         let mut later = start;
         let is_asker = loop {
             let is_over = later.saturating_since(start) >= patience;
-            let scarce = entry.filter(|entry| !is_over && is_scarce(entry, step, later));
+            let is_hot = is_hot(later);
+            let scarce =
+                entry.filter(|entry| !is_over && (is_hot || is_scarce(entry, step, later)));
             let Some(scarce) = scarce else { break false };
             let found = self.find_server(&ask.name);
             if found.is_ok_and(|(_, peer)| peer.is_open(later)) {
@@ -202,7 +225,7 @@ impl<'h, T: Transport> Remote<'h, T> {
                 // The bound may be earlier than the bucket's state. A request that is sent at once
                 // would often be denied, and another one would follow.
                 let likely = step.retry_after(scarce.bound + scarce.error, later);
-                if likely < timeout / 16 {
+                if likely < timeout / 16 && !is_hot {
                     sleep(Duration::from_nanos(likely));
                 }
                 break true;
@@ -228,18 +251,19 @@ impl<'h, T: Transport> Remote<'h, T> {
 
     /// Returns the denial of the step if a fresh entry proves the denial. The store's clock may run
     /// faster than this host's, by up to a thousandth. If the step could be granted because of
-    /// that, the result is `None`. The instants in the denial assume the latest state that is
-    /// possible. The error of the entry does not make a bucket appear to be in debt.
-    fn told_by(&self, entry: &CacheEntry, step: &Step, now: Timestamp) -> Option<Outcome> {
+    /// that, the result is `None`. The instants in the denial assume the [`latest`] state.
+    pub(super) fn told_by(
+        &self,
+        entry: &CacheEntry,
+        step: &Step,
+        now: Timestamp,
+    ) -> Option<Outcome> {
         if step.dry || entry.age > self.settings.denial_cache_max_age? {
             return None;
         }
         let drift = entry.age / 1024;
         let early = step.decide(entry.bound, now + drift);
-        let latest = entry.bound + entry.error + drift;
-        let is_in_debt = entry.bound > now;
-        let latest = if is_in_debt { latest } else { latest.min(now) };
-        (!early.granted()).then(|| Outcome::denied(Denial::Insufficient, latest, now))
+        (!early.granted()).then(|| Outcome::denied(Denial::Insufficient, latest(entry, now), now))
     }
 
     /// Returns an upper bound of the ticks since the bucket was empty. If the store has lost the

@@ -7,6 +7,7 @@
 //! Invariant: a request whose outcome is unknown is never sent again, because the store may have
 //! executed it.
 
+mod ahead;
 pub mod back_off;
 mod batch;
 mod cached;
@@ -138,36 +139,60 @@ impl<'h, T: Transport> Remote<'h, T> {
                 Ok(denied) | Err((denied, _)) => Ok(Answer::sure(denied)),
             };
         }
-        let PreparedStep {
-            mut ask,
-            entry,
-            waited,
-            is_asker,
-        } = match self.prepare_alone(key, step, now) {
-            Ok(prepared) => prepared,
-            Err(denied) => return Ok(Answer::sure(denied)),
-        };
+        if let Some(terms) = self.terms(step, first) {
+            return self.take_in_turn(key, step, terms);
+        }
+        match self.prepare_alone(key, step, now, |_| false) {
+            Ok(prepared) => self.ask_store(key, step, first, prepared),
+            Err(denied) => Ok(Answer::sure(denied)),
+        }
+    }
+
+    /// Runs a step that the store must decide.
+    fn ask_store(
+        &self,
+        key: Key<'_>,
+        step: &Step,
+        first: Option<Timestamp>,
+        mut prepared: PreparedStep,
+    ) -> Result<Answer<Outcome>, Failure> {
         // The wait for another worker is part of the timeout. Hashing a long identifier is not.
         let now = boot_clock();
-        let latest = now + self.settings.timeout - waited;
-        ask.first = first.map(|first| now.signed_since(first));
-        self.set_seen(&mut ask, entry.as_ref(), now);
-        let asked = |visit: &Visit<'_, T>| {
-            let reply = T::take(visit, &ask)?;
-            if !server_clock::is_outside(T::server(&visit.route), step, &reply.outcome)? {
-                self.learn(key, step, &reply, entry.as_ref(), now);
-                self.note_clock(&reply);
-                self.count(key, step, By::Store, reply.outcome.granted());
-            }
-            Ok(reply.outcome)
-        };
-        let answer = self.ask_until(latest, &ask.name, asked, |policy, _| {
+        let latest = now + self.settings.timeout - prepared.waited;
+        prepared.ask.first = first.map(|first| now.signed_since(first));
+        self.set_seen(&mut prepared.ask, prepared.entry.as_ref(), now);
+        let asked = |visit: &Visit<'_, T>| self.decided_by(visit, key, step, &prepared, now);
+        let answer = self.ask_until(latest, &prepared.ask.name, asked, |policy, _| {
             self.fallback(policy, key, step, first)
         });
-        if is_asker {
+        if prepared.is_asker {
             self.host.denial_cache().release(key.hash);
         }
         answer
+    }
+
+    /// Sends the request for a step at `sent`, and returns the outcome of the step.
+    fn decided_by(
+        &self,
+        visit: &Visit<'_, T>,
+        key: Key<'_>,
+        step: &Step,
+        prepared: &PreparedStep,
+        sent: Timestamp,
+    ) -> Result<Outcome, Cause> {
+        let reply = T::take(visit, &prepared.ask)?;
+        if server_clock::is_outside(T::server(&visit.route), step, &reply.outcome)? {
+            return Ok(reply.outcome);
+        }
+        self.learn(key, step, &reply, prepared.entry.as_ref(), sent);
+        self.note_clock(&reply);
+        let outcome = if prepared.ask.step.max_wait == step.max_wait {
+            reply.outcome
+        } else {
+            self.keep_place(key, step, &reply, sent)
+        };
+        self.count(key, step, By::Store, outcome.granted());
+        Ok(outcome)
     }
 
     /// Counts a bucket whose state shows that the store's clock was set back.
@@ -227,7 +252,7 @@ impl<'h, T: Transport> Remote<'h, T> {
         if moves_back {
             // Clear the entry now, too, because this worker may be killed after the store has
             // executed the change.
-            self.host.denial_cache().clear(key.hash, now);
+            self.clear(key, put, now);
         }
         let asked = |visit: &Visit<'_, T>| match (T::put(visit, &name, put, seen), *put) {
             (Err(Cause::Clock(now)), Put::Uncount { windows, .. }) => {
@@ -245,9 +270,18 @@ impl<'h, T: Transport> Remote<'h, T> {
         if moves_back {
             // Clear the entry after a failure, too, because the store may have executed the change.
             // Meanwhile, other workers may have recorded the state before the change.
-            self.host.denial_cache().clear(key.hash, boot_clock());
+            self.clear(key, put, boot_clock());
         }
         answer
+    }
+
+    /// Forgets what this host knows of a bucket that `put` changes. A refund keeps the places that
+    /// the host has taken ahead, because nobody would get the tokens of a place that is dropped.
+    fn clear(&self, key: Key<'_>, put: &Put, now: Timestamp) {
+        self.host.denial_cache().clear(key.hash, now);
+        if !matches!(put, Put::Refund { .. } | Put::Uncount { .. }) {
+            self.host.clear_places(key.hash, now);
+        }
     }
 
     /// Returns the current Unix time on the clock that chooses the window of a bucket. This is the
@@ -272,6 +306,8 @@ impl<'h, T: Transport> Remote<'h, T> {
         let now = boot_clock();
         let entry = self.find(key, span, now);
         let seen = entry.and_then(|entry| self.seen(&entry, span, now));
+        // As in `Remote::put_in_window`, places are dropped before the change and after it.
+        self.host.clear_places(key.hash, now);
         let asked = |visit: &Visit<'_, T>| {
             T::put(visit, &ask.name, &Put::Raise { age, span }, seen)?;
             let sent = boot_clock();
@@ -280,14 +316,16 @@ impl<'h, T: Transport> Remote<'h, T> {
             Ok(reply.outcome)
         };
         let deadline = now + self.settings.timeout;
-        self.ask_until(deadline, &ask.name, asked, |policy, _| {
+        let answer = self.ask_until(deadline, &ask.name, asked, |policy, _| {
             if policy != OnFailure::Local {
                 return policy.answer(self.host, key, &look, None);
             }
             self.inherit(key, entry, span);
             let state = |now| empty_at(now, age);
             self.host.slots().raise(key, span, state)
-        })
+        });
+        self.host.clear_places(key.hash, boot_clock());
+        answer
     }
 
     /// Calls `ask` with a visit to the server that keeps the record `name`, unless the breaker is

@@ -78,4 +78,7 @@ pub struct Settings {
     /// The greatest age of a cached denial that may be returned, in ticks; `None` disables the
     /// cache.
     pub denial_cache_max_age: Option<Ticks>,
+    /// How far this host takes places ahead, in ticks: whole microseconds, at most
+    /// [`gcra::ahead::MOST`]. 0 if it does not. Needs the denial cache.
+    pub take_ahead: Ticks,
 }

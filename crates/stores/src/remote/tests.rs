@@ -37,6 +37,7 @@ const SETTINGS: Settings = Settings {
     timeout: TICKS_PER_SECOND,
     on_failure: OnFailure::Throw,
     denial_cache_max_age: Some(1024 * UNIT),
+    take_ahead: 0,
 };
 
 type Asked<'t> = dyn FnMut(Timestamp) -> Result<Reply, Cause> + 't;
@@ -633,6 +634,7 @@ fn forgets_a_debt(
         on_failure: OnFailure::Local,
         // Only an entry of age 0 may be returned as a cached denial, and this one is older.
         denial_cache_max_age: Some(0),
+        take_ahead: 0,
     };
     let step = Step::new(TICKS_PER_SECOND, 10 * TICKS_PER_SECOND);
     if had_an_outage {

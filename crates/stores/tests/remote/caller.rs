@@ -36,6 +36,7 @@ pub const PLAIN: Settings = Settings {
     timeout: 20 * TICKS_PER_SECOND,
     on_failure: OnFailure::Throw,
     denial_cache_max_age: None,
+    take_ahead: 0,
 };
 /// Settings with a short timeout, for servers that do not reply.
 pub const HASTY: Settings = within(500 * MILLISECOND);

@@ -2,6 +2,7 @@
 //! connections on purpose.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod ahead;
 mod batches;
 mod blame;
 mod caller;

@@ -82,6 +82,7 @@ fn home<T: Transport + 'static>(name: &'static str, transport: T) -> Home {
         timeout: 20 * TICKS_PER_SECOND,
         on_failure: OnFailure::Throw,
         denial_cache_max_age: None,
+        take_ahead: 0,
     };
     let host = Host::new(settings(), Segment::private).unwrap();
     let host = Box::leak(Box::new(host));

@@ -36,6 +36,9 @@ pub enum DsnError {
     /// The `hash_tags` option is neither 0 nor 1.
     #[error("have 0 or 1 as its hash_tags option")]
     HashTags,
+    /// The `take_ahead` option is no number of seconds from 0 to 1.
+    #[error("have a number of seconds from 0 to 1 as its take_ahead option")]
+    TakeAhead,
     /// The name of the primary is missing or invalid.
     #[error("have the name of the primary after the sentinels, as in redis+sentinel://s1,s2/name")]
     Primary,
@@ -54,7 +57,7 @@ pub enum DsnError {
     /// An option is unknown to every scheme.
     #[error(
         "have no options other than cafile, certfile, keyfile, servername, db, user, password, \
-         sentinel_user, sentinel_password and hash_tags (in a password, \"?\" is \"%3F\")"
+         sentinel_user, sentinel_password, hash_tags and take_ahead (in a password, \"?\" is \"%3F\")"
     )]
     UnknownOption,
     /// An option belongs to another scheme.

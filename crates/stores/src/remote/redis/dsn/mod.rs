@@ -11,7 +11,8 @@
 //!                                                    also rediss+cluster://
 //! ```
 //!
-//! Over TLS, Sentinel and Cluster also have the options of `rediss://`.
+//! Over TLS, Sentinel and Cluster also have the options of `rediss://`. Each address may have the
+//! option `take_ahead=seconds`, which is no part of it.
 //!
 //! User, password, path and the values of options are percent-encoded UTF-8. A "+" is a plus sign.
 //! A password may contain a plain ":" or "@", because the user ends at the first ":" and the host
@@ -30,9 +31,9 @@ use crate::remote::endpoint::{Endpoint, EndpointError, is_name_byte};
 use crate::remote::record::digits;
 use crate::remote::secret::Secret;
 pub use crate::remote::tls::Identity;
-#[cfg(test)]
+use gcra::{Ticks, ahead, seconds};
 pub use options::KNOWN;
-use options::Options;
+use options::{Options, TAKE_AHEAD};
 use percent_encoding::percent_decode_str;
 use rustls::pki_types::ServerName;
 use std::path::{Path, PathBuf};
@@ -135,6 +136,22 @@ impl Dsn {
             }
             _ => Err(DsnError::Scheme),
         }
+    }
+
+    /// Returns the ticks of the option `take_ahead` in `text`, which [`Dsn::parse`] has accepted; 0
+    /// without the option. Not part of the address, because buckets do not depend on it.
+    pub fn take_ahead(text: &str) -> Result<Ticks, DsnError> {
+        let query = text.split_once('?').map_or("", |(_, query)| query);
+        let Some(seconds) = Options::parse(query, &KNOWN)?.take(TAKE_AHEAD) else {
+            return Ok(0);
+        };
+        let ticks = seconds
+            .parse::<f64>()
+            .ok()
+            .and_then(|it| seconds::to_ticks(it).ok());
+        ticks
+            .filter(|&ticks| ticks <= ahead::MOST)
+            .ok_or(DsnError::TakeAhead)
     }
 
     /// Returns the address of the server that a PHP client is connected to.

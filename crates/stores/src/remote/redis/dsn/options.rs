@@ -5,8 +5,8 @@
 use super::{DsnError, decode};
 use std::collections::BTreeMap;
 
-/// The options of all schemes.
-pub const KNOWN: [&str; 10] = [
+/// The options of any scheme.
+pub const KNOWN: [&str; 11] = [
     "cafile",
     "certfile",
     "keyfile",
@@ -17,7 +17,11 @@ pub const KNOWN: [&str; 10] = [
     "sentinel_user",
     "sentinel_password",
     "hash_tags",
+    TAKE_AHEAD,
 ];
+
+/// The option that each scheme allows. It belongs to no server.
+pub const TAKE_AHEAD: &str = "take_ahead";
 
 /// Options with their decoded values.
 #[derive(Default)]
@@ -38,7 +42,7 @@ impl<'a> Options<'a> {
             if !KNOWN.contains(&name) {
                 return Err(DsnError::UnknownOption);
             }
-            if !allowed.contains(&name) {
+            if name != TAKE_AHEAD && !allowed.contains(&name) {
                 return Err(DsnError::MisplacedOption);
             }
             let value = decode(value.ok_or(DsnError::NoValue)?)?;

@@ -200,3 +200,37 @@ proptest! {
         prop_assert_eq!(dsn.database, database);
     }
 }
+
+#[test]
+fn each_address_may_say_how_far_its_users_take_ahead() {
+    let plain = Dsn::parse("redis+cluster://h?hash_tags=1").unwrap();
+    let text = "redis+cluster://h?hash_tags=1&take_ahead=0.25";
+    assert_eq!(
+        Dsn::parse(text).unwrap(),
+        plain,
+        "it is no part of the address"
+    );
+    for (query, ticks) in [
+        ("", Ok(0)),
+        ("?take_ahead=0.25", Ok(gcra::TICKS_PER_SECOND / 4)),
+        ("?take_ahead=1", Ok(gcra::TICKS_PER_SECOND)),
+        ("?take_ahead=1.001", Err(DsnError::TakeAhead)),
+        ("?take_ahead=-1", Err(DsnError::TakeAhead)),
+        ("?take_ahead=nan", Err(DsnError::TakeAhead)),
+        ("?take_ahead=fast", Err(DsnError::TakeAhead)),
+        ("?take_ahead", Err(DsnError::NoValue)),
+    ] {
+        for scheme in [
+            "redis://h",
+            "rediss://h",
+            "unix:///s",
+            "redis+sentinel://h/p",
+        ] {
+            assert_eq!(
+                Dsn::take_ahead(&format!("{scheme}{query}")),
+                ticks,
+                "{query}"
+            );
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! Taking ahead: while a bucket is used up, the host keeps the next place in its queue, and one
+//! call uses the place without a round trip. [`gcra::ahead`] has the rules.
+//!
+//! Calls are denied until the place is due. After enough denials one worker at a time asks for a
+//! place: the one that holds the bucket's lease in the denial cache. So a bucket that is not used
+//! up is asked as ever.
+//!
+//! If the reply is lost, so are the tokens. They are never granted twice.
+
+use super::cached::{PreparedStep, latest};
+use super::denial_cache::CacheEntry;
+use super::{Answer, Failure, Remote, Reply, Transport, Visit};
+use gcra::ahead::{Place, Terms};
+use gcra::clock::{Ticks, Timestamp, boot_clock};
+use gcra::key::Key;
+use gcra::outcome::{Denial, Outcome, Verdict};
+use gcra::step::{Patience, Step};
+use segment::cells::ahead::{Cell, Kept};
+use segment::slots::counters::{By, Event};
+
+impl<T: Transport> Remote<'_, T> {
+    /// Returns the terms under which places are kept for the step. Only for plain steps that take
+    /// tokens and need all of them now. A bucket with a first state has none, either.
+    pub(super) fn terms(&self, step: &Step, first: Option<Timestamp>) -> Option<Terms> {
+        let terms = Terms {
+            cost: step.cost,
+            span: step.span,
+            take_ahead: self.settings.take_ahead,
+        };
+        if terms.take_ahead == 0 {
+            return None;
+        }
+        let is_simple = step.is_plain() && step.max_wait == 0 && !step.dry && first.is_none();
+        (is_simple && terms.allow_places()).then_some(terms)
+    }
+
+    /// Does the same as [`Remote::take`] for a step with these terms.
+    pub(super) fn take_in_turn(
+        &self,
+        key: Key<'_>,
+        step: &Step,
+        terms: Terms,
+    ) -> Result<Answer<Outcome>, Failure> {
+        let cell = self.host.place_cell(key.hash, terms);
+        let now = boot_clock();
+        if let Some(wait) = cell.claim(now) {
+            if wait > 0 {
+                self.deny(&cell, now);
+            }
+            return Ok(Answer::sure(self.of_place(key, step, wait, now)));
+        }
+        if let Some(outcome) = self.queue(key, step, &cell, now) {
+            if !outcome.granted() {
+                self.deny(&cell, boot_clock());
+            }
+            return Ok(Answer::sure(outcome));
+        }
+        let may_ask = |now| cell.may_ask(now);
+        let mut prepared = match self.prepare_alone(key, step, now, may_ask) {
+            Ok(prepared) => prepared,
+            Err(denied) => {
+                self.deny(&cell, now);
+                return Ok(Answer::sure(denied));
+            }
+        };
+        let is_alone = prepared.is_asker && self.host.denial_cache().is_leased(key.hash);
+        if is_alone && may_ask(boot_clock()) {
+            prepared.ask.step = self.ahead(step);
+        }
+        let answer = self.ask_store(key, step, None, prepared)?;
+        if !answer.fallback && !answer.value.granted() {
+            self.deny(&cell, boot_clock());
+        }
+        Ok(answer)
+    }
+
+    /// Returns the outcome of a call whose place is due after `wait` ticks. Counts the decision.
+    fn of_place(&self, key: Key<'_>, step: &Step, wait: Ticks, now: Timestamp) -> Outcome {
+        if wait > 0 {
+            self.host.slots().count(Event::Cached);
+            self.count(key, step, By::DenialCache, false);
+            // In this state the step would be granted after `wait` ticks.
+            let empty_at = (now + wait).saturating_sub(step.cost);
+            return Outcome::denied(Denial::Insufficient, empty_at, now);
+        }
+        self.host.slots().count(Event::UsedAhead);
+        self.count(key, step, By::Store, true);
+        // The tokens of the place are used. The rest is that of the last reply.
+        let entry = self.find(key, step.lifetime(), now);
+        let empty_at = entry.map_or(now, |entry| latest(&entry, now).min(now));
+        Outcome {
+            verdict: Verdict::Granted,
+            now,
+            empty_at,
+        }
+    }
+
+    /// Asks for a place if [`Remote::may_queue`] allows it and no other worker asks. Returns the
+    /// outcome of the call, which is granted if its tokens are there already. Returns `None` if the
+    /// store was not asked.
+    fn queue(&self, key: Key<'_>, step: &Step, cell: &Cell<'_>, now: Timestamp) -> Option<Outcome> {
+        self.may_queue(key, step, cell, now)?;
+        let cache = self.host.denial_cache();
+        if !cache.lease(key.hash, now, self.settings.timeout / 2) {
+            return None;
+        }
+        // Another worker may have asked meanwhile, or another bucket may hold the lease.
+        let now = boot_clock();
+        let entry = self.may_queue(key, step, cell, now);
+        let outcome = entry
+            .filter(|_| cache.is_leased(key.hash))
+            .and_then(|entry| self.ask_for_place(key, step, entry, now));
+        cache.release(key.hash);
+        outcome
+    }
+
+    /// Returns the bucket's entry in the denial cache if the entry denies the step, the host was
+    /// denied often enough, and the next place in the queue may be near enough.
+    fn may_queue(
+        &self,
+        key: Key<'_>,
+        step: &Step,
+        cell: &Cell<'_>,
+        now: Timestamp,
+    ) -> Option<CacheEntry> {
+        if !cell.may_ask(now) {
+            return None;
+        }
+        let entry = self.find(key, step.lifetime(), now)?;
+        let denied = self.told_by(&entry, step, now)?;
+        let wait = step.retry_after(denied.empty_at, now);
+        (wait <= self.settings.take_ahead).then_some(entry)
+    }
+
+    /// Asks the store for a place. Returns the cached denial if the store fails. Returns `None` if
+    /// its breaker is open.
+    fn ask_for_place(
+        &self,
+        key: Key<'_>,
+        step: &Step,
+        entry: CacheEntry,
+        now: Timestamp,
+    ) -> Option<Outcome> {
+        let mut ask = self.request(key, self.ahead(step));
+        let found = self.find_server(&ask.name);
+        if found.is_ok_and(|(_, peer)| peer.is_open(now)) {
+            return None;
+        }
+        self.set_seen(&mut ask, Some(&entry), now);
+        let prepared = PreparedStep {
+            ask,
+            entry: Some(entry),
+            waited: 0,
+            is_asker: true,
+        };
+        let asked = |visit: &Visit<'_, T>| self.decided_by(visit, key, step, &prepared, now);
+        let deadline = now + self.settings.timeout;
+        match self.visit(&prepared.ask.name, now, deadline, asked) {
+            Ok(outcome) => Some(outcome),
+            // The call would have been denied without the store. The breaker knows of the failure.
+            Err(_) => self.told(key, step, &entry, now),
+        }
+    }
+
+    /// Returns the step that asks for a place.
+    fn ahead(&self, step: &Step) -> Step {
+        step.with(Patience::Wait(self.settings.take_ahead))
+    }
+
+    /// Keeps the place that a reply has granted. The request was sent at `sent`. Returns the
+    /// outcome of the call itself, which is denied if its tokens are not there yet.
+    pub(super) fn keep_place(
+        &self,
+        key: Key<'_>,
+        step: &Step,
+        reply: &Reply,
+        sent: Timestamp,
+    ) -> Outcome {
+        let Outcome { now, empty_at, .. } = reply.outcome;
+        let wait = empty_at.saturating_since(now);
+        let Some(terms) = self.terms(step, None) else {
+            return reply.outcome;
+        };
+        if !reply.outcome.granted() || wait == 0 {
+            return reply.outcome;
+        }
+        self.host.slots().count(Event::TakenAhead);
+        let received = boot_clock();
+        let place = Place::granted(&terms, sent, received, wait);
+        let cell = self.host.place_cell(key.hash, terms);
+        let kept = place.map_or(Kept::Dropped, |place| cell.keep(place, received));
+        if kept != Kept::Alone {
+            self.host.slots().count(Event::DroppedAhead);
+        }
+        // If the place is kept, a call of this host is granted when it is due.
+        let own = if kept == Kept::Dropped { 0 } else { step.cost };
+        Outcome::denied(Denial::Insufficient, empty_at.saturating_sub(own), now)
+    }
+
+    /// Counts a denial of this host in the cell.
+    fn deny(&self, cell: &Cell<'_>, now: Timestamp) {
+        if cell.deny(now) {
+            self.host.slots().count(Event::DroppedAhead);
+        }
+    }
+}
