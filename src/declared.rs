@@ -372,6 +372,7 @@ pub static CLASSES: [(&Class, Declaration); 25] = [
             entry(c"acquire", PUBLIC, method!(limit::acquire), &[
                 returns(0, Type::class(c"TokenBucket\\Permit")),
                 optional(c"timeout", Type::FLOAT, c"0.0"),
+                optional(c"maxWaiting", Type::INT.or(Type::NULL), c"NULL"),
             ]),
             entry(c"held", PUBLIC, method!(limit::held), HELD), END,
         ]),

@@ -1079,11 +1079,17 @@ namespace TokenBucket {
          * $timeout of the storage.
          *
          * @param float $timeout seconds to wait for a permit, 0 or more; INF for any wait
+         * @param ?int $maxWaiting the most calls of this host that wait for a permit of the
+         *     identifier, 1 to 1024; null for any number. The next call that would wait is denied
+         *     at once with the reason 'too_many_waiting'. A call with the timeout 0 never waits.
+         *     Calls without $maxWaiting are not counted
          * @return Permit check its decision, because a denial throws no exception
-         * @throws \ValueError if $timeout is negative or NAN
+         * @throws \ValueError if $timeout is negative or NAN, or if $maxWaiting is out of range
+         * @throws \LogicException if $maxWaiting is set and the storage is not a
+         *     TokenBucketStorageSharedMemory
          * @throws StorageException if the server failed and the policy is OnFailure::Throw
          */
-        public function acquire(float $timeout = 0.0): Permit {}
+        public function acquire(float $timeout = 0.0, ?int $maxWaiting = null): Permit {}
 
         /**
          * Returns the permits that live processes hold now, at most $limit. On Redis: the permits
@@ -1111,9 +1117,9 @@ namespace TokenBucket {
     {
         /**
          * The decision. Its capacity is the limit. remaining is an estimate of the permits that are
-         * still free. A denial has the reason 'too_many_concurrent', 'contended', 'table_full',
-         * 'unavailable' or 'interrupted'. Its retryAfter is 1 and its resetAfter is 0. After
-         * guard() it may be the decision of a bucket.
+         * still free. A denial has the reason 'too_many_concurrent', 'too_many_waiting',
+         * 'contended', 'table_full', 'unavailable' or 'interrupted'. Its retryAfter is 1 and its
+         * resetAfter is 0. After guard() it may be the decision of a bucket.
          */
         public readonly Decision $decision;
 
@@ -1179,8 +1185,8 @@ namespace TokenBucket {
 
         /**
          * 'granted', 'insufficient_tokens', 'exceeds_capacity', 'below_floor',
-         * 'too_many_concurrent', 'locked_out', 'contended', 'table_full', 'unavailable' or
-         * 'interrupted'.
+         * 'too_many_concurrent', 'too_many_waiting', 'locked_out', 'contended', 'table_full',
+         * 'unavailable' or 'interrupted'.
          */
         public readonly string $reason;
 

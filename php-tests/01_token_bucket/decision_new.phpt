@@ -24,7 +24,8 @@ print_values((new Decision(true, -0.0))->remaining, $granted instanceof JsonSeri
 echo "-- headers() --\n";
 $megabytes = new Decision(true, 3, 10, 0, 7, unit: 'content-"bytes"');
 $permits = new Decision(false, 0, 8, 1, 0, 'too_many_concurrent', unit: 'concurrent-requests');
-$decisions = [$granted, $denied, $never, new Decision(true, 10, 10), new Decision(false), new Decision(false, 0, INF, INF, INF), $megabytes, $permits];
+$waiting = new Decision(false, 0, 8, 1, 0, 'too_many_waiting', unit: 'concurrent-requests');
+$decisions = [$granted, $denied, $never, new Decision(true, 10, 10), new Decision(false), new Decision(false, 0, INF, INF, INF), $megabytes, $permits, $waiting];
 foreach ($decisions as $decision) {
     $headers = $decision->headers();
     echo implode(' | ', array_map(fn($name, $value) => "$name: $value", array_keys($headers), $headers)), "\n";
@@ -86,7 +87,7 @@ RateLimit-Policy: "default";q=10 | RateLimit: "default";r=10
 RateLimit-Policy: "default";q=1 | RateLimit: "default";r=0 | Retry-After: 1
 RateLimit-Policy: "default";q=999999999999999 | RateLimit: "default";r=0
 RateLimit-Policy: "default";q=10;w=10;qu="content-\"bytes\"" | RateLimit: "default";r=3;t=3
-RateLimit-Policy: "default";q=8;qu="concurrent-requests" | RateLimit: "default";r=0 | Retry-After: 1
+RateLimit-Policy: "default";q=8;qu="concurrent-requests" | RateLimit: "default";r=0 | Retry-After: 1 (2 times)
 ['RateLimit-Policy', 'RateLimit', 'X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'] true
 -- headers() of a copy equal those of the original --
 -- invalid arguments --

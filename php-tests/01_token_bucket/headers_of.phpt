@@ -38,7 +38,7 @@ print_values($burst->attempt()->problem(['burst', 'daily']));
 echo json_encode($burst->attempt()->problem([3 => 'daily', 'x' => 0])['violated-policies']), "\n";
 $low = $daily->attempt(1, 50);
 print_values($low->reason, $low->problem());
-foreach (['insufficient_tokens', 'exceeds_capacity', 'below_floor', 'too_many_concurrent', 'locked_out', 'contended', 'table_full', 'unavailable', 'interrupted', 'my own'] as $reason) {
+foreach (['insufficient_tokens', 'exceeds_capacity', 'below_floor', 'too_many_concurrent', 'too_many_waiting', 'locked_out', 'contended', 'table_full', 'unavailable', 'interrupted', 'my own'] as $reason) {
     echo "$reason: ", (new Decision(false, reason: $reason))->problem()['status'], "\n";
 }
 echo "-- arguments --\n";
@@ -83,6 +83,7 @@ insufficient_tokens: 429
 exceeds_capacity: 429
 below_floor: 503
 too_many_concurrent: 429
+too_many_waiting: 429
 locked_out: 429
 contended: 503
 table_full: 503

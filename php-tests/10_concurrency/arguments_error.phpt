@@ -57,7 +57,7 @@ foreach ([new TokenBucketStorageRedis('redis://127.0.0.1:1'), new TokenBucketSto
 }
 echo "-- the number of arguments, and strict types --\n";
 echo thrown(fn () => new ConcurrencyLimit($storage, 'x')), "\n";
-echo thrown(fn () => $limit->acquire(1, 2)), "\n";
+echo thrown(fn () => $limit->acquire(1, 2, 3)), "\n";
 echo thrown(fn () => $limit->held(1)), "\n";
 echo thrown(fn () => $seven->release(1)), "\n";
 echo thrown(fn () => $seven->renew(1)), "\n";
@@ -117,7 +117,7 @@ TypeError: TokenBucket\ConcurrencyLimit::__construct(): Argument #1 ($storage) m
 TypeError: TokenBucket\ConcurrencyLimit::__construct(): Argument #1 ($storage) must be of type TokenBucketStorage, null given
 -- the number of arguments, and strict types --
 ArgumentCountError: TokenBucket\ConcurrencyLimit::__construct() expects at least 3 arguments, 2 given
-ArgumentCountError: TokenBucket\ConcurrencyLimit::acquire() expects at most 1 argument, 2 given
+ArgumentCountError: TokenBucket\ConcurrencyLimit::acquire() expects at most 2 arguments, 3 given
 ArgumentCountError: TokenBucket\ConcurrencyLimit::held() expects exactly 0 arguments, 1 given
 ArgumentCountError: TokenBucket\Permit::release() expects exactly 0 arguments, 1 given
 ArgumentCountError: TokenBucket\Permit::renew() expects exactly 0 arguments, 1 given

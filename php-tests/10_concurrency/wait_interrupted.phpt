@@ -1,5 +1,5 @@
 --TEST--
-acquire() ends when a signal arrives that PHP must handle, and holds nothing
+acquire() ends when a signal arrives that PHP must handle, and holds no permit and no place
 --EXTENSIONS--
 pcntl
 --FILE--
@@ -17,7 +17,7 @@ $limit = new ConcurrencyLimit(new TokenBucketStorageSharedMemory, 'x', 1);
 $held = $limit->acquire();
 
 $signaller = signal_during_sleep('ALRM');
-$permit = $limit->acquire(1000.0);
+$permit = $limit->acquire(1000.0, 1);
 signalled($signaller);
 show($permit->decision);
 print_values($handled, $permit->renew(), $permit->decision->headers());
@@ -25,7 +25,7 @@ print_values($handled, $permit->renew(), $permit->decision->headers());
 echo "-- the handler releases the permit that the call waits for --\n";
 pcntl_signal(SIGALRM, fn () => $held->release());
 $signaller = signal_during_sleep('ALRM');
-$permit = $limit->acquire(1000.0);
+$permit = $limit->acquire(1000.0, 1);
 signalled($signaller);
 print_values($permit->decision->reason, $limit->held());
 $held = $limit->acquire();
@@ -41,7 +41,7 @@ if (is_slow() || PHP_DEBUG) {
     echo "DomainException: enough\n";
 } else {
     $signaller = signal_during_sleep('ALRM');
-    echo thrown(fn () => $limit->acquire(1000.0)), "\n";
+    echo thrown(fn () => $limit->acquire(1000.0, 1)), "\n";
     signalled($signaller);
 }
 print_values($limit->held());
@@ -53,7 +53,7 @@ $held = $limit->acquire();
 pcntl_signal(SIGALRM, SIG_IGN);
 $signaller = signal_during_sleep('ALRM');
 $start = hrtime(true);
-print_values($limit->acquire(0.5)->decision->reason);
+print_values($limit->acquire(0.5, 1)->decision->reason);
 check(hrtime(true) - $start >= 500_000_000, 'half a second');
 signalled($signaller);
 ?>

@@ -1,7 +1,7 @@
 //! `TokenBucket\ConcurrencyLimit`: at most a number of permits of an identifier are held at once.
 
 use super::permit::Prepared;
-use super::wait::{may_end, wait};
+use super::wait::{Place, may_end, wait};
 use crate::classes;
 use crate::exceptions;
 use crate::storage::{self, HeldPermit, PermitPlace, Storage, acquire_in_segment};
@@ -57,14 +57,7 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
     let storage = object.shallow_clone();
     call.string(2)?;
     let identifier = call.arg(2).shallow_clone();
-    let limit = call.int(3)?;
-    let limit = u16::try_from(limit)
-        .ok()
-        .filter(|it| (1..=MAX_LIMIT).contains(it));
-    let Some(limit) = limit else {
-        let message = format!("must be between 1 and {MAX_LIMIT}");
-        return Err(throw::argument_value(3, &message));
-    };
+    let limit = permits(3, call.int(3)?)?;
     let lease = call.optional(4, lease)?.unwrap_or(60.0);
     let ticks = tokens::span(lease, 4)?;
     if permits_of(&storage).is_none() {
@@ -85,6 +78,16 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
     this.set_property(LIMIT, shown);
     this.set_property(LEASE, value::of_float(lease));
     Ok(())
+}
+
+/// Returns the value of argument `number`, a number of permits.
+fn permits(number: u32, value: i64) -> Result<u16, Thrown> {
+    let permits = u16::try_from(value).ok();
+    let permits = permits.filter(|it| (1..=MAX_LIMIT).contains(it));
+    permits.ok_or_else(|| {
+        let message = format!("must be between 1 and {MAX_LIMIT}");
+        throw::argument_value(number, &message)
+    })
 }
 
 /// Returns argument `number`, the lease in seconds.
@@ -154,11 +157,28 @@ impl Question {
     fn key(&self) -> Key<'_> {
         self.storage.key(value::bytes(&self.identifier))
     }
+
+    /// Throws `LogicException` unless the storage limits the callers that wait.
+    fn check_waiting(&self) -> Result<(), Thrown> {
+        let class = match self.permits {
+            PermitPlace::Segment => return Ok(()),
+            PermitPlace::Object(_) => &classes::TOKEN_BUCKET_STORAGE_MEMORY,
+            PermitPlace::Server(_) => &classes::TOKEN_BUCKET_STORAGE_REDIS,
+        };
+        Err(throw::logic(&format!(
+            "{} does not support argument $maxWaiting of {}::acquire()",
+            class.name(),
+            classes::CONCURRENCY_LIMIT.name(),
+        )))
+    }
 }
 
-/// Implements `acquire(float $timeout = 0.0): TokenBucket\Permit`.
+/// Implements `acquire(float $timeout = 0.0, ?int $maxWaiting = null): TokenBucket\Permit`.
 pub fn acquire(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
-    let timeout = call.optional(1, patience)?.unwrap_or(0);
+    let (timeout, max_waiting) = match call.count() {
+        0 => (0, None),
+        _ => (patience(call, 1)?, max_waiting(call)?),
+    };
     let this = call.this::<ConcurrencyLimit>();
     // These objects are made first. The question may own memory outside PHP's heap, which would
     // leak if PHP reached its memory limit while it makes objects.
@@ -167,13 +187,19 @@ pub fn acquire(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
         *result = prepared.settle(at_once(hashed, this.limit.get()));
         return Ok(());
     }
-    let taken = Question::of(this)?.acquire(timeout)?;
+    let taken = Question::of(this)?.acquire(timeout, max_waiting)?;
     if taken.fallback {
         prepared.set_fallback();
     }
     let permit = taken.map(|taken| prepared.settle(taken));
     *result = exceptions::report_failure(permit)?.value;
     Ok(())
+}
+
+/// Returns argument 2, the most callers that wait, or `None` if it is null or was not passed.
+fn max_waiting(call: &mut Call<'_>) -> Result<Option<u16>, Thrown> {
+    let most = call.int_or_null(2)?;
+    most.map(|most| permits(2, most)).transpose()
 }
 
 /// Takes a permit in the segment, or counts the refusal. Runs no PHP code.
@@ -190,12 +216,16 @@ fn at_once(hashed: Hashed, limit: u16) -> Result<Acquired<HeldPermit>, Refusal> 
 }
 
 impl Question {
-    /// Takes a permit within `timeout`, or counts the refusal.
+    /// Takes a permit within `timeout`, or counts the refusal. At most `max_waiting` callers wait.
     fn acquire(
         &self,
         timeout: Ticks,
+        max_waiting: Option<u16>,
     ) -> Result<Answer<Result<Acquired<HeldPermit>, Refusal>>, Thrown> {
         let (storage, permits) = (&*self.storage, &self.permits);
+        if max_waiting.is_some() {
+            self.check_waiting()?;
+        }
         let (key, limit, lease) = (self.key(), self.limit, self.lease);
         let taken = permits.acquire(key, limit, lease);
         let mut taken = taken.map_err(exceptions::store_failed)?;
@@ -206,7 +236,11 @@ impl Question {
                 until(storage, storage.now() + timeout);
             } else {
                 exceptions::report_failure(taken)?;
-                taken = wait(permits, key, limit, lease, timeout)?;
+                let place = max_waiting.map(|most| Place::take(key, most)).transpose();
+                taken = match place {
+                    Ok(_place) => wait(permits, key, limit, lease, timeout)?,
+                    Err(refusal) => Answer::sure(Err(refusal)),
+                };
             }
         }
         if let Err(refusal) = taken.value {

@@ -73,7 +73,7 @@ impl Prepared {
                 decision::set_free_permits(&self.decision, granted.free);
             }
             (Ok(granted), None) => drop(granted.permit.release()),
-            (Err(refusal), _) => decision::deny_permit(&self.decision, refusal.denial()),
+            (Err(refusal), _) => decision::deny_permit(&self.decision, refusal),
         }
         self.permit
     }

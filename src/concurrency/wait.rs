@@ -1,7 +1,8 @@
 //! The wait for a permit, in no order.
 
+use super::held::{self, HeldEntry};
 use crate::exceptions;
-use crate::storage::{HeldPermit, PermitPlace};
+use crate::storage::{HeldPermit, PermitPlace, place_in_segment};
 use crate::token_bucket::wait::{rest, sleep_until};
 use gcra::{Key, TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
 use segment::permits::{Acquired, Refusal};
@@ -28,6 +29,23 @@ const ON_A_SERVER: Pace = Pace {
 /// In memory, the time between two tries that ask the kernel whether holders are alive. The other
 /// tries only read memory.
 const ASK_INTERVAL: Ticks = TICKS_PER_SECOND / 10;
+
+/// The place of a caller that waits. The list of this thread owns it, so it ends with the request
+/// at the latest.
+pub struct Place(HeldEntry);
+
+impl Place {
+    pub fn take(key: Key<'_>, most: u16) -> Result<Self, Refusal> {
+        place_in_segment(key, most).map(|place| Self(held::keep(place)))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        // No server keeps places.
+        drop(held::release(self.0));
+    }
+}
 
 /// Returns true if a later try may succeed.
 pub fn may_end(taken: &Answer<Result<Acquired<HeldPermit>, Refusal>>) -> bool {

@@ -8,6 +8,7 @@ use crate::classes;
 use ext_php_rs::ffi::IS_NULL;
 use gcra::clock::TICKS_PER_MICROSECOND;
 use gcra::{Decision, Denial, Limit, Ticks, Timestamp, Verdict, seconds};
+use segment::permits::Refusal;
 use segment::slots::counters::By;
 use std::cell::Cell;
 use zend::object::{instantiate_beside_memory, instantiate_with};
@@ -32,6 +33,9 @@ const PROPERTIES: [&str; 9] = [
 
 /// The reason of a denial because all permits are held.
 const ALL_HELD: &str = "too_many_concurrent";
+
+/// The reason of a denial because too many callers wait for a permit.
+const ALL_WAIT: &str = "too_many_waiting";
 
 /// The seconds after which it makes sense to ask for a permit again.
 const PERMIT_RETRY: f64 = 1.0;
@@ -85,6 +89,9 @@ static REASONS: [Interned; Verdict::ALL.len()] = [const { Interned::unmade() }; 
 /// The reason [`ALL_HELD`].
 static TOO_MANY_CONCURRENT: Interned = Interned::unmade();
 
+/// The reason [`ALL_WAIT`].
+static TOO_MANY_WAITING: Interned = Interned::unmade();
+
 /// The unit of permits; see draft-ietf-httpapi-ratelimit-headers-11.
 static CONCURRENT_REQUESTS: Interned = Interned::unmade();
 
@@ -94,6 +101,7 @@ pub fn make_strings(starting: &Starting) {
         REASONS[verdict.number()].make(starting, verdict.reason());
     }
     TOO_MANY_CONCURRENT.make(starting, ALL_HELD);
+    TOO_MANY_WAITING.make(starting, ALL_WAIT);
     CONCURRENT_REQUESTS.make(starting, "concurrent-requests");
 }
 
@@ -199,12 +207,17 @@ pub fn set_fallback(decision: &Zval) {
     }
 }
 
-/// Makes the object of [`of_permit`] a denial. `None` means that all permits are held. Allocates no
-/// memory.
-pub fn deny_permit(decision: &Zval, denial: Option<Denial>) {
-    let reason = denial.map_or(&TOO_MANY_CONCURRENT, |denial| {
-        &REASONS[Verdict::Denied(denial).number()]
-    });
+/// Makes the object of [`of_permit`] a denial. Allocates no memory.
+pub fn deny_permit(decision: &Zval, refusal: Refusal) {
+    let of_buckets = |denial| &REASONS[Verdict::Denied(denial).number()];
+    let reason = match refusal {
+        Refusal::TooMany => &TOO_MANY_CONCURRENT,
+        Refusal::TooManyWaiting => &TOO_MANY_WAITING,
+        Refusal::Contended => of_buckets(Denial::Contended),
+        Refusal::TableFull => of_buckets(Denial::TableFull),
+        Refusal::Unavailable => of_buckets(Denial::Unavailable),
+        Refusal::Interrupted => of_buckets(Denial::Interrupted),
+    };
     if let Some(object) = value::object(decision).and_then(Object::<DecisionState>::of) {
         object.set_property(0, truth(false));
         object.set_property(3, value::of_float(PERMIT_RETRY));
@@ -213,9 +226,9 @@ pub fn deny_permit(decision: &Zval, denial: Option<Denial>) {
 }
 
 /// Returns the PHP object for a denied permit out of `limit`. `refused_by` names the limit.
-pub fn of_denied_permit(limit: u16, denial: Option<Denial>, refused_by: Zval) -> Zval {
+pub fn of_denied_permit(limit: u16, refusal: Refusal, refused_by: Zval) -> Zval {
     let decision = of_permit(limit);
-    deny_permit(&decision, denial);
+    deny_permit(&decision, refusal);
     if let Some(object) = value::object(&decision).and_then(Object::<DecisionState>::of) {
         object.set_property(7, refused_by);
     }

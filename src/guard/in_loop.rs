@@ -79,10 +79,7 @@ fn decide(variables: &Variables<'_>) -> Result<Zval, Thrown> {
                 Measure::Concurrent(limit) => limit,
                 Measure::Rate { .. } => 0,
             };
-            (
-                decision::of_denied_permit(limit, refusal.denial(), name(rule)),
-                none,
-            )
+            (decision::of_denied_permit(limit, refusal, name(rule)), none)
         }
     };
     Ok(permit::of_entry(decision, entry))

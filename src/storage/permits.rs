@@ -56,6 +56,13 @@ pub fn acquire_in_segment(key: Key<'_>, limit: u16) -> Result<Acquired<HeldPermi
     Ok(acquired.map(HeldPermit::Host))
 }
 
+/// Takes one of the `most` places of callers that wait for a permit of `key` in the segment.
+pub fn place_in_segment(key: Key<'_>, most: u16) -> Result<HeldPermit, Refusal> {
+    let host = attached::host().ok_or(Refusal::Unavailable)?;
+    let acquired = host.permits().acquire_place(key, most)?;
+    Ok(HeldPermit::Host(acquired.permit))
+}
+
 impl PermitPlace {
     /// Takes a permit of `key` out of `limit`, or returns the reason why it takes none. The permit
     /// of a server ends after `lease` if it is not renewed.
@@ -107,7 +114,9 @@ impl PermitPlace {
     /// Counts a call that took no permit.
     pub fn count(&self, refusal: Refusal) {
         let event = match refusal {
-            Refusal::TooMany | Refusal::Interrupted => Event::PermitDenied,
+            Refusal::TooMany | Refusal::TooManyWaiting | Refusal::Interrupted => {
+                Event::PermitDenied
+            }
             Refusal::Contended => Event::Contended,
             Refusal::TableFull => Event::Refused,
             Refusal::Unavailable => return,

@@ -255,14 +255,29 @@ impl<'a> Call<'a> {
 
     /// Returns argument `number` as `int`, converted in the caller's mode.
     pub fn int(&mut self, number: u32) -> Result<i64, Thrown> {
-        if let Some(Number::Int(int)) = value::as_number(self.arg(number)) {
-            return Ok(int);
+        let int = self.long(number);
+        int.ok_or_else(|| self.wrong(number, symbols::Z_EXPECTED_LONG))
+    }
+
+    /// Returns argument `number` as `?int`, converted in the caller's mode. Returns `None` for
+    /// null, and if the argument was not passed.
+    pub fn int_or_null(&mut self, number: u32) -> Result<Option<i64>, Thrown> {
+        if number > self.count() || self.arg(number).is_null() {
+            return Ok(None);
         }
-        let converted = self.converted(number, |arg, long| {
+        let int = self.long(number).map(Some);
+        int.ok_or_else(|| self.wrong(number, symbols::Z_EXPECTED_LONG_OR_NULL))
+    }
+
+    /// Returns argument `number` as an integer, or `None` if it cannot be converted.
+    fn long(&mut self, number: u32) -> Option<i64> {
+        if let Some(Number::Int(int)) = value::as_number(self.arg(number)) {
+            return Some(int);
+        }
+        self.converted(number, |arg, long| {
             // SAFETY: the argument is live, and this function writes an integer.
             unsafe { symbols::zend_parse_arg_long_slow(arg, long, number) }
-        });
-        converted.ok_or_else(|| self.wrong(number, symbols::Z_EXPECTED_LONG))
+        })
     }
 
     /// Returns argument `number` as `bool`, converted in the caller's mode.

@@ -126,6 +126,13 @@ function start_of_process(int $pid): ?string
     return process_fields("/proc/$pid")[19] ?? null;
 }
 
+/** Reports whether a process sleeps in a function of the kernel. Some kernels name no function. */
+function sleeps_in(int $pid, string $function): bool
+{
+    return (process_fields("/proc/$pid")[0] ?? '') === 'S'
+        && preg_match("/$function|^0?$/", (string) @file_get_contents("/proc/$pid/wchan"));
+}
+
 /**
  * Starts a process that sends the named signal to this process when a call of the extension sleeps.
  * Returns the id of the started process for signalled().
@@ -135,14 +142,11 @@ function signal_during_sleep(string $signal): int
     $sleeper = getmypid();
     $pid = pcntl_fork();
     if ($pid === 0) {
-        // The extension sleeps in ppoll(), and the polyfill in nanosleep(). Some kernels name no
-        // function, but "0".
-        $sleeps_in = fn (string $function): bool => (process_fields("/proc/$sleeper")[0] ?? '') === 'S'
-            && preg_match("/$function|^0?$/", (string) @file_get_contents("/proc/$sleeper/wchan"));
+        // The extension sleeps in ppoll(), and the polyfill in nanosleep().
         do {
             usleep(1_000);
-            $sleeps = $sleeps_in('poll|nanosleep');
-        } while (!$sleeps && !$sleeps_in('do_wait') && is_dir("/proc/$sleeper"));
+            $sleeps = sleeps_in($sleeper, 'poll|nanosleep');
+        } while (!$sleeps && !sleeps_in($sleeper, 'do_wait') && is_dir("/proc/$sleeper"));
         $sleeps && send_signal($signal, $sleeper);
         // Ends without the shutdown functions of the parent.
         send_signal($sleeps ? 'KILL' : 'TERM', getmypid());

@@ -52,8 +52,11 @@ final readonly class ConcurrencyLimit
         $this->lease = $lease;
     }
 
-    public function acquire(float $timeout = 0.0): Permit
+    public function acquire(float $timeout = 0.0, ?int $maxWaiting = null): Permit
     {
+        if ($maxWaiting !== null) {
+            throw new \LogicException(self::class . '::acquire() with $maxWaiting needs the extension');
+        }
         $timeout = (new Argument(self::class . '::acquire', 1, 'timeout'))->patience($timeout);
         $home = Home::of($this->storage);
         $held = $this->try($home);

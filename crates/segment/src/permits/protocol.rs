@@ -42,7 +42,6 @@ use super::word::{self, Tag};
 use crate::slots::counters::Event;
 use crate::slots::protocol::AtomicWord;
 use crate::slots::word::Word;
-use gcra::Denial;
 
 pub use super::cells::{Cells, GROUP, Group, Permit};
 pub use super::points::{PermitPoint, PermitVariant};
@@ -70,6 +69,8 @@ impl<P> Acquired<P> {
 pub enum Refusal {
     /// All permits were held by live owners at one instant of the call.
     TooMany,
+    /// All places of callers that wait for a permit were held by live owners at one instant.
+    TooManyWaiting,
     /// Other processes changed the cells in every round.
     Contended,
     /// A cell was free, but live owners of other keys hold all of its slots.
@@ -79,20 +80,6 @@ pub enum Refusal {
     Unavailable,
     /// A signal or the time limit ended the wait.
     Interrupted,
-}
-
-impl Refusal {
-    /// Returns the reason as a bucket's denial states it, or `None` if all permits are held.
-    #[must_use]
-    pub const fn denial(self) -> Option<Denial> {
-        match self {
-            Self::TooMany => None,
-            Self::Contended => Some(Denial::Contended),
-            Self::TableFull => Some(Denial::TableFull),
-            Self::Unavailable => Some(Denial::Unavailable),
-            Self::Interrupted => Some(Denial::Interrupted),
-        }
-    }
 }
 
 /// Takes one of `limit` permits. `limit` must be at least 1. Takes cells of dead processes if

@@ -4,7 +4,7 @@ use super::process::{Numbers, Process, Unavailable};
 use super::protocol::{self, Acquired, Cells, GROUP, Group, Permit, PermitVariant, Refusal};
 use super::word::{self, Owner};
 use crate::memory::{Region, Segment};
-use crate::slots::counters::{Counters, Event, Rows};
+use crate::slots::counters::{Counters, Event, ROWS, Rows};
 use crate::slots::protocol::{AtomicWord, Production};
 use crate::slots::table::{self, Line, SLOTS_PER_LINE};
 use crate::slots::word::{Fingerprint, Word};
@@ -32,9 +32,14 @@ pub(crate) const fn lines(of_buckets: usize) -> usize {
     }
 }
 
-/// The row of counters of a permit's key, in the lowest bits of a byte. Any byte is valid.
+/// The row of counters of a permit's key, in the lowest bits of a byte, and [`WAITING`]. Any byte
+/// is valid.
 #[derive(Debug)]
 pub struct RowOfPermit(AtomicU8);
+
+/// The bit of a [`RowOfPermit`] whose permit is the place of a caller that waits.
+const WAITING: u8 = 1 << 7;
+const _: () = assert!(ROWS <= WAITING as usize);
 
 /// Returns the number of slots for permits in a segment with this many lines of buckets.
 pub(crate) const fn slots(of_buckets: usize) -> usize {
@@ -59,26 +64,44 @@ impl<V: PermitVariant> Permits<'_, V> {
     /// [`MAX_LIMIT`]. The first call of a process draws and locks its number.
     #[inline]
     pub fn acquire(&self, key: Key<'_>, limit: u16) -> Result<Acquired, Refusal> {
+        self.acquire_noted(key, limit, byte(key.row))
+    }
+
+    /// Takes one of the `most` places of callers that wait for a permit of `key`. A place is a
+    /// permit of another key, so it ends with its process, too. Nobody can choose an identifier
+    /// with the inverted hash, because hashes are keyed with a secret. Reports count no places.
+    pub fn acquire_place(&self, key: Key<'_>, most: u16) -> Result<Acquired, Refusal> {
+        let places = Key {
+            hash: !key.hash,
+            ..key
+        };
+        let acquired = self.acquire_noted(places, most, byte(key.row) | WAITING);
+        acquired.map_err(|refusal| match refusal {
+            Refusal::TooMany => Refusal::TooManyWaiting,
+            other => other,
+        })
+    }
+
+    #[inline]
+    fn acquire_noted(&self, key: Key<'_>, limit: u16, note: u8) -> Result<Acquired, Refusal> {
         let entered = self.entered(key).map_err(|_| Refusal::Unavailable)?;
         let acquired = protocol::acquire(&entered, cut(limit))?;
-        Ok(self.noted(acquired, key.row))
+        Ok(self.noted(acquired, note))
     }
 
     /// Takes a permit if one pass over the words sees a free one. Does not ask the kernel, so the
     /// permits of dead processes are not found. Returns `None` if it takes none.
     pub fn try_words(&self, key: Key<'_>, limit: u16) -> Option<Acquired> {
         let acquired = protocol::try_words(&self.entered(key).ok()?, cut(limit))?;
-        Some(self.noted(acquired, key.row))
+        Some(self.noted(acquired, byte(key.row)))
     }
 
     /// Writes down the row of a permit that was acquired. Until then, a report counts the permit in
     /// the row of the previous permit in this slot.
     #[inline]
-    // There are fewer than 256 rows.
-    #[allow(clippy::cast_possible_truncation)]
-    fn noted(&self, acquired: Acquired, row: Row) -> Acquired {
+    fn noted(&self, acquired: Acquired, note: u8) -> Acquired {
         if let Some(RowOfPermit(noted)) = self.rows.get(acquired.permit.place) {
-            noted.store(row.0 as u8, Relaxed);
+            noted.store(note, Relaxed);
         }
         acquired
     }
@@ -147,7 +170,10 @@ impl<V: PermitVariant> Permits<'_, V> {
             for (index, slot) in self.lines[line].0.iter().enumerate() {
                 if is_held(Word::from(slot.load(Relaxed))) {
                     let RowOfPermit(noted) = &self.rows[line * SLOTS_PER_LINE + index];
-                    held[Row(noted.load(Relaxed).into())] += 1;
+                    let note = noted.load(Relaxed);
+                    if note & WAITING == 0 {
+                        held[Row(note.into())] += 1;
+                    }
                 }
             }
         }
@@ -218,6 +244,12 @@ impl<V: PermitVariant> Permits<'_, V> {
         let locked = self.segment.is_locked_elsewhere(owner.number());
         locked.unwrap_or(true)
     }
+}
+
+// There are fewer than 128 rows.
+#[allow(clippy::cast_possible_truncation)]
+const fn byte(row: Row) -> u8 {
+    row.0 as u8
 }
 
 /// Returns the limit within its range.

@@ -23,6 +23,7 @@ pub const TESTS: &[Test] = &[
     ),
     ("a region of held permits is full", fills),
     ("waiting reads words only", waits),
+    ("a place to wait is no permit", places),
 ];
 
 pub fn key<'k>(host: &Host, name: &'k [u8]) -> Key<'k> {
@@ -263,4 +264,28 @@ fn waits() {
     assert_eq!(wait(), None);
     assert!(host.permits().release(permit));
     assert!(wait().is_some());
+}
+
+fn places() {
+    let host = host();
+    let name = b"k";
+    let place = |most| host.permits().acquire_place(key(&host, name), most);
+    let permit = take(&host, name, 1).unwrap();
+    let waiting = place(1).expect("a place").permit;
+    assert_eq!(place(1), Err(Refusal::TooManyWaiting));
+    assert!(place(2).is_ok_and(|second| host.permits().release(second.permit)));
+    assert_eq!(host.permits().held(key(&host, name), 1024), 1);
+    assert_eq!(host.permits().held_of_all_keys(), 1);
+    assert!(host.permits().release(permit));
+    let permit = take(&host, name, 1).expect("the permit, and not the place");
+    assert!(host.permits().release(waiting) && host.permits().holds(permit));
+    let mut child = Child::start(|parent| {
+        assert!(place(1).is_ok());
+        parent.reached();
+        parent.wait();
+    });
+    child.wait();
+    assert_eq!(place(1), Err(Refusal::TooManyWaiting));
+    child.kill();
+    assert!(place(1).is_ok());
 }
