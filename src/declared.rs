@@ -169,7 +169,7 @@ pub static CLASSES: [(&Class, Declaration); 25] = [
                 returns(1, Type::STATIC), required(c"redis", Type::OBJECT), PREFIX, TIMEOUT,
                 ON_FAILURE, DENIAL_CACHE, DENIAL_CACHE_MAX_AGE, TAKE_AHEAD,
             ]),
-            entry(c"ask", PUBLIC, method!(redis::ask), &[
+            entry(c"sendCommands", PUBLIC, method!(redis::send_commands), &[
                 returns(1, Type::ARRAY), required(c"commands", Type::ARRAY), TIMEOUT,
                 optional(c"server", Type::STRING.or(Type::NULL), c"NULL"),
             ]),

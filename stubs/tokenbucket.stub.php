@@ -462,7 +462,7 @@ namespace {
          * @throws TypeError if a command is not a list of strings
          * @throws ValueError if there are no commands, or the timeout or the server is invalid
          */
-        public function ask(array $commands, float $timeout = 0.05, ?string $server = null): array {}
+        public function sendCommands(array $commands, float $timeout = 0.05, ?string $server = null): array {}
 
         /** Does nothing, because Redis needs no preparation. */
         public function prepare() {}

@@ -97,7 +97,7 @@ final class RedisStore implements Store
 
     private function ask(?string $address, array ...$commands): array
     {
-        $replies = current($this->storage->ask($commands, $this->settings->patience(), $address));
+        $replies = current($this->storage->sendCommands($commands, $this->settings->patience(), $address));
         return is_array($replies) ? $replies : throw new Unanswered($replies);
     }
 

@@ -13,7 +13,7 @@ trait RedisServers
     {
         preg_match('~://[^/]*/([^/?]+)~', $this->dsn, $found);
         $question = ['SENTINEL', 'get-master-addr-by-name', $found[1]];
-        $answers = $this->storage->ask([$question], $this->settings->patience() / 2);
+        $answers = $this->storage->sendCommands([$question], $this->settings->patience() / 2);
         $named = $failed = [];
         foreach ($answers as $sentinel => $replies) {
             $reply = is_array($replies) ? $replies[0] : ['error' => $replies];
@@ -43,7 +43,7 @@ trait RedisServers
     private function slots(): Finding
     {
         $failed = [];
-        foreach ($this->storage->ask([['CLUSTER', 'SLOTS']], $this->settings->patience() / 2) as $server => $replies) {
+        foreach ($this->storage->sendCommands([['CLUSTER', 'SLOTS']], $this->settings->patience() / 2) as $server => $replies) {
             $error = is_array($replies) ? self::error($replies[0]) : $replies;
             if ($error !== '' || $replies[0] === []) {
                 $failed[] = "$server: " . ($error ?: 'it knows no slots');

@@ -48,8 +48,8 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
     RedisStorage::construct(call.this(), redis, settings, &server, prefix)
 }
 
-/// Implements `ask(…)`. Throws `TypeError` or `ValueError` for an invalid argument.
-pub fn ask(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
+/// Implements `sendCommands(…)`. Throws `TypeError` or `ValueError` for an invalid argument.
+pub fn send_commands(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let commands = value::entries(call.array(1)?);
     let commands = commands.map(|(_, words)| command(words));
     let commands: Vec<_> = commands.collect::<Result<_, _>>()?;
@@ -62,7 +62,7 @@ pub fn ask(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let address = address.map(std::str::from_utf8).transpose();
     let address = address.map_err(|_| invalid("be valid UTF-8"))?;
     let redis = call.this::<RedisStorage>().store()?.transport();
-    let asked = redis.ask_servers(address, &commands, timeout);
+    let asked = redis.send_commands(address, &commands, timeout);
     let asked = asked.map_err(|error| invalid(&error.to_string()))?;
     let mut table = Array::new().into_zval();
     for server in &asked {

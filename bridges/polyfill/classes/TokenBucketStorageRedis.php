@@ -35,8 +35,8 @@ final readonly class TokenBucketStorageRedis implements TokenBucketStorage
         $server = $redis instanceof RedisCluster ? $redis->_masters() : [$redis->getHost(), $redis->getPort(), $redis->getDbNum()];
         return new static(json_encode($server), $prefix, $timeout, $onFailure, $denialCache, $denialCacheMaxAge, $takeAhead);
     }
-    public function ask(array $commands, float $timeout = 0.05, ?string $server = null): array
+    public function sendCommands(array $commands, float $timeout = 0.05, ?string $server = null): array
     {
-        throw new LogicException('TokenBucketStorageRedis::ask() needs the extension');
+        throw new LogicException('TokenBucketStorageRedis::sendCommands() needs the extension');
     }
 }

@@ -33,7 +33,7 @@ impl Redis {
     /// primary or the cluster. Without an address, sends them to each server that the DSN names,
     /// one after another: the server, the sentinels, or servers of the cluster. Waits up to
     /// `timeout` for each of them.
-    pub fn ask_servers(
+    pub fn send_commands(
         &self,
         address: Option<&str>,
         commands: &[Cmd],
