@@ -202,10 +202,11 @@ final class AnyOptions
                 $made->prepare();
                 break;
         }
-        // Calls the bucket only if the pattern matches all addresses, because nothing listens at
-        // such addresses. Skips host names, because the timeout does not cover DNS lookups.
+        // Calls the bucket only if the pattern matches all addresses, because such addresses refuse
+        // connections at once: a timeout may be an hour. Skips host names, because the timeout does
+        // not cover DNS lookups.
         preg_match('/\[servers?:.*\] => (.*)/', print_r($made, true), $servers);
-        if (preg_match('#^((unix://|redis://127|127\.|10\.)[^,]*(,|$))*$#', $servers[1] ?? '')) {
+        if (preg_match('#^((unix://|redis://127|127\.)[^,]*(,|$))*$#', $servers[1] ?? '')) {
             (new TokenBucket($made, 'any', 3, 1))->attempt();
         }
         return $made;
