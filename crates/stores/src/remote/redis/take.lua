@@ -24,8 +24,8 @@ if past and past > 0 and past <= now then
         return { 2 * past, now, left >= 0 and now + left * 1000 + 10000 < past + span and 4 or nil }
     end
     local left, life = call('PTTL', key), state + span - now
-    -- A state becomes text, and no life ends with eight zeros, because Redis 7.2.0 to 7.2.4 writes
-    -- such a number as 1e+8.
+    -- Numbers become text, because Redis 7.2.0 to 7.2.4 writes a number with eight zeros at its end
+    -- as 1e+8.
     if left == -1 then
         call('SET', key, string.format('%.0f', state), 'KEEPTTL')
     else
@@ -35,10 +35,7 @@ if past and past > 0 and past <= now then
         if left > life then
             life = left
         end
-        if life % 1e8 == 0 then
-            life = life + 1
-        end
-        call('SET', key, string.format('%.0f', state), 'PX', life)
+        call('SET', key, string.format('%.0f', state), 'PX', string.format('%.0f', life))
     end
     return { 2 * state + 1, now }
 end
