@@ -18,7 +18,6 @@ const ALONE = 'ip 300/minute burst 100000';
 const ROWS = [
     'ip alone' => ALONE,
     'three conditions that do not match' => ALONE . '; on POST /wp-login.php ip 5/minute; on /export* ip 100/minute; on /xmlrpc.php ip 10/minute',
-    'a cookie that exempts, and agents of others' => ALONE . '; unless cookie session,wordpress_logged_in_* all 20/second; agent GPTBot,Evil%20Bot all 1/second',
 ];
 /** The variables that nginx passes. */
 const VARIABLES = [
