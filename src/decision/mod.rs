@@ -178,6 +178,7 @@ pub fn above(limit: &Limit, decision: &Decision, floor: Ticks, refused_by: Zval)
 
 /// Returns the PHP object for a granted permit out of `limit`. It states that no other permit is
 /// free.
+#[inline]
 pub fn of_permit(limit: u16) -> Zval {
     let properties = Properties {
         allowed: true,

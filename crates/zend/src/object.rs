@@ -277,6 +277,7 @@ pub fn instantiate<T: State>(
 /// Returns a new object of the state's class with this state and the values of all its properties.
 /// This is faster than [`instantiate`], because it copies no default values. Panics if the class
 /// declares other properties than the state's `SLOTS`.
+#[inline]
 pub fn instantiate_with<T: State, const SLOTS: usize>(state: T, values: [Zval; SLOTS]) -> Zval {
     const { assert!(SLOTS == T::SLOTS && !T::OWNS_MEMORY) };
     let class = T::class().entry();

@@ -121,10 +121,11 @@ impl<'h, T: Transport> Remote<'h, T> {
         let entry = self
             .find(key, step.lifetime(), now)
             .filter(|_| step.is_plain());
-        match entry.and_then(|entry| self.told(key, step, &entry, now)) {
-            Some(outcome) => Err(outcome),
-            None => Ok(entry),
+        if let Some(outcome) = entry.and_then(|entry| self.told_by(&entry, step, now)) {
+            self.count_told(key, step);
+            return Err(outcome);
         }
+        Ok(entry)
     }
 
     /// Counts and returns the denial of the step if the entry proves the denial.
@@ -136,9 +137,14 @@ impl<'h, T: Transport> Remote<'h, T> {
         now: Timestamp,
     ) -> Option<Outcome> {
         let denied = self.told_by(entry, step, now)?;
+        self.count_told(key, step);
+        Some(denied)
+    }
+
+    #[inline]
+    fn count_told(&self, key: Key<'_>, step: &Step) {
         self.host.slots().count(Event::Cached);
         self.count(key, step, By::DenialCache, false);
-        Some(denied)
     }
 
     /// Returns the denial of a step for more than the capacity, with the numbers of the bucket.
@@ -252,6 +258,7 @@ impl<'h, T: Transport> Remote<'h, T> {
     /// Returns the denial of the step if a fresh entry proves the denial. The store's clock may run
     /// faster than this host's, by up to a thousandth. If the step could be granted because of
     /// that, the result is `None`. The instants in the denial assume the [`latest`] state.
+    #[inline]
     pub(super) fn told_by(
         &self,
         entry: &CacheEntry,
