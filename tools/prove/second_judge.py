@@ -34,10 +34,10 @@ class Spans:
     def overlapping(self, start, end):
         return self.until(end) - self.before(start)
 
-    def most(self, start, end):
-        """Returns the greatest sum at an instant from start to end."""
+    def reaches(self, amount, start, end):
+        """Reports whether the sum at an instant from start to end is at least this amount."""
         inside = self.starts[bisect_right(self.starts, start):bisect_right(self.starts, end)]
-        return max(self.overlapping(instant, instant) for instant in [start, *inside])
+        return any(self.overlapping(instant, instant) >= amount for instant in [start, *inside])
 
 
 def read(path):
@@ -214,8 +214,8 @@ def judge_permits(rules, callers):
                     denials.append(call)
         held, may, change = Spans(certain), Spans(possible), Spans(changes)
         begun = [it for it, gone, _ in certain if held.until(it) - bisect_right(held.ends, it) > limit]
-        few = [it for it in denials if may.most(it.start, it.end) < it.tokens // 1000]
-        lost = [it for it in few if change.most(it.start, it.end) == 0]
+        few = [it for it in denials if not may.reaches(it.tokens // 1000, it.start, it.end)]
+        lost = [it for it in few if not change.reaches(1, it.start, it.end)]
         for rule, count in (1, len(begun)), (2, len(few) - len(lost)), (3, len(lost)):
             faults += [f'({rule}) key {key}: {count} faults'] if count else []
     return faults
