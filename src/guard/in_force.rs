@@ -1,4 +1,4 @@
-//! Whether the guard's limits apply to the requests of this process, and why not.
+//! Whether the guard's limits apply to the requests of this process, and the reason if they do not.
 
 use super::{INTERFACES, has_limits, rules};
 use crate::{attached, ini};

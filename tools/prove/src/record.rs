@@ -26,7 +26,7 @@ pub enum Phase {
 /// The result that a caller received, without its details.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// The record is no end.
+    /// The record is not that of the end of a call.
     None,
     /// The call succeeded. If it was a take, the take was granted.
     Done,

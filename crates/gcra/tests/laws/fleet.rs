@@ -1,7 +1,7 @@
 //! A model of many hosts that call one used-up bucket on a server, with and without places. It
 //! counts round trips and grants. It gives the table in `docs/how-to/several-hosts.md`.
 //!
-//! A host knows the latest state that a reply told, and denies from it. One of its calls at a time
+//! A host denies by the latest state that it has read in a reply. One of its calls at a time
 //! asks the server if the state allows at most one. All clocks show the same time.
 
 use crate::ahead::Numbers;

@@ -68,8 +68,8 @@ impl<V: PermitVariant> Permits<'_, V> {
     }
 
     /// Takes one of the `most` places of callers that wait for a permit of `key`. A place is a
-    /// permit of another key, so it ends with its process, too. Nobody can choose an identifier
-    /// with the inverted hash, because hashes are keyed with a secret. Reports count no places.
+    /// permit of another key, so it ends with its process, too. No identifier can be chosen to have
+    /// the inverted hash, because hashes are keyed with a secret. Reports count no places.
     pub fn acquire_place(&self, key: Key<'_>, most: u16) -> Result<Acquired, Refusal> {
         let places = Key {
             hash: !key.hash,

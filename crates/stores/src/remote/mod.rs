@@ -276,7 +276,7 @@ impl<'h, T: Transport> Remote<'h, T> {
     }
 
     /// Forgets what this host knows of a bucket that `put` changes. A refund keeps the places that
-    /// the host has taken ahead, because nobody would get the tokens of a place that is dropped.
+    /// the host has taken ahead, because the tokens of a dropped place are lost.
     fn clear(&self, key: Key<'_>, put: &Put, now: Timestamp) {
         self.host.denial_cache().clear(key.hash, now);
         if !matches!(put, Put::Refund { .. } | Put::Uncount { .. }) {

@@ -3,8 +3,8 @@
 --
 -- KEYS[1]  the bucket
 -- ARGV     the cost and the span in microseconds
---          an upper bound of the microseconds since the bucket was empty, to restore a record that
---            was lost; "-" if there is none; "" if the caller does not remember the reply, either
+--          an upper bound of the microseconds since the bucket was empty, to restore a lost record;
+--            "-" without a bound; "" without a bound if the caller has no denial cache
 --          the following, unless the step only takes tokens, and more than none:
 --          the drain tick in microseconds; 1 without drain ticks
 --          the greatest debt that denied calls cause, in microseconds; 0 without debts
