@@ -9,7 +9,7 @@ steps=(
     'quick-php|quick|30|.phpt of the classes in shared memory, on the build for tests'
     'core|all|200|the engine, the other limiters and the judge, with real servers'
     'php|all|200|every .phpt on PHP 8.2, on the release build'
-    'bridges|all|200|the bridges, on the frameworks of Debian'
+    'bridges|all|100|the bridges, on the newest frameworks for PHP 8.2'
     'wordpress|all|120|the plugin, on WordPress'
     'polyfill|all|100|the polyfill, on PHP 8.2'
     'php8.5|all|120|the .phpt that depend on the version of PHP, on PHP 8.5'
@@ -19,7 +19,7 @@ steps=(
     'verdicts|all|3|the runner itself: what it counts, and what it tries again'
     'instructions|all|10|instructions of calls, compared with tools/bench/instructions.json'
     'php8.6|full|200|every .phpt on PHP 8.6'
-    'bridges-whole|full|300|bridges, the polyfill on each PHP and the plugin in each WordPress'
+    'bridges-whole|full|400|bridges in each framework of Debian, the polyfill on each PHP'
     'php8.5-whole|full|200|every .phpt on PHP 8.5'
     'php8.4-whole|full|200|every .phpt on PHP 8.4'
     'opcache|full|200|every .phpt with opcache'
@@ -367,34 +367,23 @@ step_valgrind() {
         php-tests/06_compat/{outages,client_throttle,leaky_bucket,minute_window,rate_limiter}*_error.phpt
 }
 
-# Runs the bridges that also run on PHP 8.4, after psr15 and yii, which do not need its module.
-step_bridges() {
-    local newer code=0
-    [[ -d $(scripts/setup bridges)/phpunit ]] || skip "PHPUnit is not available"
-    scripts/setup php 8.4
-    (choose_newer_php 8.4) &
-    newer=$!
-    build_release
-    scripts/bridges psr15 yii || code=1
-    wait "$newer" || [[ $? -eq $SKIPPED ]]
-    scripts/bridges http-client laravel symfony || code=1
-    return "$code"
-}
-
-step_wordpress() {
+# Runs bridges on the frameworks that PHP 8.2 runs, or only on the newest of them if BRIDGES is
+# "short".
+#   bridges NAME…
+bridges() {
     [[ -d $(scripts/setup bridges)/phpunit ]] || skip "PHPUnit is not available"
     build_release
-    BRIDGES=short scripts/bridges wordpress
+    scripts/bridges "$@"
 }
 
-step_polyfill() {
-    build_release
-    BRIDGES=short scripts/bridges polyfill
-}
+step_bridges() { BRIDGES=short bridges psr15 yii http-client laravel symfony; }
+step_wordpress() { BRIDGES=short bridges wordpress; }
+step_polyfill() { BRIDGES=short bridges polyfill; }
 
 step_bridges-whole() {
-    step_bridges
-    scripts/bridges wordpress polyfill
+    scripts/setup php 8.4
+    (choose_newer_php 8.4) || [[ $? -eq $SKIPPED ]]
+    bridges
 }
 
 step_opcache() {
