@@ -21,7 +21,7 @@ use segment::slots::counters::By;
 use std::cell::Cell;
 use stores::printable;
 use stores::remote::redis::Redis;
-use stores::remote::{Answer, Ask, Cause, OnFailure, Remote, Transport, Visit};
+use stores::remote::{Answer, Cause, OnFailure, Remote, StepRequest, Transport, Visit};
 use zend::{Call, Class, Object, State, Thrown, Zval, invoke, throw, value};
 
 /// The property slot of `$storage`.
@@ -127,11 +127,11 @@ fn take(native: &dyn Storage, key: &[u8], limit: f64, window: f64) -> Result<Opt
             run_openly(native, memcached, &name, &identifier, &step, take)
         }
         Some(Servers::Redis(redis)) => {
-            let ask = Ask::new(redis.transport().name(&identifier), step);
+            let request = StepRequest::new(redis.transport().name(&identifier), step);
             let take = |visit: &Visit<'_, Redis>| {
-                Ok(Wait::after(&step, &Redis::take(visit, &ask)?.outcome))
+                Ok(Wait::after(&step, &Redis::take(visit, &request)?.outcome))
             };
-            run_openly(native, redis, &ask.name, &identifier, &step, take)
+            run_openly(native, redis, &request.name, &identifier, &step, take)
         }
         None => {
             let outcome = native.take(native.key(&identifier), &step, None)?.value;
@@ -151,7 +151,7 @@ fn run_openly<T: Transport>(
     step: &Step,
     mut take: impl FnMut(&Visit<'_, T>) -> Result<Wait, Cause>,
 ) -> Result<Option<Wait>, Thrown> {
-    let answer = remote.ask(
+    let answer = remote.operate(
         name,
         |visit| {
             let wait = take(visit)?;

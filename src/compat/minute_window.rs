@@ -71,14 +71,14 @@ pub fn limit_requests_in_minutes(call: &mut Call<'_>, _result: &mut Zval) -> Res
     // This keeps the storage alive, because PHP code that runs below may give the object another
     // one.
     let held = this.copy_property(STORAGE);
-    let asked = Asked {
+    let request = WindowRequest {
         native: native::<Window>(&held)?,
         prefix: this.copy_property(PREFIX),
         ip: this.copy_property(IP),
         allowed: allowed.floor().max(0.0),
         minutes,
     };
-    let wait = asked.wait()?;
+    let wait = request.wait()?;
     this.wait.set(wait);
     if wait.admits() {
         Ok(())
@@ -105,7 +105,7 @@ fn minutes_argument(call: &mut Call<'_>) -> Result<u32, Thrown> {
     Ok(minutes as u32)
 }
 
-struct Asked<'a> {
+struct WindowRequest<'a> {
     native: &'a dyn Storage,
     prefix: Zval,
     ip: Zval,
@@ -114,7 +114,7 @@ struct Asked<'a> {
     minutes: u32,
 }
 
-impl Asked<'_> {
+impl WindowRequest<'_> {
     /// Counts the request. Returns the wait until the next request is allowed.
     fn wait(&self) -> Result<Wait, Thrown> {
         match self.native.servers()? {

@@ -82,14 +82,14 @@ fn native<T: State>(storage: &Zval) -> Result<&dyn Storage, Thrown> {
 }
 
 /// Runs an operation on the servers of a storage, under their breakers and the failure policy; see
-/// [`Remote::ask`].
+/// [`Remote::operate`].
 fn run<T: Transport, R>(
     remote: &Remote<'static, T>,
     name: &[u8],
     operation: impl FnMut(&Visit<'_, T>) -> Result<R, Cause>,
     fallback: impl FnOnce(OnFailure) -> R,
 ) -> Result<R, Thrown> {
-    let answer = remote.ask(name, operation, |policy, _| fallback(policy));
+    let answer = remote.operate(name, operation, |policy, _| fallback(policy));
     exceptions::throw_or_report(answer).map(|it| it.value)
 }
 

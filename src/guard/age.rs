@@ -1,6 +1,6 @@
 //! Requests that waited longer than `tokenbucket.guard_max_age` before a worker took them.
 
-use super::asked::Variables;
+use super::counted::Variables;
 use super::rules;
 use crate::ini;
 use gcra::clock::wall_clock;

@@ -1,6 +1,6 @@
 //! Blocks of clients that have used up the tokens of a limit with `block`.
 
-use super::asked::Asked;
+use super::counted::CountedRequest;
 use super::rules::{self, RuleBuckets};
 use super::syslog;
 use gcra::batch::Taken;
@@ -16,12 +16,12 @@ pub fn after(
     store: &SharedMemory,
     rule: &RuleBuckets,
     key: Key<'_>,
-    asked: &Asked<'_>,
+    counted: &CountedRequest<'_>,
     denied: &Taken,
 ) -> Option<Taken> {
     let pause = pause(rule)?;
     let lacks_tokens = denied.outcome.verdict == Verdict::Denied(Denial::Insufficient);
-    let is_one = matches!(asked.client, Client::Known(_)) && !asked.is_proxy;
+    let is_one = matches!(counted.client, Client::Known(_)) && !counted.is_proxy;
     if !lacks_tokens || !is_one {
         return None;
     }
@@ -30,11 +30,11 @@ pub fn after(
 }
 
 /// Writes the record of a block to the system's log, except for limits of applications.
-pub fn report(store: &SharedMemory, rule: &RuleBuckets, asked: &Asked<'_>) {
+pub fn report(store: &SharedMemory, rule: &RuleBuckets, counted: &CountedRequest<'_>) {
     let Some(pause) = pause(rule).filter(|_| rule.is_of_operator) else {
         return;
     };
-    let (client, name) = (asked.client, rule.name());
+    let (client, name) = (counted.client, rule.name());
     let seconds = pause / TICKS_PER_SECOND;
     let record = format!("guard: blocked {client} for {seconds} s by \"{name}\"");
     if let Err(error) = syslog::write(&record) {

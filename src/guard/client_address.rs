@@ -1,6 +1,6 @@
 //! `TokenBucket\client_address()`: the client of a request by the rules of the guard.
 
-use super::asked::Variables;
+use super::counted::Variables;
 use super::rules;
 use crate::{attached, ini};
 use guard::{Client, Networks};

@@ -5,8 +5,8 @@
 //! of the settings, and then the tokens are taken. If permits came first, a client without tokens
 //! could hold them while its requests are denied, and so deny the requests of others.
 
-use super::asked::Asked;
 use super::block;
+use super::counted::CountedRequest;
 use super::permits::OfRequest;
 use super::rules::RuleBuckets;
 use gcra::batch::{Batched, Few, Grouped, Taken};
@@ -40,7 +40,7 @@ type Rate<'a> = (&'a RuleBuckets, &'a Limit);
 pub fn enforce<'a>(
     host: &Host,
     rules: &[&'a RuleBuckets],
-    asked: &Asked<'_>,
+    counted: &CountedRequest<'_>,
 ) -> Result<Granted<'a>, Exceeded<'a>> {
     let mut rates = Few::<Rate<'_>>::new();
     let mut concurrent = Few::<(&RuleBuckets, u16)>::new();
@@ -53,12 +53,12 @@ pub fn enforce<'a>(
     let store = host.slots();
     let mut permits = OfRequest::default();
     if concurrent.is_empty() {
-        let tokens = take(store, &rates, asked)?;
+        let tokens = take(store, &rates, counted)?;
         return Ok(Granted { permits, tokens });
     }
-    check(store, &rates, asked)?;
-    let acquired = acquire(&mut permits, host, &concurrent, asked);
-    match acquired.and_then(|()| take(store, &rates, asked)) {
+    check(store, &rates, counted)?;
+    let acquired = acquire(&mut permits, host, &concurrent, counted);
+    match acquired.and_then(|()| take(store, &rates, counted)) {
         Ok(tokens) => {
             permits.count_granted(host);
             Ok(Granted { permits, tokens })
@@ -75,13 +75,13 @@ fn acquire<'a>(
     permits: &mut OfRequest,
     host: &Host,
     rules: &[(&'a RuleBuckets, u16)],
-    asked: &Asked<'_>,
+    counted: &CountedRequest<'_>,
 ) -> Result<(), Exceeded<'a>> {
     for &(rule, limit) in rules {
-        let identifier = asked.identifier(rule);
+        let identifier = counted.identifier(rule);
         let key = rule.key(&identifier);
         if let Err(refusal) = permits.acquire(host, key, limit) {
-            asked.count_denied(host.slots(), key.row);
+            counted.count_denied(host.slots(), key.row);
             return Err(Exceeded::Permits(rule, refusal));
         }
     }
@@ -93,14 +93,14 @@ fn acquire<'a>(
 fn take<'a>(
     store: &SharedMemory,
     rates: &[Rate<'a>],
-    asked: &Asked<'_>,
+    counted: &CountedRequest<'_>,
 ) -> Result<Option<(&'a Limit, Taken)>, Exceeded<'a>> {
     // One limit needs no batch, which takes longer.
     let &[rate] = rates else {
-        return in_batch(store, rates, asked, |tickets| store.take_all(tickets));
+        return in_batch(store, rates, counted, |tickets| store.take_all(tickets));
     };
     let (rule, limit) = rate;
-    let identifier = asked.identifier(rule);
+    let identifier = counted.identifier(rule);
     let step = limit.step_whole(1);
     let outcome = store.take(rule.key(&identifier), &step, None);
     let index = 0;
@@ -112,17 +112,17 @@ fn take<'a>(
     if outcome.granted() {
         return Ok(Some((limit, taken)));
     }
-    Err(refusal(store, rate, &identifier, asked, taken))
+    Err(refusal(store, rate, &identifier, counted, taken))
 }
 
 /// Checks that the bucket of each rule has a token.
 fn check<'a>(
     store: &SharedMemory,
     rates: &[Rate<'a>],
-    asked: &Asked<'_>,
+    counted: &CountedRequest<'_>,
 ) -> Result<(), Exceeded<'a>> {
     let check = |tickets: Grouped<'_, '_>| store.refused(tickets).map_or(Ok(Few::new()), Err);
-    in_batch(store, rates, asked, check).map(drop)
+    in_batch(store, rates, counted, check).map(drop)
 }
 
 /// Runs a batch with a ticket for each rule. Returns the take that left the fewest tokens, if there
@@ -130,13 +130,13 @@ fn check<'a>(
 fn in_batch<'a>(
     store: &SharedMemory,
     rates: &[Rate<'a>],
-    asked: &Asked<'_>,
+    counted: &CountedRequest<'_>,
     batch: impl FnOnce(Grouped<'_, '_>) -> Batched,
 ) -> Result<Option<(&'a Limit, Taken)>, Exceeded<'a>> {
     if rates.is_empty() {
         return Ok(None);
     }
-    let identifiers = rates.iter().map(|(rule, _)| asked.identifier(rule));
+    let identifiers = rates.iter().map(|(rule, _)| counted.identifier(rule));
     let identifiers: Few<Vec<u8>> = identifiers.collect();
     let tickets = rates.iter().zip(&identifiers).enumerate();
     let tickets = tickets.map(|(index, ((rule, limit), identifier))| Ticket {
@@ -155,7 +155,7 @@ fn in_batch<'a>(
         Err(denied) => {
             let index = denied.index.min(rates.len() - 1);
             let identifier = &identifiers[index];
-            Err(refusal(store, rates[index], identifier, asked, denied))
+            Err(refusal(store, rates[index], identifier, counted, denied))
         }
     }
 }
@@ -166,14 +166,14 @@ fn refusal<'a>(
     store: &SharedMemory,
     (rule, limit): Rate<'a>,
     identifier: &[u8],
-    asked: &Asked<'_>,
+    counted: &CountedRequest<'_>,
     denied: Taken,
 ) -> Exceeded<'a> {
     let key = rule.key(identifier);
-    asked.count_denied(store, key.row);
-    let blocked = block::after(store, rule, key, asked, &denied);
+    counted.count_denied(store, key.row);
+    let blocked = block::after(store, rule, key, counted, &denied);
     if blocked.is_some() {
-        block::report(store, rule, asked);
+        block::report(store, rule, counted);
     }
     Exceeded::Tokens(rule, limit, blocked.unwrap_or(denied))
 }

@@ -3,7 +3,7 @@
 //! A script that serves many requests is compiled once, before the first of them. So the gate sees
 //! none of them, and the loop calls this function for each.
 
-use super::asked::Variables;
+use super::counted::Variables;
 use super::enforce::{Exceeded, enforce};
 use super::{counted, counting, has_limits, in_force, lists, observe, rules};
 use crate::concurrency::held::HeldEntry;
@@ -44,18 +44,18 @@ fn decide(variables: &Variables<'_>) -> Result<Zval, Thrown> {
         rules::log(store, &error, &error);
         true
     });
-    let Some(asked) = counted(store, variables) else {
+    let Some(counted) = counted(store, variables) else {
         return Ok(Zval::null());
     };
     let lists = lists(store, variables);
     let rules = counting(&lists, variables);
     if !enforces {
         // No object could end the permits when the request ends.
-        observe::observe(host, &rules, &asked).release();
+        observe::observe(host, &rules, &counted).release();
         return Ok(Zval::null());
     }
     let none = HeldEntry::default();
-    let (decision, entry) = match enforce(host, &rules, &asked) {
+    let (decision, entry) = match enforce(host, &rules, &counted) {
         Ok(granted) => match (granted.tokens, granted.permits.tightest) {
             (Some((limit, taken)), _) => {
                 let decision = Decision::new(limit, &taken.step, &taken.outcome);

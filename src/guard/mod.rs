@@ -4,9 +4,9 @@
 //! them.
 
 mod age;
-mod asked;
 mod block;
 pub mod client_address;
+mod counted;
 mod enforce;
 pub mod guarded_client;
 pub mod in_force;
@@ -20,7 +20,7 @@ mod rules;
 mod syslog;
 
 use crate::{attached, ini, log};
-use asked::{Asked, Variables};
+use counted::{CountedRequest, Variables};
 use gcra::batch::Few;
 use guard::{Client, Networks, Target};
 use rules::RuleBuckets;
@@ -96,19 +96,19 @@ fn refuses(request: &Request) -> bool {
         respond::unavailable(request);
         return true;
     }
-    let asked = if has_limits() {
+    let counted = if has_limits() {
         counted(store, variables)
     } else {
         None
     };
-    let Some(asked) = asked else { return false };
+    let Some(counted) = counted else { return false };
     let lists = lists(store, variables);
     let rules = counting(&lists, variables);
     if !enforces {
-        observe::observe(host, &rules, &asked);
+        observe::observe(host, &rules, &counted);
         return false;
     }
-    let refusal = enforce::enforce(host, &rules, &asked).err();
+    let refusal = enforce::enforce(host, &rules, &counted).err();
     if let Some(refusal) = &refusal {
         respond::refuse(request, refusal);
     }
@@ -117,7 +117,7 @@ fn refuses(request: &Request) -> bool {
 
 /// Returns the request with its client. Returns `None` if no limit counts requests of this client,
 /// because it is allowed or on this host.
-fn counted<'a>(store: &SharedMemory, variables: &'a Variables<'a>) -> Option<Asked<'a>> {
+fn counted<'a>(store: &SharedMemory, variables: &'a Variables<'a>) -> Option<CountedRequest<'a>> {
     let none = Networks::default();
     let trusted = rules::networks(store, &ini::GUARD_TRUSTED_PROXIES);
     let allowed = rules::networks(store, &ini::GUARD_ALLOW);
@@ -130,7 +130,7 @@ fn counted<'a>(store: &SharedMemory, variables: &'a Variables<'a>) -> Option<Ask
         return None;
     }
     let is_allowed = allowed.is_some_and(|allowed| is_in(&allowed));
-    (!is_allowed).then(|| Asked {
+    (!is_allowed).then(|| CountedRequest {
         variables,
         client,
         is_proxy: is_in(trusted),

@@ -3,8 +3,8 @@
 //! The buckets and permits are not those of the mode "enforce". So the limits of a pool that only
 //! observes take nothing from other pools, and each row counts what its limit alone would deny.
 
-use super::asked::Asked;
 use super::block;
+use super::counted::CountedRequest;
 use super::permits::OfRequest;
 use super::rules::{self, RuleBuckets};
 use gcra::batch::Taken;
@@ -13,15 +13,15 @@ use segment::host::Host;
 
 /// Counts the decision of each limit. Logs the limits whose buckets would deny the request. Returns
 /// the permits, which are held until the request ends.
-pub fn observe(host: &Host, rules: &[&RuleBuckets], asked: &Asked<'_>) -> OfRequest {
+pub fn observe(host: &Host, rules: &[&RuleBuckets], counted: &CountedRequest<'_>) -> OfRequest {
     let (store, mut permits) = (host.slots(), OfRequest::default());
     for rule in rules {
-        let identifier = asked.identifier(rule);
+        let identifier = counted.identifier(rule);
         let key = rule.observed_key(&identifier);
         match rule.measure() {
             &Measure::Concurrent(limit) => {
                 if permits.acquire(host, key, limit).is_err() {
-                    asked.count_denied(store, key.row);
+                    counted.count_denied(store, key.row);
                 }
             }
             Measure::Rate { limit, .. } => {
@@ -35,10 +35,10 @@ pub fn observe(host: &Host, rules: &[&RuleBuckets], asked: &Asked<'_>) -> OfRequ
                     step,
                     outcome,
                 };
-                asked.count_denied(store, key.row);
+                counted.count_denied(store, key.row);
                 // The block is not written to the system's log, because tools would ban the client.
-                block::after(store, rule, key, asked, &denied);
-                let (client, name) = (asked.client, rule.name());
+                block::after(store, rule, key, counted, &denied);
+                let (client, name) = (counted.client, rule.name());
                 let message = format!(
                     "guard: {client} exceeds \"{name}\" and would be denied in the mode \"enforce\""
                 );

@@ -4,7 +4,7 @@
 //! sent a password. An attempt is counted before the password is verified, so that parallel guesses
 //! count, too. No PHP code can name the bucket that counts it.
 
-use super::asked::Variables;
+use super::counted::Variables;
 use super::{password, rules, syslog};
 use crate::token_bucket::wait::{rest, sleep_until};
 use crate::{exceptions, ini};

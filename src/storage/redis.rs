@@ -10,7 +10,7 @@ use std::rc::Rc;
 use stores::printable;
 use stores::remote::Remote;
 use stores::remote::redis::dsn::Dsn;
-use stores::remote::redis::{Asked, Cmd, Redis, Value};
+use stores::remote::redis::{Cmd, Redis, ServerReplies, Value};
 use zend::{Array, Call, Class, Number, Thrown, Zval, throw, value};
 
 pub use super::redis_client::from_client;
@@ -62,10 +62,10 @@ pub fn send_commands(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Throw
     let address = address.map(std::str::from_utf8).transpose();
     let address = address.map_err(|_| invalid("be valid UTF-8"))?;
     let redis = call.this::<RedisStorage>().store()?.transport();
-    let asked = redis.send_commands(address, &commands, timeout);
-    let asked = asked.map_err(|error| invalid(&error.to_string()))?;
+    let replies = redis.send_commands(address, &commands, timeout);
+    let replies = replies.map_err(|error| invalid(&error.to_string()))?;
     let mut table = Array::new().into_zval();
-    for server in &asked {
+    for server in &replies {
         let replies = match &server.replies {
             Ok(values) => list(server, values)?,
             Err(cause) => value::of_bytes(printable(cause.to_string()).as_bytes()),
@@ -92,14 +92,14 @@ fn command(words: &Zval) -> Result<Cmd, Thrown> {
     Ok(command)
 }
 
-fn list(server: &Asked, values: &[Value]) -> Result<Zval, Thrown> {
+fn list(server: &ServerReplies, values: &[Value]) -> Result<Zval, Thrown> {
     let elements = values.iter().map(|value| element(server, value));
     let elements = elements.collect::<Result<Vec<_>, _>>()?;
     value::of_list(elements).ok_or(Thrown)
 }
 
 /// Converts a reply, or a part of one. An error becomes an array with the element `error`.
-fn element(server: &Asked, reply: &Value) -> Result<Zval, Thrown> {
+fn element(server: &ServerReplies, reply: &Value) -> Result<Zval, Thrown> {
     Ok(match reply {
         Value::Int(number) => Number::Int(*number).to_zval(),
         Value::BulkString(bytes) => value::of_bytes(bytes),

@@ -97,7 +97,7 @@ impl<T: StorageClass> Storage for Object<RemoteStorage<T>> {
         self.with(|remote| {
             let name = remote.transport().name_of(swap.kind, swap.identifier);
             let take = |visit: &Visit<'_, T>| lockout::take(visit, &name, swap.decide, swap.life);
-            remote.ask(&name, take, |policy, _| (swap.fallback)(policy))
+            remote.operate(&name, take, |policy, _| (swap.fallback)(policy))
         })
     }
 

@@ -36,7 +36,7 @@ impl Database<'_> {
         let known = COLUMNS.with_borrow(|tables| tables.get(identity).copied());
         let columns = match known.filter(|_| self.made.is_known) {
             Some(columns) => columns,
-            None => self.ask_columns()?,
+            None => self.query_columns()?,
         };
         self.object.columns.set(Some(columns));
         Ok(columns)
@@ -66,7 +66,7 @@ impl Database<'_> {
         had_spans
     }
 
-    fn ask_columns(&self) -> Result<Columns, Cause> {
+    fn query_columns(&self) -> Result<Columns, Cause> {
         let values = Values::default();
         let answer = self.repeat(Query::Columns, &values, &|it| self.numbers(it))?;
         let [folds, spans] = answer.unwrap_or_default();

@@ -62,7 +62,7 @@ impl Storage for Object<PdoStorage> {
         let name = stored_kind(swap.kind, swap.identifier);
         with(self, |remote| {
             let fallback = |policy, _: &_| (swap.fallback)(policy);
-            remote.ask(&name, |visit| visit.store.swap(&name, swap), fallback)
+            remote.operate(&name, |visit| visit.store.swap(&name, swap), fallback)
         })
     }
 
@@ -84,7 +84,7 @@ impl Storage for Object<PdoStorage> {
     /// Creates the table if it is missing.
     fn prepare(&self) -> Result<(), Thrown> {
         let created = with(self, |remote| {
-            remote.ask(b"", |visit| visit.store.create(), |_, _| ())
+            remote.operate(b"", |visit| visit.store.create(), |_, _| ())
         });
         created.map(|it| it.value)
     }

@@ -93,7 +93,7 @@ impl<'a> Database<'a> {
         if self.made.dialect != Dialect::MySql || is_known || self.has_autocommit()? {
             return Ok(());
         }
-        self.ask_autocommit()?;
+        self.query_autocommit()?;
         self.in_transaction.set(self.is_open()?);
         Ok(())
     }
@@ -113,7 +113,7 @@ impl<'a> Database<'a> {
 
     /// Reports whether the connection has autocommit. The reply also tells PDO whether a
     /// transaction is open.
-    fn ask_autocommit(&self) -> Result<bool, Cause> {
+    fn query_autocommit(&self) -> Result<bool, Cause> {
         let statement = self.prepare("SELECT @@autocommit LIMIT 1")?;
         self.call(&statement, "execute", &mut [])?;
         let autocommits = self.numbers(&statement)? == Some([1]);
@@ -132,7 +132,7 @@ impl<'a> Database<'a> {
     /// statement of this storage opens a transaction.
     fn is_ours(&self) -> Result<bool, Cause> {
         if !self.is_refreshed.get() {
-            self.in_transaction.set(self.ask_autocommit()?);
+            self.in_transaction.set(self.query_autocommit()?);
         }
         Ok(!self.in_transaction.get())
     }

@@ -98,7 +98,7 @@ impl Database<'_> {
     /// rolled it back because of concurrent statements. Does not repeat it in a transaction of the
     /// caller, because the transaction was rolled back, too. Prepares it again if the server has
     /// forgotten it, or if the table has lost a column.
-    pub fn ask<R>(
+    pub fn query<R>(
         &self,
         query: Query,
         values: &Values<'_>,
@@ -119,7 +119,7 @@ impl Database<'_> {
         answer.map_err(|cause| self.settle(cause))
     }
 
-    /// Does the same as [`Database::ask`] for a statement on a bucket whose name in the column is
+    /// Does the same as [`Database::query`] for a statement on a bucket whose name in the column is
     /// known. Does not restore the last insert id.
     pub fn repeat<R>(
         &self,

@@ -38,10 +38,10 @@ impl Database<'_> {
         let query = if is_dry || !self.in_transaction.get() {
             Query::Record
         } else {
-            self.ask(Query::Hold, &values, |_| Ok(()))?;
+            self.query(Query::Hold, &values, |_| Ok(()))?;
             Query::Held
         };
-        let found = self.ask(query, &values, |rows| self.numbers(rows))?;
+        let found = self.query(query, &values, |rows| self.numbers(rows))?;
         found.ok_or(Cause::Caller("no row"))
     }
 
@@ -55,11 +55,11 @@ impl Database<'_> {
             ..Values::of(name)
         };
         if self.made.dialect == Dialect::MySql {
-            let answer = self.ask(Query::Swap, &values, |it| self.answer(tag, it))?;
+            let answer = self.query(Query::Swap, &values, |it| self.answer(tag, it))?;
             // Without a reply, the row is new.
             return Ok(answer.is_none_or(|answer| answer.granted));
         }
-        let row = self.ask(Query::Swap, &values, |rows| self.changed::<1>(rows));
+        let row = self.query(Query::Swap, &values, |rows| self.changed::<1>(rows));
         row.map(|row| row.is_some())
     }
 }

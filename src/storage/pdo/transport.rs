@@ -10,7 +10,8 @@ use gcra::clock;
 use gcra::{Denial, Grain, Outcome, Put, Refill, Step, Ticks, Verdict, Windows};
 use std::sync::Arc;
 use stores::remote::{
-    Answer, Ask, Cause, Failure, Remote, Reply, Server, Settings, StateKind, Transport, Visit,
+    Answer, Cause, Failure, Remote, Reply, Server, Settings, StateKind, StepRequest, Transport,
+    Visit,
 };
 use stores::sql::reply::{self, MysqlReply, micros, micros_ago};
 use stores::sql::{Dialect, Query, stored};
@@ -85,19 +86,19 @@ impl Transport for Database<'_> {
     /// Runs a step. A statement reads the clock before it waits for a lock. So by the end of the
     /// call, the tokens that a denial lacked may have been refilled. Then the step is repeated, up
     /// to `LATE` times.
-    fn take(visit: &Visit<'_, Self>, ask: &Ask) -> Result<Reply, Cause> {
+    fn take(visit: &Visit<'_, Self>, request: &StepRequest) -> Result<Reply, Cause> {
         let mut tries = 0;
         loop {
             let began = clock::boot_clock();
-            let reply = visit.store.decide(ask)?;
+            let reply = visit.store.decide(request)?;
             let outcome = reply.outcome;
-            if ask.step.is_outside(&outcome) {
+            if request.step.is_outside(&outcome) {
                 return Ok(reply);
             }
-            let step = ask.step.at(outcome.now);
+            let step = request.step.at(outcome.now);
             let wait = step.retry_after(outcome.empty_at, outcome.now);
             let is_late = outcome.verdict == Verdict::Denied(Denial::Insufficient)
-                && ask.step.max_debt == 0
+                && request.step.max_debt == 0
                 && wait <= clock::boot_clock() - began;
             if !is_late || tries == LATE {
                 return Ok(reply);
@@ -120,14 +121,14 @@ impl Transport for Database<'_> {
             ..
         } = *put
         else {
-            return store.ask(query, &values, |_| {
+            return store.query(query, &values, |_| {
                 if store.made.dialect == Dialect::MySql && values.tag != 0 {
                     store.last_reply(values.tag)?;
                 }
                 Ok(())
             });
         };
-        let changed = store.ask(query, &values, |rows| store.changed_rows(rows))?;
+        let changed = store.query(query, &values, |rows| store.changed_rows(rows))?;
         if changed == 0 {
             // The statement does not tell whether the server's clock is in none of the windows.
             let now = reply::instant(store.look(name)?.0);
@@ -189,7 +190,7 @@ impl Database<'_> {
 
     /// Converts the state after a plain step to the clock that `GiveBack` reads, in microseconds.
     ///
-    /// `MySQL` returns an age. [`Database::ask_mysql`] subtracts the age from this host's clock,
+    /// `MySQL` returns an age. [`Database::take_mysql`] subtracts the age from this host's clock,
     /// which it reads before the statement. So `taken` is not later than the true state. This
     /// method reads this host's clock after the server's, so its result is not later, either. The
     /// difference is at most the duration of both statements. If the bucket's state is later than
@@ -209,10 +210,10 @@ impl Database<'_> {
     }
 
     /// Decides a step that changes nothing.
-    fn peek(&self, ask: &Ask) -> Result<Reply, Cause> {
-        let step = &ask.step;
+    fn peek(&self, request: &StepRequest) -> Result<Reply, Cause> {
+        let step = &request.step;
         let life = micros(step.lifetime());
-        let (now, state, shorter) = self.look_for(Query::Look, &ask.name, life)?;
+        let (now, state, shorter) = self.look_for(Query::Look, &request.name, life)?;
         let (now, empty_at) = (reply::instant(now), reply::instant(state));
         let outside = Outcome::denied(Denial::Insufficient, empty_at, now);
         Ok(Reply {
@@ -229,13 +230,13 @@ impl Database<'_> {
         })
     }
 
-    fn decide(&self, ask: &Ask) -> Result<Reply, Cause> {
-        let step = &ask.step;
-        if step.dry || (step.cost == 0 && ask.first.is_none()) {
-            return self.peek(ask);
+    fn decide(&self, request: &StepRequest) -> Result<Reply, Cause> {
+        let step = &request.step;
+        if step.dry || (step.cost == 0 && request.first.is_none()) {
+            return self.peek(request);
         }
         let tick = micros(step.refill.tick().max(Grain::Microsecond.ticks()));
-        let is_plain = step.is_plain() && step.max_wait == 0 && ask.first.is_none();
+        let is_plain = step.is_plain() && step.max_wait == 0 && request.first.is_none();
         let windows = match step.refill {
             Refill::Windows(windows) => Some(windows),
             _ => None,
@@ -246,7 +247,7 @@ impl Database<'_> {
             None => Query::Step,
         };
         // Without a proposal the bucket starts full.
-        let first = ask.first.map_or(LONG_AGO, micros_ago);
+        let first = request.first.map_or(LONG_AGO, micros_ago);
         // If denials are charged, the statement recognises a charged denial by a state in the
         // future. So a first state must lie at least a drain tick in the past.
         let least = if step.max_debt == 0 { first } else { tick };
@@ -260,7 +261,7 @@ impl Database<'_> {
             wait: micros_ago(step.max_wait),
             starts: windows.map_or([0; 4], |it| it.starts().map(|it| micros(it.0))),
             latest: i64::MAX,
-            ..Values::of(&ask.name)
+            ..Values::of(&request.name)
         };
         match self.made.dialect {
             Dialect::MySql => self.take_mysql(query, values, windows),
@@ -286,7 +287,7 @@ impl Database<'_> {
             life,
             ..Values::of(name)
         };
-        let numbers = self.ask(query, &values, |it| self.numbers(it))?;
+        let numbers = self.query(query, &values, |it| self.numbers(it))?;
         let [now, state] = numbers.ok_or(Cause::Caller("no row"))?;
         Ok((now, known(state >> 1, now)?, state & 1 != 0))
     }
@@ -301,7 +302,7 @@ impl Database<'_> {
         // This clock is monotonic and is read before the statement. `on_server_clock` relies on
         // these two properties.
         let now = boot_clock();
-        let answer = self.ask(query, &Values { tag, ..values }, |it| self.answer(tag, it))?;
+        let answer = self.query(query, &Values { tag, ..values }, |it| self.answer(tag, it))?;
         let is_numbered = answer.is_none();
         let answer = answer.unwrap_or(reply::CREATED);
         let granted = answer.granted || (query == Query::Take && answer.age >= values.cost);
@@ -420,7 +421,7 @@ impl Database<'_> {
     fn take_pgsql(&self, query: Query, values: &Values<'_>, step: &Step) -> Result<Reply, Cause> {
         let mut found = (0, 0);
         for _ in 0..TRIES {
-            let numbers = self.ask(query, values, |it| self.changed(it))?;
+            let numbers = self.query(query, values, |it| self.changed(it))?;
             let [now, state, granted, told] = numbers.ok_or(Cause::Caller("no row"))?;
             found = (now, state);
             let mut reply = answered(granted != 0, found);
@@ -440,7 +441,7 @@ impl Database<'_> {
     }
 
     fn take_sqlite(&self, query: Query, values: &Values<'_>) -> Result<Reply, Cause> {
-        match self.ask(query, values, |it| self.changed(it))? {
+        match self.query(query, values, |it| self.changed(it))? {
             Some([now, state, granted]) => Ok(answered(granted != 0, (now, state))),
             None => Ok(answered(false, self.look(values.name)?)),
         }

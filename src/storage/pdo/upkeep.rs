@@ -21,7 +21,7 @@ pub fn purge(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     })?;
     let span = micros(step.span);
     let deleted = with(call.this::<PdoStorage>(), |remote| {
-        remote.ask(b"", |visit| visit.store.purge(span), |_, _| 0)
+        remote.operate(b"", |visit| visit.store.purge(span), |_, _| 0)
     })?;
     result.set_long(deleted.value);
     Ok(())
@@ -38,7 +38,7 @@ impl Database<'_> {
             let why = "creating the table would commit the open transaction";
             return Err(Cause::Statement(why.to_owned()));
         }
-        let created = self.ask(Query::Create, &Values::default(), |_| Ok(()));
+        let created = self.query(Query::Create, &Values::default(), |_| Ok(()));
         self.forget_columns();
         // If two clients create the table at once, one client may fail, but then the table exists.
         if created.is_err() && !self.in_transaction.get() && self.finds()? {
@@ -48,7 +48,7 @@ impl Database<'_> {
     }
 
     fn finds(&self) -> Result<bool, Cause> {
-        let found = self.ask(Query::Find, &Values::default(), |it| self.numbers(it))?;
+        let found = self.query(Query::Find, &Values::default(), |it| self.numbers(it))?;
         Ok(found.is_some_and(|[count]| count > 0))
     }
 
@@ -64,11 +64,11 @@ impl Database<'_> {
                 [] => Query::Stale,
                 _ => Query::StaleAfter,
             };
-            names = self.ask(query, &stale(span, last), |it| self.names(it))?;
+            names = self.query(query, &stale(span, last), |it| self.names(it))?;
             if names.is_empty() {
                 return Ok(deleted);
             }
-            deleted += self.ask(Query::Delete, &stale(span, &names), |statement| {
+            deleted += self.query(Query::Delete, &stale(span, &names), |statement| {
                 let count = self.call(statement, "rowcount", &mut [])?;
                 number(&count).ok_or(Cause::Caller("a number is missing"))
             })?;

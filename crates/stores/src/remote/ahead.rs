@@ -65,9 +65,9 @@ impl<T: Transport> Remote<'_, T> {
         };
         let is_alone = prepared.is_asker && self.host.denial_cache().is_leased(key.hash);
         if is_alone && may_ask(boot_clock()) {
-            prepared.ask.step = self.ahead(step);
+            prepared.request.step = self.ahead(step);
         }
-        let answer = self.ask_store(key, step, None, prepared)?;
+        let answer = self.take_from_store(key, step, None, prepared)?;
         if !answer.fallback && !answer.value.granted() {
             self.deny(&cell, boot_clock());
         }
@@ -141,21 +141,21 @@ impl<T: Transport> Remote<'_, T> {
         entry: CacheEntry,
         now: Timestamp,
     ) -> Option<Outcome> {
-        let mut ask = self.request(key, self.ahead(step));
-        let found = self.find_server(&ask.name);
+        let mut request = self.request(key, self.ahead(step));
+        let found = self.find_server(&request.name);
         if found.is_ok_and(|(_, peer)| peer.is_open(now)) {
             return None;
         }
-        self.set_seen(&mut ask, Some(&entry), now);
+        self.set_seen(&mut request, Some(&entry), now);
         let prepared = PreparedStep {
-            ask,
+            request,
             entry: Some(entry),
             waited: 0,
             is_asker: true,
         };
-        let asked = |visit: &Visit<'_, T>| self.decided_by(visit, key, step, &prepared, now);
+        let operation = |visit: &Visit<'_, T>| self.decided_by(visit, key, step, &prepared, now);
         let deadline = now + self.settings.timeout;
-        match self.visit(&prepared.ask.name, now, deadline, asked) {
+        match self.visit(&prepared.request.name, now, deadline, operation) {
             Ok(outcome) => Some(outcome),
             // The call would have been denied without the store. The breaker knows of the failure.
             Err(_) => self.told(key, step, &entry, now),

@@ -4,7 +4,7 @@ use super::denial_cache::CacheEntry;
 use super::server_clock;
 use super::time_left::TimeLeft;
 use super::transport::AllTaken;
-use super::{Answer, Ask, Cause, Failure, OnFailure, Remote, Reply, Transport, Visit};
+use super::{Answer, Cause, Failure, OnFailure, Remote, Reply, StepRequest, Transport, Visit};
 use gcra::batch::{Batched, Few, Grouped, Taken, Ticket, sum};
 use gcra::clock::{Timestamp, boot_clock};
 use gcra::step::{Denial, Outcome, Step};
@@ -37,22 +37,22 @@ impl<T: Transport> Remote<'_, T> {
             let prepared = store.prepare(ticket.key, &ticket.step, now);
             prepared.map_err(|outcome| taken(ticket, outcome))
         });
-        let (mut asks, entries): (Vec<_>, Vec<_>) = match prepared.collect() {
+        let (mut requests, entries): (Vec<_>, Vec<_>) = match prepared.collect() {
             Ok(prepared) => prepared,
             Err(refused) => return Ok(Some(Answer::sure(Err(refused)))),
         };
         // Hashing long identifiers has taken time, which is no part of the timeout.
         let now = boot_clock();
-        for (ask, entry) in asks.iter_mut().zip(&entries) {
-            self.set_seen(ask, entry.as_ref(), now);
+        for (request, entry) in requests.iter_mut().zip(&entries) {
+            self.set_seen(request, entry.as_ref(), now);
         }
-        let ask = |visit: &Visit<'_, T>| {
-            let all = T::take_all(visit, &asks)?;
-            self.batched(visit, all, &asks, &entries, buckets, now)
+        let operation = |visit: &Visit<'_, T>| {
+            let all = T::take_all(visit, &requests)?;
+            self.batched(visit, all, &requests, &entries, buckets, now)
         };
         let fallback = |policy, _: &_| fallback(policy, buckets);
         let deadline = now + left.of(self.settings.timeout);
-        let answer = self.ask_until(deadline, &asks[0].name, ask, fallback);
+        let answer = self.operate_until(deadline, &requests[0].name, operation, fallback);
         answer.map(Some)
     }
 
@@ -61,7 +61,7 @@ impl<T: Transport> Remote<'_, T> {
         &self,
         visit: &Visit<'_, T>,
         all: AllTaken,
-        asks: &[Ask],
+        requests: &[StepRequest],
         entries: &[Option<CacheEntry>],
         buckets: &[(&Self, Ticket<'_>)],
         now: Timestamp,
@@ -71,7 +71,7 @@ impl<T: Transport> Remote<'_, T> {
             is_scattered,
         } = all;
         if is_scattered {
-            return give_back(visit, asks, buckets, &replies).map(Err);
+            return give_back(visit, requests, buckets, &replies).map(Err);
         }
         let granted = replies.iter().all(|reply| reply.outcome.granted());
         let server = T::server(&visit.route);
@@ -93,7 +93,7 @@ impl<T: Transport> Remote<'_, T> {
             store.learn(key, &step, reply, entries[index].as_ref(), now);
             store.note_clock(reply);
         }
-        let batched = read(asks, buckets, granted, &replies);
+        let batched = read(requests, buckets, granted, &replies);
         count(self.host, buckets, &batched);
         Ok(batched)
     }
@@ -103,15 +103,15 @@ impl<T: Transport> Remote<'_, T> {
 /// denial, which the caller does not see, because it repeats the call.
 fn give_back<T: Transport, S>(
     visit: &Visit<'_, T>,
-    asks: &[Ask],
+    requests: &[StepRequest],
     buckets: &[(S, Ticket<'_>)],
     replies: &[Reply],
 ) -> Result<Taken, Cause> {
-    let first = &asks[0].name;
-    let mine = asks
+    let first = &requests[0].name;
+    let mine = requests
         .iter()
         .zip(buckets)
-        .filter(|(ask, _)| ask.name == *first);
+        .filter(|(request, _)| request.name == *first);
     let mine: Few<_> = mine.map(|(_, &(_, ticket))| ticket).collect();
     let outcome = replies[0].outcome;
     T::put(visit, first, &Taken::of(&mine, outcome).give_back(), None)?;
@@ -148,13 +148,18 @@ fn count<S>(host: &Host, buckets: &[(S, Ticket<'_>)], batched: &Batched) {
 }
 
 /// Converts the replies to the outcomes of all steps, or to the first denied step.
-fn read<S>(asks: &[Ask], buckets: &[(S, Ticket<'_>)], granted: bool, replies: &[Reply]) -> Batched {
+fn read<S>(
+    requests: &[StepRequest],
+    buckets: &[(S, Ticket<'_>)],
+    granted: bool,
+    replies: &[Reply],
+) -> Batched {
     if granted {
         let all = buckets.iter().zip(replies);
         let all = all.map(|((_, ticket), reply)| taken(ticket, reply.outcome));
         return Ok(all.collect());
     }
-    let records = by_record(asks, buckets, replies).into_iter();
+    let records = by_record(requests, buckets, replies).into_iter();
     let refused = records.filter_map(|(seen, mine)| refusal(&mine, seen));
     // The store uses the same arithmetic, so one of the buckets denies here, too.
     refused
@@ -166,13 +171,13 @@ fn read<S>(asks: &[Ask], buckets: &[(S, Ticket<'_>)], granted: bool, replies: &[
 /// record may have several keys, because its name is a prefix and an identifier, which are joined
 /// without a boundary.
 fn by_record<'k, S>(
-    asks: &[Ask],
+    requests: &[StepRequest],
     buckets: &[(S, Ticket<'k>)],
     replies: &[Reply],
 ) -> Vec<(Outcome, Vec<Ticket<'k>>)> {
     let (mut records, mut places) = (Vec::new(), HashMap::new());
-    for ((ask, &(_, ticket)), reply) in asks.iter().zip(buckets).zip(replies) {
-        let place = *places.entry(&ask.name).or_insert(records.len());
+    for ((request, &(_, ticket)), reply) in requests.iter().zip(buckets).zip(replies) {
+        let place = *places.entry(&request.name).or_insert(records.len());
         if place == records.len() {
             records.push((reply.outcome, Vec::new()));
         }

@@ -9,7 +9,7 @@ use super::call::Failed;
 use super::denial_cache::CacheEntry;
 use super::server_clock;
 use super::settings::emptied;
-use super::{Ask, Remote, Reply, StateKind, Transport, Visit};
+use super::{Remote, Reply, StateKind, StepRequest, Transport, Visit};
 use gcra::clock::{TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
 use gcra::key::Key;
 use gcra::step::{Denial, Outcome, Step, Verdict};
@@ -22,7 +22,7 @@ const PAUSE: Ticks = TICKS_PER_SECOND / 20_000;
 
 /// A request for one step, which the store must decide.
 pub(super) struct PreparedStep {
-    pub(super) ask: Ask,
+    pub(super) request: StepRequest,
     /// The bucket's entry in the denial cache.
     pub(super) entry: Option<CacheEntry>,
     /// The ticks that this call has waited for another worker.
@@ -74,7 +74,7 @@ impl<'h, T: Transport> Remote<'h, T> {
         key: Key<'_>,
         step: &Step,
         now: Timestamp,
-    ) -> Result<(Ask, Option<CacheEntry>), Outcome> {
+    ) -> Result<(StepRequest, Option<CacheEntry>), Outcome> {
         if step.exceeds_capacity() {
             return Err(self
                 .exceeding(key, step, now)
@@ -89,23 +89,28 @@ impl<'h, T: Transport> Remote<'h, T> {
         key: Key<'_>,
         step: &Step,
         now: Timestamp,
-    ) -> Result<(Ask, Option<CacheEntry>), Outcome> {
+    ) -> Result<(StepRequest, Option<CacheEntry>), Outcome> {
         let entry = self.entry(key, step, now)?;
         Ok((self.request(key, *step), entry))
     }
 
     /// Returns the request for a step on a bucket that is full if it has no record.
-    pub(super) fn request(&self, key: Key<'_>, step: Step) -> Ask {
-        Ask {
+    pub(super) fn request(&self, key: Key<'_>, step: Step) -> StepRequest {
+        StepRequest {
             is_cached: self.settings.denial_cache_max_age.is_some(),
-            ..Ask::new(self.transport.name(key.identifier), step)
+            ..StepRequest::new(self.transport.name(key.identifier), step)
         }
     }
 
-    /// Sets [`Ask::seen`] of a request whose timeout starts at `now`. `entry` is the bucket's
-    /// entry.
-    pub(super) fn set_seen(&self, ask: &mut Ask, entry: Option<&CacheEntry>, now: Timestamp) {
-        ask.seen = entry.and_then(|entry| self.seen(entry, ask.step.span, now));
+    /// Sets [`StepRequest::seen`] of a request whose timeout starts at `now`. `entry` is the
+    /// bucket's entry.
+    pub(super) fn set_seen(
+        &self,
+        request: &mut StepRequest,
+        entry: Option<&CacheEntry>,
+        now: Timestamp,
+    ) {
+        request.seen = entry.and_then(|entry| self.seen(entry, request.step.span, now));
     }
 
     /// Returns the bucket's entry in the denial cache, if the step may be decided from it. Fails
@@ -156,17 +161,17 @@ impl<'h, T: Transport> Remote<'h, T> {
         step: &Step,
         now: Timestamp,
     ) -> Result<Outcome, (Outcome, Failed<'h>)> {
-        let ask = match self.prepare_exceeding(key, step, now) {
-            Ok(ask) => ask,
+        let request = match self.prepare_exceeding(key, step, now) {
+            Ok(request) => request,
             Err(denied) => return Ok(denied),
         };
         let deadline = now + self.settings.timeout;
         let take = |visit: &Visit<'_, T>| {
-            let reply = T::take(visit, &ask)?;
+            let reply = T::take(visit, &request)?;
             server_clock::is_outside(T::server(&visit.route), step, &reply.outcome)?;
             Ok(reply)
         };
-        match self.visit(&ask.name, now, deadline, take) {
+        match self.visit(&request.name, now, deadline, take) {
             Ok(reply) => Ok(exceeds(reply.outcome.empty_at, reply.outcome.now)),
             Err(failed) => {
                 let (empty_at, now) = emptied(step);
@@ -182,7 +187,7 @@ impl<'h, T: Transport> Remote<'h, T> {
         key: Key<'_>,
         step: &Step,
         now: Timestamp,
-    ) -> Result<Ask, Outcome> {
+    ) -> Result<StepRequest, Outcome> {
         let cached = self.entry(key, step, now);
         cached.map_err(|cached| exceeds(cached.empty_at, cached.now))?;
         self.count(key, step, By::Store, false);
@@ -203,10 +208,10 @@ impl<'h, T: Transport> Remote<'h, T> {
         now: Timestamp,
         is_hot: impl Fn(Timestamp) -> bool,
     ) -> Result<PreparedStep, Outcome> {
-        let (ask, mut entry) = self.prepare_within(key, step, now)?;
+        let (request, mut entry) = self.prepare_within(key, step, now)?;
         if !entry.is_some_and(|entry| is_scarce(&entry, step, now) || is_hot(now)) {
             return Ok(PreparedStep {
-                ask,
+                request,
                 entry,
                 waited: 0,
                 is_asker: false,
@@ -223,7 +228,7 @@ impl<'h, T: Transport> Remote<'h, T> {
             let scarce =
                 entry.filter(|entry| !is_over && (is_hot || is_scarce(entry, step, later)));
             let Some(scarce) = scarce else { break false };
-            let found = self.find_server(&ask.name);
+            let found = self.find_server(&request.name);
             if found.is_ok_and(|(_, peer)| peer.is_open(later)) {
                 break false;
             }
@@ -242,7 +247,7 @@ impl<'h, T: Transport> Remote<'h, T> {
         };
         let waited = boot_clock().saturating_since(start);
         Ok(PreparedStep {
-            ask,
+            request,
             entry,
             waited,
             is_asker,
@@ -308,8 +313,8 @@ impl<'h, T: Transport> Remote<'h, T> {
         let mut bound =
             sent.saturating_add_signed(reply.outcome.empty_at.signed_since(reply.outcome.now));
         if let Some(known) = known.filter(|_| reply.found == StateKind::Restored) {
-            // The store restored the lost record from [`Ask::seen`], which may be too early. Keep
-            // the later state.
+            // The store restored the lost record from [`StepRequest::seen`], which may be too
+            // early. Keep the later state.
             bound = bound.max(known.bound);
             error = error.max(known.error);
         }

@@ -54,17 +54,17 @@ impl<'h, T: Transport> Remote<'h, T> {
         }
     }
 
-    /// Calls `ask` before `deadline`, unless the breaker of the record's server is open; see
-    /// [`Remote::ask`].
-    pub(super) fn ask_until<R>(
+    /// Runs `operation` before `deadline`, unless the breaker of the record's server is open; see
+    /// [`Remote::operate`].
+    pub(super) fn operate_until<R>(
         &self,
         deadline: Timestamp,
         name: &[u8],
-        ask: impl FnMut(&Visit<'_, T>) -> Result<R, Cause>,
+        operation: impl FnMut(&Visit<'_, T>) -> Result<R, Cause>,
         fallback: impl FnOnce(OnFailure, &Cause) -> R,
     ) -> Result<Answer<R>, Failure> {
-        let asked = self.visit(name, boot_clock(), deadline, ask);
-        asked
+        let result = self.visit(name, boot_clock(), deadline, operation);
+        result
             .map(Answer::sure)
             .or_else(|(peer, cause)| self.fall_back(&peer, cause, fallback))
     }

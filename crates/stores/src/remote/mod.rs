@@ -48,7 +48,7 @@ use segment::host::Host;
 use segment::slots::counters::{By, Event};
 pub use server::Server;
 pub use settings::{OnFailure, Settings};
-pub use transport::{Ask, Flown, Pipelined, Reply, StateKind, Transport, Visit};
+pub use transport::{Flown, Pipelined, Reply, StateKind, StepRequest, Transport, Visit};
 
 /// The result of a call, with the failure that the caller should be warned of.
 #[derive(Debug)]
@@ -143,13 +143,13 @@ impl<'h, T: Transport> Remote<'h, T> {
             return self.take_in_turn(key, step, terms);
         }
         match self.prepare_alone(key, step, now, |_| false) {
-            Ok(prepared) => self.ask_store(key, step, first, prepared),
+            Ok(prepared) => self.take_from_store(key, step, first, prepared),
             Err(denied) => Ok(Answer::sure(denied)),
         }
     }
 
     /// Runs a step that the store must decide.
-    fn ask_store(
+    fn take_from_store(
         &self,
         key: Key<'_>,
         step: &Step,
@@ -159,10 +159,10 @@ impl<'h, T: Transport> Remote<'h, T> {
         // The wait for another worker is part of the timeout. Hashing a long identifier is not.
         let now = boot_clock();
         let latest = now + self.settings.timeout - prepared.waited;
-        prepared.ask.first = first.map(|first| now.signed_since(first));
-        self.set_seen(&mut prepared.ask, prepared.entry.as_ref(), now);
-        let asked = |visit: &Visit<'_, T>| self.decided_by(visit, key, step, &prepared, now);
-        let answer = self.ask_until(latest, &prepared.ask.name, asked, |policy, _| {
+        prepared.request.first = first.map(|first| now.signed_since(first));
+        self.set_seen(&mut prepared.request, prepared.entry.as_ref(), now);
+        let operation = |visit: &Visit<'_, T>| self.decided_by(visit, key, step, &prepared, now);
+        let answer = self.operate_until(latest, &prepared.request.name, operation, |policy, _| {
             self.fallback(policy, key, step, first)
         });
         if prepared.is_asker {
@@ -180,13 +180,13 @@ impl<'h, T: Transport> Remote<'h, T> {
         prepared: &PreparedStep,
         sent: Timestamp,
     ) -> Result<Outcome, Cause> {
-        let reply = T::take(visit, &prepared.ask)?;
+        let reply = T::take(visit, &prepared.request)?;
         if server_clock::is_outside(T::server(&visit.route), step, &reply.outcome)? {
             return Ok(reply.outcome);
         }
         self.learn(key, step, &reply, prepared.entry.as_ref(), sent);
         self.note_clock(&reply);
-        let outcome = if prepared.ask.step.max_wait == step.max_wait {
+        let outcome = if prepared.request.step.max_wait == step.max_wait {
             reply.outcome
         } else {
             self.keep_place(key, step, &reply, sent)
@@ -212,9 +212,10 @@ impl<'h, T: Transport> Remote<'h, T> {
     /// Reports whether the bucket has a record.
     pub fn contains(&self, key: Key<'_>) -> Result<Answer<bool>, Failure> {
         let name = self.transport.name(key.identifier);
-        let ask = Ask::new(name, Step::new(0, 0).dry());
-        let asked = |visit: &Visit<'_, T>| Ok(T::take(visit, &ask)?.found != StateKind::Nothing);
-        self.ask(&ask.name, asked, |policy, _| {
+        let request = StepRequest::new(name, Step::new(0, 0).dry());
+        let operation =
+            |visit: &Visit<'_, T>| Ok(T::take(visit, &request)?.found != StateKind::Nothing);
+        self.operate(&request.name, operation, |policy, _| {
             // The other policies return true, so that the caller does not create a record.
             policy != OnFailure::Local || self.host.slots().contains(key)
         })
@@ -254,19 +255,24 @@ impl<'h, T: Transport> Remote<'h, T> {
             // executed the change.
             self.clear(key, put, now);
         }
-        let asked = |visit: &Visit<'_, T>| match (T::put(visit, &name, put, seen), *put) {
+        let operation = |visit: &Visit<'_, T>| match (T::put(visit, &name, put, seen), *put) {
             (Err(Cause::Clock(now)), Put::Uncount { windows, .. }) => {
                 server_clock::must_repeat(T::server(&visit.route), windows, now).map(|again| !again)
             }
             (result, _) => result.map(|()| true),
         };
-        let answer = self.ask_until(now + self.settings.timeout, &name, asked, |policy, _| {
-            if policy == OnFailure::Local && !put.is_undo() {
-                self.inherit(key, entry, span);
-                self.host.slots().put(key, put);
-            }
-            true
-        });
+        let answer = self.operate_until(
+            now + self.settings.timeout,
+            &name,
+            operation,
+            |policy, _| {
+                if policy == OnFailure::Local && !put.is_undo() {
+                    self.inherit(key, entry, span);
+                    self.host.slots().put(key, put);
+                }
+                true
+            },
+        );
         if moves_back {
             // Clear the entry after a failure, too, because the store may have executed the change.
             // Meanwhile, other workers may have recorded the state before the change.
@@ -302,21 +308,21 @@ impl<'h, T: Transport> Remote<'h, T> {
     /// without asking the store.
     pub fn raise(&self, key: Key<'_>, age: i64, span: Ticks) -> Result<Answer<Outcome>, Failure> {
         let look = Step::new(span, span).dry();
-        let ask = self.request(key, look);
+        let request = self.request(key, look);
         let now = boot_clock();
         let entry = self.find(key, span, now);
         let seen = entry.and_then(|entry| self.seen(&entry, span, now));
         // As in `Remote::put_in_window`, places are dropped before the change and after it.
         self.host.clear_places(key.hash, now);
-        let asked = |visit: &Visit<'_, T>| {
-            T::put(visit, &ask.name, &Put::Raise { age, span }, seen)?;
+        let operation = |visit: &Visit<'_, T>| {
+            T::put(visit, &request.name, &Put::Raise { age, span }, seen)?;
             let sent = boot_clock();
-            let reply = T::take(visit, &ask)?;
+            let reply = T::take(visit, &request)?;
             self.learn(key, &look, &reply, entry.as_ref(), sent);
             Ok(reply.outcome)
         };
         let deadline = now + self.settings.timeout;
-        let answer = self.ask_until(deadline, &ask.name, asked, |policy, _| {
+        let answer = self.operate_until(deadline, &request.name, operation, |policy, _| {
             if policy != OnFailure::Local {
                 return policy.answer(self.host, key, &look, None);
             }
@@ -328,17 +334,22 @@ impl<'h, T: Transport> Remote<'h, T> {
         answer
     }
 
-    /// Calls `ask` with a visit to the server that keeps the record `name`, unless the breaker is
-    /// open. The breaker belongs to that server, its credential and the timeout. Calls `ask` again
-    /// if the server replies that another one keeps the record now. If the call fails or the
-    /// breaker is open, and the policy is not [`OnFailure::Throw`], `fallback` returns the
-    /// result.
-    pub fn ask<R>(
+    /// Runs `operation` with a visit to the server that keeps the record `name`, unless the breaker
+    /// is open. The breaker belongs to that server, its credential and the timeout. Runs
+    /// `operation` again if the server replies that another one keeps the record now. If the call
+    /// fails or the breaker is open, and the policy is not [`OnFailure::Throw`], `fallback` returns
+    /// the result.
+    pub fn operate<R>(
         &self,
         name: &[u8],
-        ask: impl FnMut(&Visit<'_, T>) -> Result<R, Cause>,
+        operation: impl FnMut(&Visit<'_, T>) -> Result<R, Cause>,
         fallback: impl FnOnce(OnFailure, &Cause) -> R,
     ) -> Result<Answer<R>, Failure> {
-        self.ask_until(boot_clock() + self.settings.timeout, name, ask, fallback)
+        self.operate_until(
+            boot_clock() + self.settings.timeout,
+            name,
+            operation,
+            fallback,
+        )
     }
 }

@@ -31,7 +31,7 @@ impl Remote<'_, Redis> {
         length: Ticks,
     ) -> Result<Answer<Result<Acquired<ServerPermit>, Refusal>>, Failure> {
         let name = self.transport.name_of(Kind::Permits, key.identifier);
-        let asked = |visit: &Visit<'_, Redis>| {
+        let operation = |visit: &Visit<'_, Redis>| {
             let lease = Lease::draw(&name, length)?;
             let reply = visit.change_permits(&name, b"acquire", &lease.member, Some(limit));
             if !matches!(reply, Ok(_) | Err(Cause::Redirected { .. })) {
@@ -44,7 +44,7 @@ impl Remote<'_, Redis> {
             });
             Ok(granted.ok_or(Refusal::TooMany))
         };
-        self.ask(&name, asked, |policy, _| match policy {
+        self.operate(&name, operation, |policy, _| match policy {
             OnFailure::Local => {
                 let acquired = self.host.permits().acquire(key, limit);
                 acquired.map(|acquired| acquired.map(ServerPermit::Host))
@@ -69,14 +69,14 @@ impl Remote<'_, Redis> {
             }
             ServerPermit::Lease(_) | ServerPermit::Allowed => return Ok(Answer::sure(())),
         };
-        let asked = |visit: &Visit<'_, Redis>| {
+        let operation = |visit: &Visit<'_, Redis>| {
             let reply = visit.change_permits(&lease.name, b"release", &lease.member, None);
             if !self.counted(reply?).is_done {
                 self.host.slots().count(Event::PermitForeign);
             }
             Ok(())
         };
-        let answer = self.ask(&lease.name, asked, |_, _| ());
+        let answer = self.operate(&lease.name, operation, |_, _| ());
         if !matches!(&answer, Ok(answer) if !answer.fallback) {
             lease.abandon(&self.transport);
         }
@@ -96,12 +96,12 @@ impl Remote<'_, Redis> {
             ServerPermit::Allowed => return Ok(Answer::sure(true)),
         };
         let (mut began, lasts_until) = (Timestamp::ZERO, lease.lasts_until);
-        let asked = |visit: &Visit<'_, Redis>| {
+        let operation = |visit: &Visit<'_, Redis>| {
             began = boot_clock();
             let reply = visit.change_permits(&lease.name, b"renew", &lease.member, None);
             Ok(self.counted(reply?).is_done)
         };
-        let answer = self.ask(&lease.name, asked, |policy, _| {
+        let answer = self.operate(&lease.name, operation, |policy, _| {
             policy == OnFailure::Allow || boot_clock() < lasts_until
         })?;
         if answer.value && !answer.fallback {
@@ -113,11 +113,11 @@ impl Remote<'_, Redis> {
     /// Returns the number of permits of `key` whose leases have not ended, at most `limit`.
     pub fn held(&self, key: Key<'_>, limit: u16) -> Result<Answer<u16>, Failure> {
         let name = self.transport.name_of(Kind::Permits, key.identifier);
-        let asked = |visit: &Visit<'_, Redis>| {
+        let operation = |visit: &Visit<'_, Redis>| {
             let reply = visit.change_permits(&name, b"held", b"", None);
             Ok(self.counted(reply?).held(limit))
         };
-        self.ask(&name, asked, |policy, _| match policy {
+        self.operate(&name, operation, |policy, _| match policy {
             OnFailure::Local => {
                 let held = self.host.permits().held(key, limit);
                 u16::try_from(held).unwrap_or(limit)

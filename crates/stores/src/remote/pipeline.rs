@@ -10,7 +10,8 @@ use super::server_clock;
 use super::settings::emptied;
 use super::time_left::TimeLeft;
 use super::{
-    Answer, Ask, Blame, Cause, Failure, Flown, OnFailure, Pipelined, Remote, Reply, Server, Visit,
+    Answer, Blame, Cause, Failure, Flown, OnFailure, Pipelined, Remote, Reply, Server, StepRequest,
+    Visit,
 };
 use gcra::batch::Ticket;
 use gcra::clock::{Ticks, Timestamp, boot_clock};
@@ -27,7 +28,7 @@ const MOST: usize = 500;
 /// A step that is sent to its server.
 struct PendingStep {
     index: usize,
-    ask: Ask,
+    request: StepRequest,
     /// The bucket's entry in the denial cache.
     entry: Option<CacheEntry>,
 }
@@ -41,7 +42,7 @@ type Begun<'r, 'h, T> = (Sent<'r, 'h>, <T as Pipelined>::Flight<'r>);
 
 /// The requests of a pipeline that was sent to a server.
 struct Sent<'r, 'h> {
-    requests: &'r [PendingStep],
+    pipeline: &'r [PendingStep],
     peer: Peer<'h>,
     passage: Passage,
 }
@@ -73,8 +74,8 @@ impl<T: Pipelined> Remote<'_, T> {
         });
         let pipelines = by_server(named).into_iter();
         let prepared = pipelines.map(|(server, indexes)| {
-            let requests = each.prepare(&indexes, &mut decided);
-            (server, requests)
+            let pipeline = each.prepare(&indexes, &mut decided);
+            (server, pipeline)
         });
         let mut pipelines: Vec<_> = prepared.filter(|(_, all)| !all.is_empty()).collect();
         // Hashing long identifiers has taken time, which is no part of the timeout.
@@ -109,9 +110,9 @@ impl<'h, T: Pipelined> Each<'_, 'h, T> {
         decided: &mut impl FnMut(usize, Answer<Outcome>),
     ) {
         let sent = boot_clock();
-        for request in wave.iter_mut().flatten() {
-            let (store, _) = self.buckets[request.index];
-            store.set_seen(&mut request.ask, request.entry.as_ref(), sent);
+        for pending in wave.iter_mut().flatten() {
+            let (store, _) = self.buckets[pending.index];
+            store.set_seen(&mut pending.request, pending.entry.as_ref(), sent);
         }
         let Some(first) = wave.iter().flatten().next() else {
             return;
@@ -126,10 +127,10 @@ impl<'h, T: Pipelined> Each<'_, 'h, T> {
             let flown = flown.unwrap_or_else(|cause| (Vec::new(), Err(cause)));
             moved.extend(self.land(&flying[place], flown, sent, failures, decided));
         }
-        for request in moved {
-            match self.follow(request, deadline) {
-                Ok(answer) => decided(request.index, answer),
-                Err(failed) => failures.push((request.index, Some(failed))),
+        for pending in moved {
+            match self.follow(pending, deadline) {
+                Ok(answer) => decided(pending.index, answer),
+                Err(failed) => failures.push((pending.index, Some(failed))),
             }
         }
     }
@@ -142,23 +143,23 @@ impl<'h, T: Pipelined> Each<'_, 'h, T> {
         failures: &mut Vec<Undecided<'h>>,
     ) -> Vec<Begun<'r, 'h, T>> {
         let mut all = Vec::with_capacity(wave.len());
-        let mut note = |requests: &'r Vec<PendingStep>, begun| match begun {
+        let mut note = |pipeline: &'r Vec<PendingStep>, begun| match begun {
             Ok(begun) => all.push(begun),
-            Err(failed) => self.fail(requests, failed, failures),
+            Err(failed) => self.fail(pipeline, failed, failures),
         };
         let mut others = Vec::new();
-        for requests in wave {
-            match self.located(requests, deadline) {
-                Some((route, peer)) => note(requests, self.begin(requests, route, peer, deadline)),
-                None => others.push(requests),
+        for pipeline in wave {
+            match self.located(pipeline, deadline) {
+                Some((route, peer)) => note(pipeline, self.begin(pipeline, route, peer, deadline)),
+                None => others.push(pipeline),
             }
         }
         // The search for a server waits for replies, so the servers that are known were asked
         // before.
-        for requests in others {
-            let located = self.locate(requests, wave.len() > 1, deadline);
-            let begin = |(route, peer)| self.begin(requests, route, peer, deadline);
-            note(requests, located.and_then(begin));
+        for pipeline in others {
+            let located = self.locate(pipeline, wave.len() > 1, deadline);
+            let begin = |(route, peer)| self.begin(pipeline, route, peer, deadline);
+            note(pipeline, located.and_then(begin));
         }
         all
     }
@@ -168,7 +169,7 @@ impl<'h, T: Pipelined> Each<'_, 'h, T> {
     fn land<'r>(
         &self,
         &Sent {
-            requests,
+            pipeline,
             ref peer,
             passage,
         }: &Sent<'r, 'h>,
@@ -177,14 +178,14 @@ impl<'h, T: Pipelined> Each<'_, 'h, T> {
         failures: &mut Vec<Undecided<'h>>,
         decided: &mut impl FnMut(usize, Answer<Outcome>),
     ) -> Vec<&'r PendingStep> {
-        let (store, _) = self.buckets[requests[0].index];
-        let mut open: Vec<_> = requests.iter().map(Some).collect();
+        let (store, _) = self.buckets[pipeline[0].index];
+        let mut open: Vec<_> = pipeline.iter().map(Some).collect();
         let (mut failure, mut moved) = (result.err(), Vec::new());
         for (index, reply) in replies {
-            let request = &requests[index];
-            match reply.and_then(|reply| self.learn(request, &peer.server, &reply, sent)) {
-                Ok(answer) => decided(request.index, answer),
-                Err(Cause::Redirected { .. }) => moved.push(request),
+            let pending = &pipeline[index];
+            match reply.and_then(|reply| self.learn(pending, &peer.server, &reply, sent)) {
+                Ok(answer) => decided(pending.index, answer),
+                Err(Cause::Redirected { .. }) => moved.push(pending),
                 Err(cause) if cause.blame() == Blame::Store => {
                     failure = Some(cause);
                     continue;
@@ -192,7 +193,7 @@ impl<'h, T: Pipelined> Each<'_, 'h, T> {
                 Err(cause) => {
                     let breaker = store.breaker(peer);
                     breaker.record(cause.kind(), &cause.brief(), boot_clock());
-                    failures.push((request.index, Some((peer.clone(), cause))));
+                    failures.push((pending.index, Some((peer.clone(), cause))));
                 }
             }
             open[index] = None;
@@ -214,33 +215,37 @@ impl<'h, T: Pipelined> Each<'_, 'h, T> {
         decided: &mut impl FnMut(usize, Answer<Outcome>),
     ) -> Vec<PendingStep> {
         let now = boot_clock();
-        let mut requests = Vec::with_capacity(indexes.len());
+        let mut pipeline = Vec::with_capacity(indexes.len());
         for &index in indexes {
             let (store, Ticket { key, step, .. }) = self.buckets[index];
             let prepared = if step.exceeds_capacity() {
                 store
                     .prepare_exceeding(key, &step, now)
-                    .map(|ask| (ask, None))
+                    .map(|request| (request, None))
             } else {
                 store.prepare(key, &step, now)
             };
             match prepared {
-                Ok((ask, entry)) => requests.push(PendingStep { index, ask, entry }),
+                Ok((request, entry)) => pipeline.push(PendingStep {
+                    index,
+                    request,
+                    entry,
+                }),
                 Err(denied) => decided(index, Answer::sure(denied)),
             }
         }
-        requests
+        pipeline
     }
 
     /// Returns the server of a pipeline, if it is known without asking another server and
     /// `deadline` has not passed.
     fn located(
         &self,
-        requests: &[PendingStep],
+        pipeline: &[PendingStep],
         deadline: Timestamp,
     ) -> Option<(T::Route, Peer<'h>)> {
-        let (store, _) = self.buckets[requests[0].index];
-        let (route, peer) = store.find_server(&requests[0].ask.name).ok()?;
+        let (store, _) = self.buckets[pipeline[0].index];
+        let (route, peer) = store.find_server(&pipeline[0].request.name).ok()?;
         let now = boot_clock();
         let is_located = now < deadline && store.fleet(&route, &peer, now).is_none();
         is_located.then_some((route, peer))
@@ -250,12 +255,12 @@ impl<'h, T: Pipelined> Each<'_, 'h, T> {
     /// the time until `deadline`.
     fn locate(
         &self,
-        requests: &[PendingStep],
+        pipeline: &[PendingStep],
         others: bool,
         deadline: Timestamp,
     ) -> Result<(T::Route, Peer<'h>), Failed<'h>> {
-        let (store, _) = self.buckets[requests[0].index];
-        let name = &requests[0].ask.name;
+        let (store, _) = self.buckets[pipeline[0].index];
+        let name = &pipeline[0].request.name;
         let now = boot_clock();
         let until = if others {
             now.midpoint(deadline)
@@ -268,24 +273,24 @@ impl<'h, T: Pipelined> Each<'_, 'h, T> {
     /// Sends the requests of a pipeline, unless the breaker of their server is open.
     fn begin<'r>(
         &self,
-        requests: &'r [PendingStep],
+        pipeline: &'r [PendingStep],
         route: T::Route,
         peer: Peer<'h>,
         deadline: Timestamp,
     ) -> Result<Begun<'r, 'h, T>, Failed<'h>> {
-        let (store, _) = self.buckets[requests[0].index];
+        let (store, _) = self.buckets[pipeline[0].index];
         let passage = store.enter(&peer, boot_clock())?;
         store.host.slots().count(Event::Asked);
-        let asks: Vec<_> = requests.iter().map(|request| &request.ask).collect();
+        let requests: Vec<_> = pipeline.iter().map(|pending| &pending.request).collect();
         let visit = Visit {
             store: &store.transport,
             route,
             deadline,
         };
-        match T::launch(&visit, &asks) {
+        match T::launch(&visit, &requests) {
             Ok(flight) => {
                 let sent = Sent {
-                    requests,
+                    pipeline,
                     peer,
                     passage,
                 };
@@ -301,16 +306,16 @@ impl<'h, T: Pipelined> Each<'_, 'h, T> {
     /// Runs the step of a request again, at the server that keeps the record now.
     fn follow(
         &self,
-        request: &PendingStep,
+        pending: &PendingStep,
         deadline: Timestamp,
     ) -> Result<Answer<Outcome>, Failed<'h>> {
-        let (store, _) = self.buckets[request.index];
+        let (store, _) = self.buckets[pending.index];
         let now = boot_clock();
         let take = |visit: &Visit<'_, T>| {
-            let reply = T::take(visit, &request.ask)?;
-            self.learn(request, T::server(&visit.route), &reply, now)
+            let reply = T::take(visit, &pending.request)?;
+            self.learn(pending, T::server(&visit.route), &reply, now)
         };
-        store.visit(&request.ask.name, now, deadline, take)
+        store.visit(&pending.request.name, now, deadline, take)
     }
 
     /// Adds requests that failed for one cause to `failures`. Only the first one that is added gets
@@ -328,20 +333,20 @@ impl<'h, T: Pipelined> Each<'_, 'h, T> {
             (self.buckets[index].1.step.exceeds_capacity(), !throws)
         });
         let causes = once(Some(failed)).chain(repeat_with(|| None));
-        failures.extend(open.into_iter().map(|request| request.index).zip(causes));
+        failures.extend(open.into_iter().map(|pending| pending.index).zip(causes));
     }
 
     /// Removes and returns pipelines that can run at once: to different servers, and with the same
     /// timeout.
     fn wave(&self, pipelines: &mut Vec<(Arc<Server>, Vec<PendingStep>)>) -> Vec<Vec<PendingStep>> {
-        let timeout = |requests: &[PendingStep]| self.timeout(requests[0].index);
-        let first = pipelines.first().map(|(_, requests)| timeout(requests));
+        let timeout = |pipeline: &[PendingStep]| self.timeout(pipeline[0].index);
+        let first = pipelines.first().map(|(_, pipeline)| timeout(pipeline));
         let (mut servers, mut wave, mut others) = (HashSet::new(), Vec::new(), Vec::new());
-        for (server, requests) in pipelines.drain(..) {
-            if Some(timeout(&requests)) == first && servers.insert(server.login) {
-                wave.push(requests);
+        for (server, pipeline) in pipelines.drain(..) {
+            if Some(timeout(&pipeline)) == first && servers.insert(server.login) {
+                wave.push(pipeline);
             } else {
-                others.push((server, requests));
+                others.push((server, pipeline));
             }
         }
         *pipelines = others;
@@ -359,12 +364,12 @@ impl<'h, T: Pipelined> Each<'_, 'h, T> {
     /// Records and counts the reply of a server to a request that was sent at `sent`.
     fn learn(
         &self,
-        request: &PendingStep,
+        pending: &PendingStep,
         server: &Server,
         reply: &Reply,
         sent: Timestamp,
     ) -> Result<Answer<Outcome>, Cause> {
-        let (store, Ticket { key, step, .. }) = self.buckets[request.index];
+        let (store, Ticket { key, step, .. }) = self.buckets[pending.index];
         let is_outside = server_clock::is_outside(server, &step, &reply.outcome)?;
         if step.exceeds_capacity() {
             return Ok(Answer::sure(exceeds(
@@ -373,7 +378,7 @@ impl<'h, T: Pipelined> Each<'_, 'h, T> {
             )));
         }
         if !is_outside {
-            store.learn(key, &step, reply, request.entry.as_ref(), sent);
+            store.learn(key, &step, reply, pending.entry.as_ref(), sent);
             store.note_clock(reply);
             store.count(key, &step, By::Store, reply.outcome.granted());
         }

@@ -91,8 +91,8 @@ impl Transport for Scripted<'_> {
         (self.asked.borrow_mut())(deadline).map(|_| Some(Arc::clone(&self.server)))
     }
 
-    fn take(visit: &Visit<'_, Self>, ask: &Ask) -> Result<Reply, Cause> {
-        visit.store.seen.set(ask.seen);
+    fn take(visit: &Visit<'_, Self>, request: &StepRequest) -> Result<Reply, Cause> {
+        visit.store.seen.set(request.seen);
         (visit.store.asked.borrow_mut())(visit.deadline)
     }
 
@@ -113,8 +113,8 @@ impl Pipelined for Scripted<'_> {
         false
     }
 
-    fn launch(visit: &Visit<'_, Self>, asks: &[&Ask]) -> Result<Replied, Cause> {
-        let replies = asks.iter().map(|ask| Self::take(visit, ask));
+    fn launch(visit: &Visit<'_, Self>, requests: &[&StepRequest]) -> Result<Replied, Cause> {
+        let replies = requests.iter().map(|request| Self::take(visit, request));
         Ok(Replied(Some((replies.enumerate().collect(), Ok(())))))
     }
 
@@ -258,9 +258,9 @@ fn a_lost_record_is_restored_unless_it_is_full_at_the_deadline() {
         let step = Step::new(0, span);
         host.denial_cache()
             .record(entry_of(key(), span), NOW - 10 * UNIT, 0, sent);
-        let (mut ask, cached) = remote.prepare(key(), &step, NOW).expect("it costs nothing");
-        remote.set_seen(&mut ask, cached.as_ref(), NOW);
-        assert_eq!(ask.seen, seen);
+        let (mut request, cached) = remote.prepare(key(), &step, NOW).expect("it costs nothing");
+        remote.set_seen(&mut request, cached.as_ref(), NOW);
+        assert_eq!(request.seen, seen);
     }
 }
 

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// A request to run a step.
 #[derive(Clone, Debug)]
-pub struct Ask {
+pub struct StepRequest {
     /// The bucket's name in the store, which [`Transport::name`] returns.
     pub name: Vec<u8>,
     /// The step. All its times are whole microseconds.
@@ -27,7 +27,7 @@ pub struct Ask {
     pub is_cached: bool,
 }
 
-impl Ask {
+impl StepRequest {
     /// Returns the request for a step on a bucket that is full if it has no record. The denial
     /// cache does not keep the reply.
     pub const fn new(name: Vec<u8>, step: Step) -> Self {
@@ -76,7 +76,7 @@ pub enum StateKind {
     Shorter,
     /// The bucket had no record, or was reset.
     Nothing,
-    /// The record was lost, and was restored from [`Ask::seen`].
+    /// The record was lost, and was restored from [`StepRequest::seen`].
     Restored,
     /// The record was written in the future, so the store's clock was set back since. The store
     /// moved the state back by the same time.
@@ -180,10 +180,10 @@ pub trait Transport: Sized {
     fn refresh(&self, _deadline: Timestamp) {}
 
     /// Runs one step. Fails if the store cannot decide, or does not reply before the deadline.
-    fn take(visit: &Visit<'_, Self>, ask: &Ask) -> Result<Reply, Cause>;
+    fn take(visit: &Visit<'_, Self>, request: &StepRequest) -> Result<Reply, Cause>;
 
-    /// Changes a bucket. `seen` has the same meaning as in [`Ask`]. Fails if the store cannot make
-    /// the change, or does not reply before the deadline.
+    /// Changes a bucket. `seen` has the same meaning as in [`StepRequest`]. Fails if the store
+    /// cannot make the change, or does not reply before the deadline.
     fn put(visit: &Visit<'_, Self>, name: &[u8], put: &Put, seen: Option<i64>)
     -> Result<(), Cause>;
 
@@ -196,7 +196,7 @@ pub trait Transport: Sized {
     /// Takes the tokens of all steps or of none, in one operation. Must only be called if
     /// [`Transport::joins`] is true for all buckets. Unless all steps are granted, each outcome is
     /// a denial with the state that the store found.
-    fn take_all(_visit: &Visit<'_, Self>, _asks: &[Ask]) -> Result<AllTaken, Cause> {
+    fn take_all(_visit: &Visit<'_, Self>, _requests: &[StepRequest]) -> Result<AllTaken, Cause> {
         Err(Cause::Answer("one bucket at a time"))
     }
 }
@@ -214,7 +214,10 @@ pub trait Pipelined: Transport {
     /// once. All buckets must be on one server. Runs none of the steps that it refuses with
     /// [`Cause::Redirected`]. If the server fails, it is unknown whether steps without a reply were
     /// executed.
-    fn launch<'a>(visit: &Visit<'_, Self>, asks: &[&'a Ask]) -> Result<Self::Flight<'a>, Cause>;
+    fn launch<'a>(
+        visit: &Visit<'_, Self>,
+        requests: &[&'a StepRequest],
+    ) -> Result<Self::Flight<'a>, Cause>;
 
     /// Makes each change. Passes the refusal of a single request to `refused` with the index of the
     /// change. All buckets must be on one server. Fails if the server fails. It is unknown which

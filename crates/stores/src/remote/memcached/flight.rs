@@ -6,7 +6,7 @@ use super::{CONNECTIONS, ItemServer, decide_each, gives_up, idle, patience};
 use crate::remote::channel::Channel as _;
 use crate::remote::race::Task;
 use crate::remote::stream::{Stream, addresses, forget};
-use crate::remote::{Ask, Cause, Flown, Reply};
+use crate::remote::{Cause, Flown, Reply, StepRequest};
 use gcra::clock::{Timestamp, boot_clock};
 use rustix::event::{PollFd, PollFlags};
 use std::collections::HashMap;
@@ -18,7 +18,7 @@ type Decide<'a> = Box<dyn Fn(ItemState, Timestamp, u32) -> ItemUpdate<Vec<Reply>
 /// of them.
 pub struct ItemFlight<'a> {
     node: Arc<ItemServer>,
-    asks: Vec<&'a Ask>,
+    requests: Vec<&'a StepRequest>,
     /// The indexes of the steps on each item, in order.
     groups: Vec<Vec<usize>>,
     changes: Vec<ItemChange<'a, Vec<Reply>, Decide<'a>>>,
@@ -40,14 +40,14 @@ impl<'a> ItemFlight<'a> {
     /// time until `deadline`.
     pub fn begin(
         node: Arc<ItemServer>,
-        asks: &[&'a Ask],
+        requests: &[&'a StepRequest],
         deadline: Timestamp,
     ) -> Result<Self, Cause> {
         let endpoint = &Arc::clone(&node).endpoint;
         let mut flight = Self {
             node,
-            asks: asks.to_vec(),
-            groups: by_item(asks),
+            requests: requests.to_vec(),
+            groups: by_item(requests),
             changes: Vec::new(),
             patience: patience(deadline),
             state: State::Over,
@@ -69,15 +69,15 @@ impl<'a> ItemFlight<'a> {
 
     /// Sends the first commands of all items.
     fn send(&mut self, mut connection: Connection) -> Result<(), Cause> {
-        let (patience, asks) = (self.patience, &self.asks);
+        let (patience, requests) = (self.patience, &self.requests);
         let change = |mine: &Vec<usize>| {
-            let steps: Vec<_> = mine.iter().map(|&index| asks[index]).collect();
-            let ask = steps[0];
+            let steps: Vec<_> = mine.iter().map(|&index| requests[index]).collect();
+            let request = steps[0];
             let decide: Decide<'a> = Box::new(move |record, now, lost| {
                 decide_each(record, &steps, now, gives_up(lost, patience))
             });
-            let known = connection.recall(&ask.name);
-            ItemChange::new(&ask.name, known, false, ask.seen, decide)
+            let known = connection.recall(&request.name);
+            ItemChange::new(&request.name, known, false, request.seen, decide)
         };
         self.changes = self.groups.iter().map(change).collect();
         send(&mut connection, &mut self.changes)?;
@@ -91,7 +91,7 @@ impl<'a> ItemFlight<'a> {
         if result.is_ok() {
             CONNECTIONS.with(|idle| idle.keep(&self.node.endpoint, connection));
         }
-        let mut all = Vec::with_capacity(self.asks.len());
+        let mut all = Vec::with_capacity(self.requests.len());
         let changes = std::mem::take(&mut self.changes).into_iter();
         for (change, group) in changes.zip(&self.groups) {
             if change.is_done() {
@@ -140,11 +140,11 @@ impl Drop for ItemFlight<'_> {
 }
 
 /// Groups the indexes of steps by their items, in order.
-fn by_item(asks: &[&Ask]) -> Vec<Vec<usize>> {
+fn by_item(requests: &[&StepRequest]) -> Vec<Vec<usize>> {
     let mut places = HashMap::new();
-    let mut groups = Vec::with_capacity(asks.len());
-    for (index, ask) in asks.iter().enumerate() {
-        let place = *places.entry(&ask.name).or_insert(groups.len());
+    let mut groups = Vec::with_capacity(requests.len());
+    for (index, request) in requests.iter().enumerate() {
+        let place = *places.entry(&request.name).or_insert(groups.len());
         if place == groups.len() {
             groups.push(Vec::new());
         }

@@ -30,7 +30,7 @@ use super::endpoint::Endpoint;
 use super::key::{Kind, item_key, kind_key, shared_key};
 use super::stream::Stream;
 use super::transport::BucketChange;
-use super::{Ask, Cause, Pipelined, Reply, Server, Transport, Visit, record};
+use super::{Cause, Pipelined, Reply, Server, StepRequest, Transport, Visit, record};
 use flight::ItemFlight;
 use gcra::clock::{TICKS_PER_MICROSECOND, TICKS_PER_SECOND, Timestamp, boot_clock, wall_clock};
 use gcra::refill::Refill;
@@ -213,9 +213,9 @@ impl Transport for Memcached {
         &node.server
     }
 
-    fn take(visit: &Visit<'_, Self>, ask: &Ask) -> Result<Reply, Cause> {
+    fn take(visit: &Visit<'_, Self>, request: &StepRequest) -> Result<Reply, Cause> {
         let deadline = visit.deadline;
-        let take = |connection: &mut _| take(connection, ask, deadline);
+        let take = |connection: &mut _| take(connection, request, deadline);
         visit.route.with(deadline, take)?.ok_or(Cause::Record)
     }
 
@@ -244,8 +244,11 @@ impl Pipelined for Memcached {
         true
     }
 
-    fn launch<'a>(visit: &Visit<'_, Self>, asks: &[&'a Ask]) -> Result<ItemFlight<'a>, Cause> {
-        ItemFlight::begin(Arc::clone(&visit.route), asks, visit.deadline)
+    fn launch<'a>(
+        visit: &Visit<'_, Self>,
+        requests: &[&'a StepRequest],
+    ) -> Result<ItemFlight<'a>, Cause> {
+        ItemFlight::begin(Arc::clone(&visit.route), requests, visit.deadline)
     }
 
     fn put_each(
@@ -276,21 +279,21 @@ impl Pipelined for Memcached {
 /// Runs one step. Returns `None` if the item is invalid.
 fn take(
     connection: &mut Connection,
-    ask: &Ask,
+    request: &StepRequest,
     deadline: Timestamp,
 ) -> Result<Option<Reply>, Cause> {
     let patience = patience(deadline);
     let decide = |record: ItemState, now: Timestamp, lost: u32| {
-        let reply = decide_one(record, ask, now, gives_up(lost, patience));
+        let reply = decide_one(record, request, now, gives_up(lost, patience));
         let after = reply.outcome.empty_at;
         if after == record.empty_at {
             return ItemUpdate::Keep(reply);
         }
-        let lifetime = record.lifetime_after(&ask.step);
-        ItemUpdate::Write(reply, after, after + ask.step.lifetime(), lifetime)
+        let lifetime = record.lifetime_after(&request.step);
+        ItemUpdate::Write(reply, after, after + request.step.lifetime(), lifetime)
     };
-    let known = connection.recall(&ask.name);
-    ItemChange::new(&ask.name, known, false, ask.seen, decide).run(connection, patience)
+    let known = connection.recall(&request.name);
+    ItemChange::new(&request.name, known, false, request.seen, decide).run(connection, patience)
 }
 
 /// Returns the instant at which to stop writing: halfway to the deadline. A later write may get no
@@ -305,9 +308,9 @@ fn gives_up(lost: u32, patience: Timestamp) -> bool {
 
 /// Decides a step on a record. If `gives_up` is true, a step that would change the record is
 /// denied.
-fn decide_one(record: ItemState, ask: &Ask, now: Timestamp, gives_up: bool) -> Reply {
-    let mut outcome = record.decide(ask, now);
-    if let Refill::Windows(windows) = ask.step.refill {
+fn decide_one(record: ItemState, request: &StepRequest, now: Timestamp, gives_up: bool) -> Reply {
+    let mut outcome = record.decide(request, now);
+    if let Refill::Windows(windows) = request.step.refill {
         // Reply with this clock, which may be behind the followed one, because the caller has
         // chosen the windows by this clock.
         let now = wall_ticks();
@@ -321,28 +324,28 @@ fn decide_one(record: ItemState, ask: &Ask, now: Timestamp, gives_up: bool) -> R
         outcome.verdict = Verdict::Denied(Denial::Contended);
         outcome.empty_at = record.empty_at;
     }
-    let found = record.found(&ask.step);
+    let found = record.found(&request.step);
     Reply { outcome, found }
 }
 
 /// Decides steps on one record in order, each like [`decide_one`].
 fn decide_each(
     mut record: ItemState,
-    asks: &[&Ask],
+    requests: &[&StepRequest],
     now: Timestamp,
     gives_up: bool,
 ) -> ItemUpdate<Vec<Reply>> {
     let before = record.empty_at;
     let mut full_at = Timestamp::ZERO;
-    let mut replies = Vec::with_capacity(asks.len());
-    for ask in asks {
-        let reply = decide_one(record, ask, now, gives_up);
+    let mut replies = Vec::with_capacity(requests.len());
+    for request in requests {
+        let reply = decide_one(record, request, now, gives_up);
         replies.push(reply);
         if record.empty_at != reply.outcome.empty_at {
-            record.lifetime = record.lifetime_after(&ask.step);
+            record.lifetime = record.lifetime_after(&request.step);
         }
         record.empty_at = reply.outcome.empty_at;
-        full_at = full_at.max(record.empty_at + ask.step.lifetime());
+        full_at = full_at.max(record.empty_at + request.step.lifetime());
     }
     if record.empty_at == before {
         return ItemUpdate::Keep(replies);

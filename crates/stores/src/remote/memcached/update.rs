@@ -6,7 +6,7 @@
 use super::wire::{Connection, Item};
 use super::{clock, life};
 use crate::remote::back_off::{is_over, pause};
-use crate::remote::{Ask, Cause, StateKind, record};
+use crate::remote::{Cause, StateKind, StepRequest, record};
 use gcra::clock::{TICKS_PER_MICROSECOND, Timestamp};
 use gcra::refill::Refill;
 use gcra::step::{Outcome, Step};
@@ -80,13 +80,13 @@ impl ItemState {
         self.empty_at == Timestamp::ZERO
     }
 
-    pub(super) fn decide(self, ask: &Ask, now: Timestamp) -> Outcome {
+    pub(super) fn decide(self, request: &StepRequest, now: Timestamp) -> Outcome {
         if !self.is_absent() {
-            return ask.step.decide(self.empty_at, now);
+            return request.step.decide(self.empty_at, now);
         }
         // Round up, because a bucket that was empty later contains less.
         let whole = |age| empty_at(now, age).ceil(TICKS_PER_MICROSECOND);
-        ask.step.decide_first(ask.first.map(whole), now)
+        request.step.decide_first(request.first.map(whole), now)
     }
 }
 

@@ -7,7 +7,7 @@ use super::topology::Topology;
 use super::{Redis, TAKE, arguments, taken};
 use crate::remote::race::Task;
 use crate::remote::stream::forget;
-use crate::remote::{Ask, Cause, Flown, Reply, Visit};
+use crate::remote::{Cause, Flown, Reply, StepRequest, Visit};
 use gcra::clock::Timestamp;
 use redis::Value;
 use rustix::event::PollFd;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 pub struct Flight<'a> {
     topology: Arc<Topology>,
     node: Arc<Node>,
-    asks: Vec<&'a Ask>,
+    requests: Vec<&'a StepRequest>,
     question: Inquiry,
     deadline: Timestamp,
     has_replies: bool,
@@ -26,16 +26,18 @@ pub struct Flight<'a> {
 
 impl<'a> Flight<'a> {
     /// Begins to send steps. Their buckets are on the server of the visit, as far as is known.
-    pub fn begin(visit: &Visit<'_, Redis>, asks: Vec<&'a Ask>) -> Result<Self, Cause> {
+    pub fn begin(visit: &Visit<'_, Redis>, requests: Vec<&'a StepRequest>) -> Result<Self, Cause> {
         let (node, deadline) = (Arc::clone(&visit.route.node), visit.deadline);
-        let command = |ask: &&Ask| invocation(&TAKE, false, &[&ask.name], &arguments(ask));
-        let commands = asks.iter().map(command).collect();
+        let command = |request: &&StepRequest| {
+            invocation(&TAKE, false, &[&request.name], &arguments(request))
+        };
+        let commands = requests.iter().map(command).collect();
         let question = survey::question(&node, &commands, deadline);
         let question = question.inspect_err(|_| node.suspect())?;
         Ok(Self {
             topology: Arc::clone(&visit.store.topology),
             node,
-            asks,
+            requests,
             question,
             deadline,
             has_replies: false,
@@ -43,8 +45,8 @@ impl<'a> Flight<'a> {
     }
 
     /// Reads the reply to a step.
-    fn reply(&self, ask: &Ask, value: Value) -> Result<Reply, Cause> {
-        if let Some(route) = self.topology.elsewhere(&ask.name, &self.node, &value) {
+    fn reply(&self, request: &StepRequest, value: Value) -> Result<Reply, Cause> {
+        if let Some(route) = self.topology.elsewhere(&request.name, &self.node, &value) {
             return Err(route.into());
         }
         read(&self.node, &TAKE, value).and_then(|value| taken(&value))
@@ -53,8 +55,8 @@ impl<'a> Flight<'a> {
     /// Sends again the steps that the server did not run because it did not have the script.
     fn repeat(&self, unknown: &[usize], flown: &mut Flown) {
         let runs = unknown.iter().map(|&index| {
-            let ask = self.asks[index];
-            (slice::from_ref(&ask.name), arguments(ask))
+            let request = self.requests[index];
+            (slice::from_ref(&request.name), arguments(request))
         });
         let runs: Vec<_> = runs.collect();
         let (replies, result) = flown;
@@ -66,7 +68,7 @@ impl<'a> Flight<'a> {
             self.deadline,
             |place, value| {
                 let index = unknown[place];
-                replies.push((index, self.reply(self.asks[index], value)));
+                replies.push((index, self.reply(self.requests[index], value)));
             },
         );
     }
@@ -89,7 +91,9 @@ impl Task for Flight<'_> {
             if code(&value) == "NOSCRIPT" {
                 unknown.push(index);
             } else {
-                flown.0.push((index, self.reply(self.asks[index], value)));
+                flown
+                    .0
+                    .push((index, self.reply(self.requests[index], value)));
             }
         }
         if !unknown.is_empty() && flown.1.is_ok() {

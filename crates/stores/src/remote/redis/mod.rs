@@ -5,8 +5,8 @@
 //! This module converts steps and other changes to arguments, and replies to results.
 
 mod abandoned;
-mod ask;
 mod cluster;
+mod commands;
 pub mod dsn;
 mod flight;
 mod known;
@@ -22,8 +22,8 @@ mod topology;
 
 use super::key::{Kind, kind_key, redis_key};
 use super::transport::{AllTaken, BucketChange};
-use super::{Ask, Cause, Pipelined, Reply, Server, StateKind, Transport, Visit, record};
-pub use ask::Asked;
+use super::{Cause, Pipelined, Reply, Server, StateKind, StepRequest, Transport, Visit, record};
+pub use commands::ServerReplies;
 use dsn::Dsn;
 use flight::Flight;
 use gcra::clock::{TICKS_PER_MICROSECOND, Timestamp, boot_clock};
@@ -173,25 +173,25 @@ const fn floored(max_wait: i64) -> Argument<'static> {
 }
 
 /// Returns the arguments of `take.lua`. A step that only takes tokens needs the first three.
-fn arguments(ask: &Ask) -> Vec<Argument<'static>> {
-    let step = &ask.step;
+fn arguments(request: &StepRequest) -> Vec<Argument<'static>> {
+    let step = &request.step;
     let mut arguments = vec![
         Argument::micros(step.cost),
         Argument::micros(step.span),
-        match ask.seen {
-            None if ask.is_cached => Argument::Word(b"-"),
+        match request.seen {
+            None if request.is_cached => Argument::Word(b"-"),
             seen => lost_ago(seen),
         },
     ];
     let starts = starts(step.refill);
     let only_takes = step.is_plain() && step.max_wait == 0 && step.cost > 0 && !step.dry;
-    if !only_takes || ask.first.is_some() {
+    if !only_takes || request.first.is_some() {
         arguments.extend([
             Argument::micros(step.refill.tick().max(TICKS_PER_MICROSECOND)),
             Argument::micros(step.max_debt),
             floored(step.max_wait),
             Argument::Number(i64::from(step.dry)),
-            micros_ago(ask.first),
+            micros_ago(request.first),
         ]);
     }
     arguments.extend(starts.into_iter().flatten());
@@ -287,7 +287,7 @@ impl Transport for Redis {
     }
 
     fn locate(&self, name: &[u8], deadline: Timestamp) -> Result<Option<Route>, Cause> {
-        self.topology.ask(deadline)?;
+        self.topology.survey(deadline)?;
         if boot_clock() >= deadline {
             // The servers that were asked used up the time, and not the server of the record.
             return Err(Cause::Timeout);
@@ -306,8 +306,8 @@ impl Transport for Redis {
         self.topology.refresh(deadline);
     }
 
-    fn take(visit: &Visit<'_, Self>, ask: &Ask) -> Result<Reply, Cause> {
-        let value = visit.run(&TAKE, &[&ask.name], &arguments(ask))?;
+    fn take(visit: &Visit<'_, Self>, request: &StepRequest) -> Result<Reply, Cause> {
+        let value = visit.run(&TAKE, &[&request.name], &arguments(request))?;
         taken(&value)
     }
 
@@ -336,24 +336,24 @@ impl Transport for Redis {
         self.topology.slot(&mine) == self.topology.slot(&its)
     }
 
-    fn take_all(visit: &Visit<'_, Self>, asks: &[Ask]) -> Result<AllTaken, Cause> {
-        let keys: Vec<_> = asks.iter().map(|ask| &ask.name).collect();
-        let arguments = asks.iter().flat_map(|ask| {
+    fn take_all(visit: &Visit<'_, Self>, requests: &[StepRequest]) -> Result<AllTaken, Cause> {
+        let keys: Vec<_> = requests.iter().map(|request| &request.name).collect();
+        let arguments = requests.iter().flat_map(|request| {
             [
-                Argument::micros(ask.step.cost),
-                Argument::micros(ask.step.span),
-                lost_ago(ask.seen),
-                floored(ask.step.max_wait),
+                Argument::micros(request.step.cost),
+                Argument::micros(request.step.span),
+                lost_ago(request.seen),
+                floored(request.step.max_wait),
             ]
         });
         let mut arguments: Vec<_> = arguments.collect();
-        let starts = || asks.iter().map(|ask| starts(ask.step.refill));
+        let starts = || requests.iter().map(|request| starts(request.step.refill));
         if starts().any(|starts| starts.is_some()) {
             let none = [Argument::Word(b""); 4];
             arguments.extend(starts().flat_map(|starts| starts.unwrap_or(none)));
         }
-        let look = look_of(visit, asks);
-        let its_key = look.map(|ask| [&ask.name]);
+        let look = look_of(visit, requests);
+        let its_key = look.map(|request| [&request.name]);
         let run = (&keys[..], &arguments[..]);
         let its_run = its_key.as_ref().map(|key| (key.as_slice(), &LOOK[..]));
         let runs = [run, its_run.unwrap_or(run)];
@@ -362,7 +362,7 @@ impl Transport for Redis {
         let value = visit.run_and_look(&TAKE_ALL, runs, |_, value| seen = value)?;
         let numbers = value
             .as_sequence()
-            .filter(|numbers| numbers.len() == 2 * asks.len() + 2);
+            .filter(|numbers| numbers.len() == 2 * requests.len() + 2);
         let Some([granted, now, states @ ..]) = numbers else {
             return Err(Cause::Answer("not as many numbers as were asked for"));
         };
@@ -378,9 +378,9 @@ impl Transport for Redis {
             .map(reply)
             .collect::<Result<_, Cause>>()?;
         let mut is_scattered = false;
-        if let Some(ask) = look.filter(|_| granted) {
+        if let Some(request) = look.filter(|_| granted) {
             is_scattered = matches!(seen.as_sequence(), Some([_, _, Value::Int(0), _]));
-            visit.store.note_placement(&ask.name, !is_scattered);
+            visit.store.note_placement(&request.name, !is_scattered);
         }
         Ok(AllTaken {
             replies,
@@ -396,8 +396,11 @@ impl Pipelined for Redis {
         self.topology.dsn == other.topology.dsn
     }
 
-    fn launch<'a>(visit: &Visit<'_, Self>, asks: &[&'a Ask]) -> Result<Flight<'a>, Cause> {
-        Flight::begin(visit, asks.to_vec())
+    fn launch<'a>(
+        visit: &Visit<'_, Self>,
+        requests: &[&'a StepRequest],
+    ) -> Result<Flight<'a>, Cause> {
+        Flight::begin(visit, requests.to_vec())
     }
 
     fn put_each(
@@ -434,12 +437,14 @@ const LOOK: [Argument<'static>; 4] = [
 /// Returns a bucket other than the first one, whose record exists after a grant until the deadline
 /// of the call. Returns `None` without such a bucket, and if the server is known; see
 /// [`placement`].
-fn look_of<'a>(visit: &Visit<'_, Redis>, asks: &'a [Ask]) -> Option<&'a Ask> {
+fn look_of<'a>(visit: &Visit<'_, Redis>, requests: &'a [StepRequest]) -> Option<&'a StepRequest> {
     if visit.store.is_cluster() || visit.store.placement() != Placement::Unknown {
         return None;
     }
     let left = visit.deadline.saturating_since(boot_clock());
     let stays = |step: &Step| step.cost > left || matches!(step.refill, Refill::Windows(_));
-    let mut others = asks.iter().filter(|ask| ask.name != asks[0].name);
-    others.find(|ask| ask.step.cost > 0 && stays(&ask.step))
+    let mut others = requests
+        .iter()
+        .filter(|request| request.name != requests[0].name);
+    others.find(|request| request.step.cost > 0 && stays(&request.step))
 }

@@ -104,7 +104,7 @@ impl Node {
 
     /// Sends commands and returns their replies, which may be errors. Fails if the server does not
     /// reply before `deadline`.
-    pub fn ask(&self, commands: &[Cmd], deadline: Timestamp) -> Result<Vec<Value>, Cause> {
+    pub fn send(&self, commands: &[Cmd], deadline: Timestamp) -> Result<Vec<Value>, Cause> {
         self.with(true, deadline, |line| {
             let mut replies = Vec::with_capacity(commands.len());
             line.exchange(commands, |_, value| replies.push(value))?;

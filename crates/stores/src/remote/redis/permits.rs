@@ -140,7 +140,7 @@ impl Visit<'_, Redis> {
             removal
         };
         let removals: Vec<_> = abandoned.iter().map(removal).collect();
-        if node.ask(&removals, self.deadline).is_err() {
+        if node.send(&removals, self.deadline).is_err() {
             abandoned::add(abandoned);
         }
     }

@@ -169,7 +169,7 @@ impl Topology {
     /// is left for the call that follows. A cluster that is known is not asked again at once,
     /// because it may have no server for the slot of a key. Fails with the first error if no server
     /// gives an answer, or [`Cause::Unserved`] if the fleet was asked a moment ago.
-    pub fn ask(&self, deadline: Timestamp) -> Result<(), Cause> {
+    pub fn survey(&self, deadline: Timestamp) -> Result<(), Cause> {
         let Some(fleet) = &self.dsn.fleet else {
             return Ok(());
         };
@@ -228,7 +228,7 @@ impl Topology {
             known.redirected_by.take()
         };
         if let (Some(fleet), Some(seed)) = (&self.dsn.fleet, seed) {
-            let replies = seed.ask(&question(&fleet.kind), deadline);
+            let replies = seed.send(&question(&fleet.kind), deadline);
             let answer = replies.and_then(|replies| read(&fleet.kind, &seed, &replies));
             if let Ok(answer) = answer {
                 self.learn(fleet, &seed, answer, now);

@@ -46,14 +46,14 @@ impl guard::GuardedRequest for Variables<'_> {
     }
 }
 
-pub struct Asked<'a> {
+pub struct CountedRequest<'a> {
     pub variables: &'a Variables<'a>,
     pub client: Client,
     /// True if the client's address is that of a trusted proxy, which has named no other client.
     pub is_proxy: bool,
 }
 
-impl Asked<'_> {
+impl CountedRequest<'_> {
     pub fn identifier(&self, rule: &RuleBuckets) -> Vec<u8> {
         rule.identifier(self.variables, self.client)
     }

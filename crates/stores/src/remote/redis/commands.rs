@@ -10,13 +10,13 @@ use redis::{Cmd, ServerError, Value};
 
 /// The replies of one server.
 #[derive(Debug)]
-pub struct Asked {
+pub struct ServerReplies {
     dsn: Dsn,
     /// One reply to each command, which may be an error.
     pub replies: Result<Vec<Value>, Cause>,
 }
 
-impl Asked {
+impl ServerReplies {
     /// Returns the server's address without user and password.
     pub fn server(&self) -> String {
         self.dsn.public_name()
@@ -38,7 +38,7 @@ impl Redis {
         address: Option<&str>,
         commands: &[Cmd],
         timeout: Ticks,
-    ) -> Result<Vec<Asked>, EndpointError> {
+    ) -> Result<Vec<ServerReplies>, EndpointError> {
         let (dsn, fleet) = (&self.topology.dsn, self.topology.dsn.fleet.as_ref());
         let dsns = match (address, fleet) {
             (Some(address), _) => {
@@ -49,10 +49,10 @@ impl Redis {
             (None, Some(fleet)) => fleet.seeds.clone(),
             (None, None) => vec![dsn.clone()],
         };
-        let ask = |dsn: Dsn| Asked {
-            replies: Node::new(dsn.clone()).ask(commands, boot_clock() + timeout),
+        let send = |dsn: Dsn| ServerReplies {
+            replies: Node::new(dsn.clone()).send(commands, boot_clock() + timeout),
             dsn,
         };
-        Ok(dsns.into_iter().map(ask).collect())
+        Ok(dsns.into_iter().map(send).collect())
     }
 }
