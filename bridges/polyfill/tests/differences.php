@@ -89,9 +89,6 @@ return [
                 "Failing->consume\nTokenBucket->consume" => "Failing->consume\nTokenBucket->{closure%S\nTokenBucket\Polyfill\Question->isGrantedInPhp\nTokenBucket\Polyfill\Question->isGranted\nTokenBucket->consume",
             ],
         ],
-        'Permits that are taken back are not counted.' => [
-            'killed' => ['1, $kill - 1, 0]' => '1, 0, 0]', "'granted', 0, \$kill, 0]" => "'granted', 0, 0, 0]"],
-        ],
         'PHP names types with null.' => [
             'quota_error' => ['must be of type DateTimeInterface, string given' => 'must be of type ?DateTimeInterface, string given'],
         ],
