@@ -3,12 +3,6 @@ require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
 use TokenBucket\OnFailure;
 
-/** The timeout of calls to a suspended server, in seconds. A busy server may miss it, too. */
-const TIMEOUT = 0.2;
-
-/** The least pause between two probes of a store that is down, in seconds. */
-const LEAST_PAUSE = 0.05;
-
 /** A server of a store. Creates storages and buckets on that server. */
 final class Store
 {
@@ -23,15 +17,15 @@ final class Store
         yield 'Memcached' => new self(MemcachedServer::startUnix(), 'Memcached');
     }
 
-    public function storage(OnFailure $policy, string $prefix = 'p:', bool $denialCache = false, float $timeout = PATIENCE): TokenBucketStorage
+    public function storage(OnFailure $policy, string $prefix = 'p:', bool $denialCache = false): TokenBucketStorage
     {
         $class = "TokenBucketStorage$this->kind";
-        return new $class("unix://{$this->server->socket}", $prefix, $timeout, $policy, $denialCache, LASTING);
+        return new $class("unix://{$this->server->socket}", $prefix, PATIENCE, $policy, $denialCache, LASTING);
     }
 
-    public function bucket(OnFailure $policy, string $name = 'x', int $capacity = 5, float $timeout = PATIENCE): TokenBucket
+    public function bucket(OnFailure $policy, string $name = 'x', int $capacity = 5): TokenBucket
     {
-        return new TokenBucket($this->storage($policy, timeout: $timeout), $name, $capacity, 0.001);
+        return new TokenBucket($this->storage($policy), $name, $capacity, 0.001);
     }
 
     /** Returns the store's row in status()['stores'], or an empty array. */
@@ -52,9 +46,9 @@ final class Store
     }
 
     /** Calls the store until a call succeeds. Returns true on success, or false after a minute. */
-    public function is_back(float $timeout = PATIENCE): bool
+    public function is_back(): bool
     {
-        $bucket = $this->bucket(OnFailure::Throw, 'probe', timeout: $timeout);
+        $bucket = $this->bucket(OnFailure::Throw, 'probe');
         for ($start = microtime(true); microtime(true) - $start < 60; usleep(20_000)) {
             try {
                 $bucket->peek();
@@ -93,20 +87,4 @@ final class Warnings
     {
         return preg_replace(['~/\S*/(\w+\.sock)~', '/\(os error \d+\)/', '/127\.0\.0\.1:\d+/'], ['$1', '(os error)', 'address'], $message);
     }
-}
-
-/**
- * Returns the names of the counters in status()['remote'] that a call changes, with the changes.
- */
-function changes(callable $call): string
-{
-    $before = TokenBucket\status()['remote'];
-    $call();
-    $changes = [];
-    foreach (TokenBucket\status()['remote'] as $name => $count) {
-        if ($count !== $before[$name]) {
-            $changes[] = "$name +" . ($count - $before[$name]);
-        }
-    }
-    return implode(', ', $changes) ?: 'nothing';
 }

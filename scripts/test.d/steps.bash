@@ -26,7 +26,7 @@ steps=(
     'jit-whole|full|200|every .phpt with the tracing JIT'
     'valgrind-whole|full|2400|every .phpt under valgrind'
     'core-at-length|full|600|the exhaustive model, the rates of all periods'
-    'batches|full|300|a minute of calls and batches that scripts/prove judges, and 20 waiting processes'
+    'batches|full|300|a minute of calls and batches that scripts/prove judges'
     'scrapes|full|320|five minutes of scrapes by Prometheus'
     'zts|full|900|thread-safe PHP'
     'packages|full|900|packages in clean roots'
@@ -407,8 +407,7 @@ step_core-at-length() {
 
 step_batches() {
     build_release
-    scripts/prove memory 60 || return
-    TOKENBUCKET_CROWD=20 phpt --set-timeout 600 php-tests/04_remote/wait_in_order.phpt
+    scripts/prove memory 60
 }
 
 step_scrapes() {
