@@ -78,6 +78,9 @@ create_tables($db, [
     'CREATE ROLE app LOGIN',
     'GRANT SELECT, INSERT, UPDATE ON limits TO app',
     'GRANT SELECT ON watched TO app',
+    'CREATE SCHEMA skewed',
+    "CREATE FUNCTION skewed.statement_timestamp() RETURNS timestamptz LANGUAGE sql AS 'SELECT pg_catalog.statement_timestamp() + interval ''90 s'''",
+    'GRANT USAGE ON SCHEMA skewed TO app',
 ]);
 $root = "{$server->dsn()};user=postgres";
 echo implode(' ', array_keys(faults('pgsql', $root, '--table=limits'))), "\n";
@@ -87,7 +90,7 @@ foreach (['missing', 'without_span', 'short', 'rounded', 'watched', 'many', 'pub
 $app = str_replace('user=postgres', 'user=app', $root);
 faults('pgsql, without DELETE', $app, '--table=limits');
 faults('pgsql, without INSERT', $app, '--table=watched');
-foreach (["default_transaction_isolation = 'serializable'", 'lock_timeout = 0'] as $setting) {
+foreach (["default_transaction_isolation = 'serializable'", 'lock_timeout = 0', 'search_path = skewed, pg_catalog, public'] as $setting) {
     $db->exec("ALTER ROLE app SET $setting");
     faults("pgsql, $setting", $app, '--table=limits');
     $db->exec('ALTER ROLE app RESET ALL');
@@ -146,6 +149,7 @@ pgsql, without DELETE: warning purge, status 0
 pgsql, without INSERT: failure bucket, warning purge, warning triggers, status 1
 pgsql, default_transaction_isolation = 'serializable': warning purge, warning isolation, status 0
 pgsql, lock_timeout = 0: warning purge, warning timeouts, status 0
+pgsql, search_path = skewed, pg_catalog, public: warning purge, warning clock, status 0
 pgsql, too many workers: failure clients, status 1
 pgsql, a password with a space: failure server, status 1
 rows: 0
