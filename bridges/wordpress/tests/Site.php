@@ -126,9 +126,9 @@ final class Site
     }
 
     /** Logs a user in, and returns the cookies. */
-    public function logIn(string $name, string $address): string
+    public function logIn(string $name, string $address, ?string $host = null): string
     {
-        [$response] = $this->send([self::form($name, 'right password', $address)]);
+        [$response] = $this->send([['host' => $host] + self::form($name, 'right password', $address)]);
         preg_match_all('/^Set-Cookie: ([^=]+=[^;\r\n]+)/mi', $response['head'], $cookies);
         return implode('; ', $cookies[1]);
     }
