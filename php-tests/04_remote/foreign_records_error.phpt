@@ -14,7 +14,8 @@ Warnings::collect();
 foreach (Store::each() as $kind => $store) {
     $server = $store->server;
     $values = ['text' => 'hello', 'empty' => '', 'spaces' => ' 5', 'sign' => '-5', 'fraction' => '1.5', 'exponent' => '1e15',
-        'too long' => str_repeat('1', 17), 'too great' => '4503599627370497', 'newline' => "1\n", 'NUL' => "1\0", 'hexadecimal' => '0x1f', 'nan' => 'nan'];
+        'too long' => str_repeat('1', 17), 'too great' => '4503599627370497', 'newline' => "1\n", 'NUL' => "1\0", 'hexadecimal' => '0x1f', 'nan' => 'nan',
+        'paid debt' => '5:6', 'no span' => '6:5:', 'other span' => '6:5:x', 'four numbers' => '6:5:4:3'];
     $dump = $kind === 'Redis'
         ? fn (string $key) => $server->command('DUMP', $key) . $server->command('PTTL', $key)
         : fn (string $key) => implode("\n", $server->command("gets $key", 'END'));

@@ -6,7 +6,8 @@
 //! record without them was written at its own instant or later. If the record was written in the
 //! future of the reader's clock, the two clocks differ.
 //!
-//! `redis/bucket.lua` implements the same rule.
+//! `redis/bucket.lua` implements the same rule. A record on Redis may also have a third number, a
+//! span, which memcached keeps in the item's flags.
 
 use gcra::clock::{TICKS_PER_MICROSECOND, Timestamp};
 

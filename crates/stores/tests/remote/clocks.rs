@@ -22,11 +22,12 @@ const MOMENTS: Ticks = 60_000 * MILLISECOND;
 fn set_back(redis: &Redis, identifier: &str, span: Ticks) {
     let key = format!("t:{identifier}");
     let record = redis.cli(&["GET", &key]);
-    let later = |number: &str| {
+    let later = |(place, number): (usize, &str)| {
         let micros: u64 = number.parse().unwrap();
-        (micros + span / MICROSECOND).to_string()
+        // The third number is a length.
+        (micros + u64::from(place < 2) * span / MICROSECOND).to_string()
     };
-    let parts: Vec<_> = record.split(':').map(later).collect();
+    let parts: Vec<_> = record.split(':').enumerate().map(later).collect();
     redis.cli(&["SET", &key, &parts.join(":"), "KEEPTTL"]);
 }
 
@@ -87,7 +88,7 @@ fn a_debt_is_neither_forgiven_nor_prolonged() {
         let before = caller.take("id", &take(1));
         let debt = before.empty_at - before.now;
         assert!(debt <= 3 * HOUR && debt + MOMENTS > 3 * HOUR);
-        assert_eq!(redis.cli(&["GET", "t:id"]).matches(':').count(), 1);
+        assert!(redis.cli(&["GET", "t:id"]).contains(':'));
         set_back(&redis, "id", span);
         for _ in 0..2 {
             let after = caller.take("id", &take(1));

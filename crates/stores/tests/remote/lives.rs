@@ -1,8 +1,8 @@
 //! Tests the lifetime of a record in a store. The record lives at least until the bucket is full,
 //! even if the bucket changes meanwhile.
 
-use crate::caller::{CAPACITY, HOUR, PLAIN, RESET, Server, refund, take};
-use gcra::{Put, Step, TICKS_PER_SECOND, Ticks};
+use crate::caller::{CAPACITY, Caller, HOUR, PLAIN, RESET, Server, refund, take};
+use gcra::{KeyHasher, MemoryStore, Put, Step, TICKS_PER_SECOND, Ticks, Timestamp};
 use std::time::Instant;
 
 const LARGE: Ticks = 8 * HOUR;
@@ -110,6 +110,19 @@ fn a_reset_is_kept_as_long_as_others_may_remember() {
 }
 
 #[test]
+fn tokens_that_are_taken_and_come_back_again_and_again_do_not_prolong_it() {
+    Server::each(|server| {
+        let caller = server.caller(PLAIN);
+        for _ in 0..50 {
+            assert!(caller.grants("id", &take(CAPACITY)));
+            caller.put("id", &refund(CAPACITY - 1));
+            caller.put("id", &refund(1));
+        }
+        assert_lives(&server, CAPACITY * HOUR);
+    });
+}
+
+#[test]
 fn what_lives_for_ever_goes_on_to() {
     Server::each(|server| {
         let caller = server.caller(PLAIN);
@@ -148,4 +161,123 @@ fn months_are_no_instants() {
             assert!(!caller.grants("id", &step), "{days}");
         }
     });
+}
+
+/// A unit of time of the histories. memcached does not round a power of two up.
+const UNIT: Ticks = (1 << 32) * 1000;
+
+/// Moves the instants of the record of `id` back by `micros`. The server cannot tell this from a
+/// clock that moved forward.
+fn pass(server: &Server, micros: u64) {
+    let record = server.record("id");
+    if record.is_empty() {
+        return;
+    }
+    let earlier = |(place, number): (usize, &str)| match number.parse::<u64>().unwrap() {
+        instant if place < 2 => instant.saturating_sub(micros).to_string(),
+        span => span.to_string(),
+    };
+    let parts: Vec<_> = record.split(':').enumerate().map(earlier).collect();
+    let record = parts.join(":");
+    match server {
+        Server::Redis(server) => {
+            let script = "local left = redis.call('PTTL', KEYS[1]) - ARGV[1] \
+                if left > 0 then return redis.call('SET', KEYS[1], ARGV[2], 'PX', left) end \
+                return redis.call('DEL', KEYS[1])";
+            let millis = (micros / 1000).to_string();
+            server.cli(&["EVAL", script, "1", "t:id", &millis, &record]);
+        }
+        Server::Memcached(server) => {
+            let lines = server.command("mg t:id f\r\nmn", "MN");
+            let flags = lines[0].strip_prefix("HD f").unwrap();
+            let set = format!("set t:id {flags} 0 {}\r\n{record}", record.len());
+            server.command(&set, "STORED");
+        }
+    }
+}
+
+/// Compares a store with the store in memory, over steps and changes under several spans. The time
+/// that the test takes decides nothing, because no step is tried whose grant would depend on it.
+#[test]
+fn a_history_under_several_spans_is_that_of_the_store_in_memory() {
+    Server::each(|server| {
+        let mut seed = 1u64;
+        let mut below = |most: u64| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (seed >> 33) % most
+        };
+        let caller = server.caller(PLAIN);
+        for history in 0..30 {
+            caller.put("id", &Put::Reset { span: UNIT });
+            let told = compare(&server, &caller, &mut below);
+            told.unwrap_or_else(|told| panic!("history {history}: {told:#?}"));
+        }
+    });
+}
+
+/// Runs a history on a store and in memory. Fails with what was done if the two differ.
+fn compare(
+    server: &Server,
+    caller: &Caller,
+    below: &mut impl FnMut(u64) -> u64,
+) -> Result<(), Vec<String>> {
+    const SPANS: [Ticks; 3] = [2 * UNIT, 8 * UNIT, 32 * UNIT];
+    let moment = MOMENTS * TICKS_PER_SECOND;
+    let (model, mut told) = (MemoryStore::default(), Vec::new());
+    let key = KeyHasher::new([1, 2]).key(b"id");
+    let mut taken: Option<(Step, Timestamp, Timestamp)> = None;
+    for _ in 0..30 {
+        let span = SPANS[usize::try_from(below(3)).unwrap()];
+        let cost = (1 + below(span / UNIT)) * UNIT;
+        let age = span.cast_signed() - cost.cast_signed() * below(3).cast_signed();
+        let puts = match below(10) {
+            0 => Some([Put::Reset { span }; 2]),
+            1 => Some([Put::Raise { age, span }; 2]),
+            2 => Some([Put::Bootstrap { age, span }; 2]),
+            3 => Some([Put::refund(cost, span); 2]),
+            4 | 5 => taken.take().map(|(step, at, there)| {
+                let undo = [Put::cancel, Put::give_back][usize::from(below(2) == 0)];
+                [at, there].map(|taken| undo(step.cost, step.span, taken))
+            }),
+            _ => None,
+        };
+        let step = Step {
+            max_wait: (below(2) * below(40) * UNIT).cast_signed(),
+            ..Step::new(cost, span)
+        };
+        let look = model.take(key, &step.dry(), None);
+        let full = look.now - span;
+        let limit = look.now.saturating_add_signed(step.max_wait);
+        let is_close = (look.empty_at + cost).0.abs_diff(limit.0) < moment;
+        if let Some([here, there]) = puts {
+            told.push(format!("{here:?}"));
+            model.put(key, &here);
+            caller.put("id", &there);
+        } else if look.empty_at <= full || !is_close {
+            let outcomes = [model.take(key, &step, None), caller.take("id", &step)];
+            let [expected, outcome] = outcomes;
+            told.push(format!("{step:?}: {}", expected.granted()));
+            if outcome.granted() != expected.granted() {
+                return Err(told);
+            }
+            if expected.granted() {
+                taken = Some((step, expected.empty_at, outcome.empty_at));
+            }
+        }
+        let gap = below(2) * below(12) * UNIT + moment + below(MOMENTS) * TICKS_PER_SECOND;
+        told.push(format!("{} later", gap / UNIT));
+        model.advance(gap);
+        pass(server, gap / 1000);
+        taken = taken.map(|(step, at, there)| (step, at, there - gap));
+        for span in SPANS {
+            let look = Step::new(0, span).dry();
+            let left = [model.take(key, &look, None), caller.take("id", &look)]
+                .map(|outcome| look.available(outcome.empty_at, outcome.now));
+            if left[0].abs_diff(left[1]) >= moment {
+                told.push(format!("{left:?} of {span}"));
+                return Err(told);
+            }
+        }
+    }
+    Ok(())
 }

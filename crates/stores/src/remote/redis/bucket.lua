@@ -7,15 +7,17 @@
 -- `remote/record.rs` implements the same rule.
 
 -- A record expires when the bucket is full under the greatest span of the steps that took from it
--- since it was last full. So its time to live keeps that span.
+-- since it was last full. So its time to live keeps that span. If a refund or reset moved the state
+-- back, the record stays as long as before, so that no host restores the state before that. Then
+-- the record is the state, ":", the microsecond at which it was written, ":" and the span.
 
 -- The kinds of states, which `StateKind` in `transport.rs` explains. Other states have no kind.
 local ABSENT, RESTORED, SET_BACK, SHORTER = 1, 2, 3, 4
 
--- Reads a bucket. Returns four values: its state, or false without a record; an error to reply;
--- the kind; and the state in the record. If the record was written in the future, the clock was set
--- back since. The state is then moved back by the same time, and the caller must write it. With
--- windows, the state stays, because it belongs to its window.
+-- Reads a bucket. Returns five values: its state, or false without a record; an error to reply;
+-- the kind; the state in the record; and its span, if it has one. If the record was written in the
+-- future, the clock was set back since. The state is then moved back by the same time, and the
+-- caller must write it. With windows, the state stays, because it belongs to its window.
 local function read(key, has_windows)
     local record = redis.pcall('GET', key)
     if type(record) == 'table' then
@@ -24,42 +26,64 @@ local function read(key, has_windows)
         return nil, record
     end
     local state, refusal = number(record)
-    local written = state
+    local written, kept = state, nil
     if refusal then
-        local debt, instant = string.match(record, '^(%d+):(%d+)$')
-        state, written = number(debt), number(instant)
-        if not state or not written or state <= written then
+        local first, instant, rest = string.match(record, '^(%d+):(%d+)(:?%d*)$')
+        state, written = number(first), number(instant)
+        kept = (rest or '') ~= '' and number(string.sub(rest, 2))
+        if not state or not written or kept == nil or not kept and state <= written then
             return nil, refusal
+        end
+        if kept and not has_windows and state + kept <= math.max(now, written) then
+            return 0, nil, nil, 0
         end
     end
     if written and written > now and not has_windows then
-        return state - (written - now), nil, SET_BACK, state
+        return state - (written - now), nil, SET_BACK, state, kept
     end
-    return state, nil, nil, state
+    return state, nil, nil, state, kept
 end
 
--- Writes a state. The key lives a millisecond longer than the bucket needs to become full. A step
--- gives `before`, the state in the record that it moves forward. Otherwise the key lives at least
--- as long as the old one, so that no host restores the state before a reset or a refund.
-local function write(key, state, full_at, before)
+-- Some Redis measure a time to live from the start of the script, which is earlier than `now`. On a
+-- busy machine these are milliseconds. A span that was read from a time to live may be this number
+-- of microseconds too long.
+local ROUNDING = 10000
+
+-- Writes a state. The key lives a millisecond longer than the bucket needs to become full, and at
+-- least as long as the old one. `before` is the state in the old record, false without one and in
+-- a window. `kept` is the span in the old record, if it has one.
+local function write(key, state, full_at, before, kept)
     local record = string.format(state > now and '%.0f:%.0f' or '%.0f', state, now)
-    local life = math.ceil((full_at - now) / 1000) + 1
-    local left = before and before > 0 and call('PTTL', key)
-    if not left or left == -1 then
+    local life, span = math.ceil((full_at - now) / 1000) + 1, full_at - state
+    local left = before and call('PTTL', key) or -1
+    if left < 0 then
         return keep(key, record, life)
     end
-    -- A greater span of earlier steps stays until the bucket is full. Whole milliseconds are moved,
-    -- so that many steps do not add up their rounding.
-    life = math.max(life, left + math.ceil(state / 1000) - math.ceil(before / 1000), 1)
-    call('SET', key, record, 'PX', string.format('%.0f', life))
+    -- A greater span of earlier steps stays until the bucket is full. If the record has it, it
+    -- stays there, because reading it from times to live again and again adds up their rounding.
+    local is_greater = kept and kept > span + ROUNDING
+    if kept then
+        life = math.max(life, math.ceil((state + kept - now) / 1000) + 1)
+    elseif before > 0 then
+        -- Whole milliseconds are moved, so that many steps do not add up their rounding.
+        life = math.max(life, left + math.ceil(state / 1000) - math.ceil(before / 1000))
+        kept = math.min(now + left * 1000 - before, 2 ^ 52)
+    end
+    if left > life or is_greater then
+        record = string.format('%.0f:%.0f:%.0f', state, now, math.max(kept or span, span))
+        life = math.max(left, life)
+    end
+    call('SET', key, record, 'PX', string.format('%.0f', math.max(life, 1)))
 end
 
--- Returns SHORTER if the record expires before the bucket is full under this span, otherwise nil.
--- Some Redis measure a time to live from the start of the script, which is earlier than `now`. On a
--- busy machine these are milliseconds.
-local function shorter(key, state, span)
-    local left = call('PTTL', key)
-    return left >= 0 and now + left * 1000 + 10000 < state + span and SHORTER or nil
+-- Returns SHORTER if the record counts as absent before the bucket is full under this span,
+-- otherwise nil. `kept` is the span in the record, if it has one.
+local function shorter(key, state, span, kept)
+    if not kept then
+        local left = call('PTTL', key)
+        kept = left >= 0 and now + left * 1000 - state or span
+    end
+    return kept + ROUNDING < span and SHORTER or nil
 end
 
 -- Returns the start and the end of the current window. The arguments from `first` are the starts of

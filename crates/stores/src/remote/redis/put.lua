@@ -28,7 +28,7 @@
 -- Reply    1, or the server's time if it is in none of the windows
 
 local has_windows = ARGV[1] == 'uncount' or ARGV[1] == 'advance'
-local record, refusal, _, before = read(KEYS[1], has_windows)
+local record, refusal, _, before, kept = read(KEYS[1], has_windows)
 if refusal then
     return refusal
 end
@@ -45,7 +45,7 @@ if ARGV[1] == 'refund' then
         local cost = math.min(free, math.max(taken - (now - span), 0))
         local state = math.min(empty_at, math.max(empty_at - cost, now - span))
         if state > 0 then
-            write(KEYS[1], state, state + span)
+            write(KEYS[1], state, state + span, before, kept)
         end
     else
         -- Write a full record, so that no host restores a record that was lost before the refund.
@@ -76,9 +76,9 @@ elseif ARGV[1] == 'raise' then
         record = now - ARGV[4]
     end
     local state = math.max(record or 0, now - ARGV[2])
-    write(KEYS[1], state, state + ARGV[3], before)
+    write(KEYS[1], state, state + ARGV[3], before, kept)
 elseif not record or record == 0 then
     local state = now - ARGV[2]
-    write(KEYS[1], state, state + ARGV[3])
+    write(KEYS[1], state, state + ARGV[3], before)
 end
 return 1

@@ -21,7 +21,7 @@
 
 local cost, span, tick = ARGV[1] + 0, ARGV[2] + 0, (ARGV[4] or 1) + 0
 local debt, wait = (ARGV[5] or 0) + 0, (ARGV[6] or 0) + 0
-local empty_at, refusal, kind, before = read(KEYS[1], ARGV[9])
+local empty_at, refusal, kind, before, kept = read(KEYS[1], ARGV[9])
 if refusal then
     return refusal
 end
@@ -46,7 +46,7 @@ end
 local granted = state <= drained + wait
 local takes = granted and cost > 0 and ARGV[7] ~= '1'
 if not kind and not takes and ARGV[3] ~= '' and not ARGV[9] then
-    kind = shorter(KEYS[1], empty_at, span)
+    kind = shorter(KEYS[1], empty_at, span, kept)
 end
 if ARGV[7] == '1' then
     return { 2 * empty_at + (granted and 1 or 0), now, kind }
@@ -62,6 +62,6 @@ if not granted then
     end
 end
 if state ~= empty_at or kind == SET_BACK then
-    write(KEYS[1], state, full_at or state + span + tick - 1, not full_at and before)
+    write(KEYS[1], state, full_at or state + span + tick - 1, not full_at and before, kept)
 end
 return { 2 * state + (granted and 1 or 0), now, kind }

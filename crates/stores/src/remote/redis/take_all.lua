@@ -17,7 +17,7 @@
 -- and each state is the state before the call.
 
 local found, states, spans, kinds, waits, ends = {}, {}, {}, {}, {}, {}
-local granted, reply, drained, befores = 1, { 1, now }, {}, {}
+local granted, reply, drained, befores, kepts = 1, { 1, now }, {}, {}, {}
 
 for i, key in ipairs(KEYS) do
     local cost, span, lost = ARGV[4 * i - 3] + 0, ARGV[4 * i - 2] + 0, ARGV[4 * i - 1]
@@ -32,7 +32,7 @@ for i, key in ipairs(KEYS) do
         end
     end
     if not found[key] then
-        local empty_at, refusal, kind, before = read(key, has_windows)
+        local empty_at, refusal, kind, before, kept = read(key, has_windows)
         if refusal then
             return refusal
         end
@@ -41,7 +41,7 @@ for i, key in ipairs(KEYS) do
             found[key], kinds[key] = now - lost, RESTORED
         end
         states[key], spans[key], waits[key] = found[key], 0, 0
-        befores[key] = not has_windows and before
+        befores[key], kepts[key] = not has_windows and before, kept
     end
     if cost > 0 then
         states[key] = math.max(states[key], drained[key] - span) + cost
@@ -70,9 +70,9 @@ if granted == 0 then
 end
 for key, state in pairs(states) do
     if state ~= found[key] or kinds[key] == SET_BACK then
-        write(key, state, ends[key] or state + spans[key], befores[key])
+        write(key, state, ends[key] or state + spans[key], befores[key], kepts[key])
     elseif befores[key] and kinds[key] == 0 then
-        kinds[key] = shorter(key, state, spans[key]) or 0
+        kinds[key] = shorter(key, state, spans[key], kepts[key]) or 0
     end
 end
 for i, key in ipairs(KEYS) do
