@@ -1,10 +1,7 @@
 <?php
 /**
- * Draws docs/images/*.svg from results.json and kills.json, each for light and for dark pages:
- *
- *   granted   tokens granted of 1,000 by eight processes
- *   decision  microseconds per decision, on a logarithmic scale
- *   kills     tokens granted while workers are killed
+ * Draws docs/images/kills-*.svg from kills.json, for light and for dark pages: the tokens granted
+ * while workers are killed.
  *
  * The charts have no background of their own and use the fonts of the reader's system.
  */
@@ -17,14 +14,6 @@ const THEMES = [
     'light' => ['text' => '#1f2328', 'muted' => '#59636e', 'grid' => '#d8dee4', 'ours' => '#0969da', 'exact' => '#8c959f', 'bad' => '#cf222e', 'stuck' => '#9a6700', 'page' => '#ffffff'],
     'dark' => ['text' => '#e6edf3', 'muted' => '#9198a1', 'grid' => '#30363d', 'ours' => '#4493f8', 'exact' => '#7d8590', 'bad' => '#f85149', 'stuck' => '#d29922', 'page' => '#0d1117'],
 ];
-/** The titles of the charts' sections, by the title in tools/bench/peers.php. */
-const HOMES = [
-    "One host's memory" => "In one host's memory (others on APCu)",
-    'Redis, Unix socket' => 'On Redis (Unix socket)',
-    'memcached, TCP' => 'On memcached (TCP)',
-    'MariaDB, Unix socket' => 'In a MariaDB table (Unix socket)',
-];
-
 /** A drawing in one theme. */
 final class Drawing
 {
@@ -56,16 +45,6 @@ final class Drawing
         $this->body .= sprintf("<path d=\"%s\" fill=\"none\" stroke=\"%s\" stroke-width=\"%s\" stroke-linejoin=\"round\"%s/>\n", $data, $this->colours[$colour], self::n($width), $more);
     }
 
-    public function bar(float $x, float $y, float $width, float $height, string $colour, float $opacity = 1): void
-    {
-        $this->body .= sprintf("<rect x=\"%s\" y=\"%s\" width=\"%s\" height=\"%s\" fill=\"%s\"%s/>\n", self::n($x), self::n($y), self::n($width), self::n($height), $this->colours[$colour], $opacity < 1 ? " fill-opacity=\"$opacity\"" : '');
-    }
-
-    public function dot(float $x, float $y, float $radius, string $colour, bool $filled): void
-    {
-        $this->body .= sprintf("<circle cx=\"%s\" cy=\"%s\" r=\"%s\" fill=\"%s\" stroke=\"%s\" stroke-width=\"2\"/>\n", self::n($x), self::n($y), self::n($radius), $this->colours[$filled ? $colour : 'page'], $this->colours[$colour]);
-    }
-
     /** Defines a named rectangle that can clip a path(). */
     public function clip(string $name, float $x, float $y, float $width, float $height): void
     {
@@ -92,102 +71,6 @@ final class Drawing
     {
         return (string) round($number, 1);
     }
-}
-
-function is_ours(string $name): bool
-{
-    return str_starts_with($name, 'TokenBucket');
-}
-
-/** Returns the name of a limiter without its store, because the title above names the store. */
-function short_name(string $name): string
-{
-    return preg_replace('/ on (APCu|Redis)(?=,|$)/', '', $name, 1);
-}
-
-/**
- * Calls $line for each limiter, under the title of its store. Returns the y below the last limiter.
- */
-function lines_of_homes(Drawing $drawing, array $rows, float $top, float $height, Closure $line): float
-{
-    $y = $top;
-    foreach (HOMES as $home => $title) {
-        $y += 14;
-        $drawing->text(0, $y + 12, $title, bold: true);
-        $y += 22;
-        foreach (limiters_of($rows, $home) as $name) {
-            $drawing->text(282, $y + $height / 2 + 4.5, short_name($name), is_ours($name) ? 'ours' : 'text', 'end', bold: is_ours($name));
-            $line($y, $home, $name);
-            $y += $height;
-        }
-    }
-    return $y;
-}
-
-/** Draws a bar for each limiter. Its length is the most tokens that were granted in a race. */
-function draw_granted(Drawing $drawing, array $rows): string
-{
-    $left = 292;
-    $of = row($rows, 'race', null, 'TokenBucket, shared memory')['of'];
-    $scale = fn (float $granted) => $left + $granted * 330 / 6_000;
-    $drawing->text(0, 18, 'Tokens granted to 8 processes that share a bucket of 1,000', size: 16, bold: true);
-    $drawing->text(0, 40, 'No token comes back. 16,000 calls a race, three races: the bar ends at the highest count.', 'muted');
-    $top = 78;
-    $end = lines_of_homes($drawing, $rows, $top - 12, 22, function (float $y, string $home, string $name) use ($drawing, $rows, $scale, $left, $of) {
-        $race = row($rows, 'race', null, $name);
-        $most = max($race['granted']);
-        $colour = match (true) {
-            is_ours($name) => 'ours',
-            $most > $of => 'bad',
-            default => 'exact',
-        };
-        $drawing->bar($left, $y + 4, $scale($most) - $left, 14, $colour);
-        $words = range_of($race['granted']);
-        foreach (['early' => 'false denials', 'failed' => 'calls failed'] as $key => $what) {
-            $words .= max($race[$key]) > 0 ? '; ' . range_of($race[$key]) . " $what" : '';
-        }
-        $drawing->text($scale($most) + 8, $y + 15.5, $words, $colour === 'exact' ? 'text' : $colour, bold: is_ours($name));
-    });
-    $drawing->line($scale($of), $top - 6, $scale($of), $end + 4, 'text', 1.5, '5 4');
-    $drawing->text($scale($of), $top - 12, 'limit: 1,000', 'text', 'middle');
-    $y = $end + 26;
-    $x = 292;
-    foreach (['ours' => 'TokenBucket', 'exact' => 'others, not above the limit', 'bad' => 'others, too many'] as $colour => $words) {
-        $drawing->bar($x, $y - 10, 12, 12, $colour);
-        $drawing->text($x + 18, $y, $words, 'muted');
-        $x += 44 + 6.6 * strlen($words);
-    }
-    return $drawing->svg((int) $y + 14, 'Tokens granted of 1,000 by 8 processes, TokenBucket and other limiters');
-}
-
-/** Draws dots for granted and denied calls on a logarithmic scale. */
-function draw_decision(Drawing $drawing, array $rows): string
-{
-    $left = 300;
-    $scale = fn (float $nanos) => $left + log10($nanos / 10) * 390 / 5;
-    $drawing->text(0, 18, 'Time of one decision, in microseconds', size: 16, bold: true);
-    $drawing->text(0, 40, 'Logarithmic: each step to the right takes ten times as long. One process; medians.', 'muted');
-    $drawing->dot(306, 63, 5, 'text', true);
-    $drawing->text(318, 67.5, 'granted', 'muted');
-    $drawing->dot(386, 63, 5, 'text', false);
-    $drawing->text(398, 67.5, 'denied', 'muted');
-    $drawing->text(WIDTH, 67.5, 'granted / denied', 'muted', 'end');
-    $top = 84;
-    // The grid is drawn before the limiters, so its height comes from a drawing that is not used.
-    $end = lines_of_homes(new Drawing($drawing->colours), $rows, $top - 12, 22, fn () => null);
-    foreach ([10 => '0.01', 100 => '0.1', 1_000 => '1', 10_000 => '10', 100_000 => '100', 1_000_000 => '1,000'] as $nanos => $words) {
-        $drawing->line($scale($nanos), $top, $scale($nanos), $end + 6);
-        $drawing->text($scale($nanos), $end + 22, "$words µs", 'muted', 'middle', 12);
-    }
-    lines_of_homes($drawing, $rows, $top - 12, 22, function (float $y, string $home, string $name) use ($drawing, $rows, $scale) {
-        [$granted, $denied] = array_map(fn (string $what) => row($rows, 'peers', $home, "$name, $what")['ns'][0], ['granted', 'denied']);
-        $colour = is_ours($name) ? 'ours' : 'exact';
-        $drawing->line($scale($granted), $y + 11, $scale($denied), $y + 11, $colour, 2);
-        $drawing->dot($scale($denied), $y + 11, 5, $colour, false);
-        $drawing->dot($scale($granted), $y + 11, 5, $colour, true);
-        $drawing->text(WIDTH, $y + 15.5, micros($granted) . ' / ' . micros($denied), is_ours($name) ? 'ours' : 'text', 'end', 12, is_ours($name));
-    });
-    return $drawing->svg((int) $end + 34, 'Microseconds per decision, TokenBucket and other limiters, on a logarithmic scale');
 }
 
 /** Draws curves of the tokens that three limiters granted, and of the limit. */
@@ -244,16 +127,7 @@ function draw_kills(Drawing $drawing, array $rows): string
     return $drawing->svg($bottom + 70, 'Tokens granted over ten seconds while workers are killed: TokenBucket stays at the limit');
 }
 
-$read = fn (string $file) => json_decode(file_get_contents(__DIR__ . "/$file"), true, 512, JSON_THROW_ON_ERROR)['rows'];
-$results = $read('results.json');
-$kills = $read('kills.json');
+$kills = json_decode(file_get_contents(__DIR__ . '/kills.json'), true, 512, JSON_THROW_ON_ERROR)['rows'];
 foreach (THEMES as $theme => $colours) {
-    $charts = [
-        'granted' => draw_granted(new Drawing($colours), $results),
-        'decision' => draw_decision(new Drawing($colours), $results),
-        'kills' => draw_kills(new Drawing($colours), $kills),
-    ];
-    foreach ($charts as $name => $svg) {
-        file_put_contents(__DIR__ . "/../../docs/images/$name-$theme.svg", $svg);
-    }
+    file_put_contents(__DIR__ . "/../../docs/images/kills-$theme.svg", draw_kills(new Drawing($colours), $kills));
 }
