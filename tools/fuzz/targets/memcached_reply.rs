@@ -18,9 +18,9 @@ static MEMCACHED: LazyLock<Memcached> = LazyLock::new(|| {
 fuzz_target!(|answer: &[u8]| {
     *ANSWER.lock().expect("no poison") = answer.to_vec();
     let visit = |ticks| visit(&*MEMCACHED, ticks);
-    for ask in asks() {
-        if let Ok(reply) = Memcached::take(&visit(TICKS_PER_SECOND), &ask) {
-            check(&ask.step, &reply.outcome);
+    for request in requests() {
+        if let Ok(reply) = Memcached::take(&visit(TICKS_PER_SECOND), &request) {
+            check(&request.step, &reply.outcome);
         }
     }
     for put in &PUTS {

@@ -96,13 +96,13 @@ fuzz_target!(|answer: &[u8]| {
             assert!(!cause.to_string().contains("geheim-geheim"));
         };
         let visit = || visit(&*REDIS, TICKS_PER_SECOND);
-        for ask in asks() {
-            match Redis::take(&visit(), &ask) {
-                Ok(reply) => check(&ask.step, &reply.outcome),
+        for request in requests() {
+            match Redis::take(&visit(), &request) {
+                Ok(reply) => check(&request.step, &reply.outcome),
                 Err(cause) => told(cause),
             }
         }
-        Redis::take_all(&visit(), &asks()).map_err(told).ok();
+        Redis::take_all(&visit(), &requests()).map_err(told).ok();
         for put in &PUTS {
             Redis::put(&visit(), b"name", put, Some(3))
                 .map_err(told)

@@ -6,7 +6,7 @@ use std::num::NonZero;
 use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 use std::sync::{LazyLock, Mutex};
-use stores::remote::{Ask, Transport, Visit};
+use stores::remote::{StepRequest, Transport, Visit};
 use gcra::{Put, Refill, Step, TICKS_PER_SECOND, Ticks, boot_clock};
 
 static ANSWER: Mutex<Vec<u8>> = Mutex::new(Vec::new());
@@ -35,9 +35,9 @@ fn visit<T: Transport>(store: &T, ticks: Ticks) -> Visit<'_, T> {
 
 /// Returns three requests: a plain step, a step that charges denials and proposes a first state,
 /// and a dry step.
-fn asks() -> [Ask; 3] {
+fn requests() -> [StepRequest; 3] {
     let step = Step::new(1_000_000, 10_000_000);
-    let ask = |step, first, seen| Ask {
+    let request = |step, first, seen| StepRequest {
         name: b"name".to_vec(),
         step,
         first,
@@ -45,8 +45,8 @@ fn asks() -> [Ask; 3] {
         is_cached: true,
     };
     [
-        ask(step, None, None),
-        ask(
+        request(step, None, None),
+        request(
             Step {
                 max_debt: 5_000_000,
                 refill: Refill::Ticks(NonZero::new(1_000_000).expect("not 0")),
@@ -55,7 +55,7 @@ fn asks() -> [Ask; 3] {
             Some(7_000),
             Some(5_000),
         ),
-        ask(step.dry(), None, Some(-5_000)),
+        request(step.dry(), None, Some(-5_000)),
     ]
 }
 
