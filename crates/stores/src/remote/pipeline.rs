@@ -47,11 +47,15 @@ struct Sent<'r, 'h> {
     passage: Passage,
 }
 
-/// The input of [`Remote::take_each`].
-struct Each<'a, 'h, T> {
+/// A call of [`Remote::take_each`].
+struct Each<'a, 'h, T, F> {
     buckets: &'a [(&'a Remote<'h, T>, Ticket<'a>)],
     /// The time of all pipelines together, or `None` if servers that reply may take longer.
     left: Option<TimeLeft>,
+    /// Gets the result of each step, with its place in `buckets`.
+    decided: F,
+    /// The steps that no server has decided.
+    failures: Vec<Undecided<'h>>,
 }
 
 impl<T: Pipelined> Remote<'_, T> {
@@ -66,49 +70,36 @@ impl<T: Pipelined> Remote<'_, T> {
         left: Option<TimeLeft>,
         mut decided: impl FnMut(usize, Answer<Outcome>),
     ) -> Result<(), Failure> {
-        let mut decided = |index: usize, answer| decided(buckets[index].1.index, answer);
-        let each = Each { buckets, left };
+        let mut each = Each {
+            buckets,
+            left,
+            decided: |index: usize, answer| decided(buckets[index].1.index, answer),
+            failures: Vec::new(),
+        };
         let named = buckets.iter().enumerate().map(|(index, (store, ticket))| {
             let name = store.transport.name(ticket.key.identifier);
             (index, *store, name)
         });
         let pipelines = by_server(named).into_iter();
-        let prepared = pipelines.map(|(server, indexes)| {
-            let pipeline = each.prepare(&indexes, &mut decided);
-            (server, pipeline)
-        });
+        let prepared = pipelines.map(|(server, indexes)| (server, each.prepare(&indexes)));
         let mut pipelines: Vec<_> = prepared.filter(|(_, all)| !all.is_empty()).collect();
         // Hashing long identifiers has taken time, which is no part of the timeout.
         let mut start = boot_clock();
-        let mut failures = Vec::new();
         while !pipelines.is_empty() {
             let wave = each.wave(&mut pipelines);
-            each.run(wave, start, &mut failures, &mut decided);
-            if failures.is_empty() && left.is_none() {
+            each.run(wave, start);
+            if each.failures.is_empty() && left.is_none() {
                 // Servers that reply may take longer together. Those that hang share one timeout.
                 start = boot_clock();
             }
         }
-        // Policies that throw are first, so that no step is decided by another policy in vain.
-        let throws = |index: usize| buckets[index].0.settings.on_failure == OnFailure::Throw;
-        failures.sort_by_key(|(index, _)| !throws(*index));
-        for (index, failed) in failures {
-            decided(index, each.fall_back(index, failed)?);
-        }
-        Ok(())
+        each.fall_back_all()
     }
 }
 
-impl<'h, T: Pipelined> Each<'_, 'h, T> {
+impl<'h, T: Pipelined, F: FnMut(usize, Answer<Outcome>)> Each<'_, 'h, T, F> {
     /// Runs the steps of pipelines to different servers at once, until the timeout after `start`.
-    /// Adds the steps that were not decided to `failures`.
-    fn run(
-        &self,
-        mut wave: Vec<Vec<PendingStep>>,
-        start: Timestamp,
-        failures: &mut Vec<Undecided<'h>>,
-        decided: &mut impl FnMut(usize, Answer<Outcome>),
-    ) {
+    fn run(&mut self, mut wave: Vec<Vec<PendingStep>>, start: Timestamp) {
         let sent = boot_clock();
         for pending in wave.iter_mut().flatten() {
             let (store, _) = self.buckets[pending.index];
@@ -119,47 +110,42 @@ impl<'h, T: Pipelined> Each<'_, 'h, T> {
         };
         let left = self.left.unwrap_or(TimeLeft::ALL);
         let deadline = start + left.of(self.timeout(first.index));
-        let (flying, tasks): (Vec<_>, Vec<_>) =
-            self.send(&wave, deadline, failures).into_iter().unzip();
+        let (flying, tasks): (Vec<_>, Vec<_>) = self.send(&wave, deadline).into_iter().unzip();
         let tasks = tasks.into_iter().map(Ok).enumerate();
         let mut moved = Vec::new();
         for (place, flown) in Race::new(tasks, 0, deadline) {
             let flown = flown.unwrap_or_else(|cause| (Vec::new(), Err(cause)));
-            moved.extend(self.land(&flying[place], flown, sent, failures, decided));
+            moved.extend(self.land(&flying[place], flown, sent));
         }
         for pending in moved {
             match self.follow(pending, deadline) {
-                Ok(answer) => decided(pending.index, answer),
-                Err(failed) => failures.push((pending.index, Some(failed))),
+                Ok(answer) => (self.decided)(pending.index, answer),
+                Err(failed) => self.failures.push((pending.index, Some(failed))),
             }
         }
     }
 
-    /// Sends pipelines to their servers. Adds the steps of servers that failed to `failures`.
+    /// Sends pipelines to their servers.
     fn send<'r>(
-        &self,
+        &mut self,
         wave: &'r [Vec<PendingStep>],
         deadline: Timestamp,
-        failures: &mut Vec<Undecided<'h>>,
     ) -> Vec<Begun<'r, 'h, T>> {
         let mut all = Vec::with_capacity(wave.len());
-        let mut note = |pipeline: &'r Vec<PendingStep>, begun| match begun {
-            Ok(begun) => all.push(begun),
-            Err(failed) => self.fail(pipeline, failed, failures),
-        };
         let mut others = Vec::new();
         for pipeline in wave {
             match self.located(pipeline, deadline) {
-                Some((route, peer)) => note(pipeline, self.begin(pipeline, route, peer, deadline)),
+                Some((route, peer)) => all.extend(self.begin(pipeline, route, peer, deadline)),
                 None => others.push(pipeline),
             }
         }
         // The search for a server waits for replies, so the servers that are known were asked
         // before.
         for pipeline in others {
-            let located = self.locate(pipeline, wave.len() > 1, deadline);
-            let begin = |(route, peer)| self.begin(pipeline, route, peer, deadline);
-            note(pipeline, located.and_then(begin));
+            match self.locate(pipeline, wave.len() > 1, deadline) {
+                Ok((route, peer)) => all.extend(self.begin(pipeline, route, peer, deadline)),
+                Err(failed) => self.fail(pipeline, failed),
+            }
         }
         all
     }
@@ -167,7 +153,7 @@ impl<'h, T: Pipelined> Each<'_, 'h, T> {
     /// Decides the steps of a pipeline from the replies to requests that were sent at `sent`.
     /// Returns the requests whose records another server keeps now.
     fn land<'r>(
-        &self,
+        &mut self,
         &Sent {
             pipeline,
             ref peer,
@@ -175,8 +161,6 @@ impl<'h, T: Pipelined> Each<'_, 'h, T> {
         }: &Sent<'r, 'h>,
         (replies, result): Flown,
         sent: Timestamp,
-        failures: &mut Vec<Undecided<'h>>,
-        decided: &mut impl FnMut(usize, Answer<Outcome>),
     ) -> Vec<&'r PendingStep> {
         let (store, _) = self.buckets[pipeline[0].index];
         let mut open: Vec<_> = pipeline.iter().map(Some).collect();
@@ -184,7 +168,7 @@ impl<'h, T: Pipelined> Each<'_, 'h, T> {
         for (index, reply) in replies {
             let pending = &pipeline[index];
             match reply.and_then(|reply| self.learn(pending, &peer.server, &reply, sent)) {
-                Ok(answer) => decided(pending.index, answer),
+                Ok(answer) => (self.decided)(pending.index, answer),
                 Err(Cause::Redirected { .. }) => moved.push(pending),
                 Err(cause) if cause.blame() == Blame::Store => {
                     failure = Some(cause);
@@ -193,7 +177,8 @@ impl<'h, T: Pipelined> Each<'_, 'h, T> {
                 Err(cause) => {
                     let breaker = store.breaker(peer);
                     breaker.record(cause.kind(), &cause.brief(), boot_clock());
-                    failures.push((pending.index, Some((peer.clone(), cause))));
+                    self.failures
+                        .push((pending.index, Some((peer.clone(), cause))));
                 }
             }
             open[index] = None;
@@ -203,17 +188,13 @@ impl<'h, T: Pipelined> Each<'_, 'h, T> {
         store.report(peer, passage, failure.as_ref());
         if let Some(cause) = failure {
             let failed = (peer.clone(), cause);
-            self.fail(open.into_iter().flatten(), failed, failures);
+            self.fail(open.into_iter().flatten(), failed);
         }
         moved
     }
 
     /// Returns the requests of a pipeline for the steps that the denial cache does not decide.
-    fn prepare(
-        &self,
-        indexes: &[usize],
-        decided: &mut impl FnMut(usize, Answer<Outcome>),
-    ) -> Vec<PendingStep> {
+    fn prepare(&mut self, indexes: &[usize]) -> Vec<PendingStep> {
         let now = boot_clock();
         let mut pipeline = Vec::with_capacity(indexes.len());
         for &index in indexes {
@@ -231,7 +212,7 @@ impl<'h, T: Pipelined> Each<'_, 'h, T> {
                     request,
                     entry,
                 }),
-                Err(denied) => decided(index, Answer::sure(denied)),
+                Err(denied) => (self.decided)(index, Answer::sure(denied)),
             }
         }
         pipeline
@@ -272,14 +253,15 @@ impl<'h, T: Pipelined> Each<'_, 'h, T> {
 
     /// Sends the requests of a pipeline, unless the breaker of their server is open.
     fn begin<'r>(
-        &self,
+        &mut self,
         pipeline: &'r [PendingStep],
         route: T::Route,
         peer: Peer<'h>,
         deadline: Timestamp,
-    ) -> Result<Begun<'r, 'h, T>, Failed<'h>> {
+    ) -> Option<Begun<'r, 'h, T>> {
         let (store, _) = self.buckets[pipeline[0].index];
-        let passage = store.enter(&peer, boot_clock())?;
+        let passage = store.enter(&peer, boot_clock());
+        let passage = passage.map_err(|failed| self.fail(pipeline, failed)).ok()?;
         store.host.slots().count(Event::Asked);
         let requests: Vec<_> = pipeline.iter().map(|pending| &pending.request).collect();
         let visit = Visit {
@@ -294,11 +276,12 @@ impl<'h, T: Pipelined> Each<'_, 'h, T> {
                     peer,
                     passage,
                 };
-                Ok((sent, flight))
+                Some((sent, flight))
             }
             Err(cause) => {
                 store.report(&peer, passage, Some(&cause));
-                Err((peer, cause))
+                self.fail(pipeline, (peer, cause));
+                None
             }
         }
     }
@@ -321,19 +304,15 @@ impl<'h, T: Pipelined> Each<'_, 'h, T> {
     /// Adds requests that failed for one cause to `failures`. Only the first one that is added gets
     /// the cause. If the policy of a request throws, such a request is the first. Steps for more
     /// than the capacity are last, because no policy decides them.
-    fn fail<'r>(
-        &self,
-        open: impl IntoIterator<Item = &'r PendingStep>,
-        failed: Failed<'h>,
-        failures: &mut Vec<Undecided<'h>>,
-    ) {
+    fn fail<'r>(&mut self, open: impl IntoIterator<Item = &'r PendingStep>, failed: Failed<'h>) {
         let mut open: Vec<_> = open.into_iter().collect();
         open.sort_by_key(|&&PendingStep { index, .. }| {
             let throws = self.policy(index) == OnFailure::Throw;
             (self.buckets[index].1.step.exceeds_capacity(), !throws)
         });
         let causes = once(Some(failed)).chain(repeat_with(|| None));
-        failures.extend(open.into_iter().map(|pending| pending.index).zip(causes));
+        let failures = open.into_iter().map(|pending| pending.index).zip(causes);
+        self.failures.extend(failures);
     }
 
     /// Removes and returns pipelines that can run at once: to different servers, and with the same
@@ -383,6 +362,18 @@ impl<'h, T: Pipelined> Each<'_, 'h, T> {
             store.count(key, &step, By::Store, reply.outcome.granted());
         }
         Ok(Answer::sure(reply.outcome))
+    }
+
+    /// Decides the steps that no server has decided. Policies that throw are first, so that no step
+    /// is decided by another policy in vain.
+    fn fall_back_all(mut self) -> Result<(), Failure> {
+        let mut failures = std::mem::take(&mut self.failures);
+        failures.sort_by_key(|(index, _)| self.policy(*index) != OnFailure::Throw);
+        for (index, failed) in failures {
+            let answer = self.fall_back(index, failed)?;
+            (self.decided)(index, answer);
+        }
+        Ok(())
     }
 
     /// Decides a step by its failure policy. `failed` is `None` if another step reports the
