@@ -33,10 +33,7 @@ pub struct LockoutState {
 
 impl State for LockoutState {
     const SLOTS: usize = IDENTIFIER + 1;
-
-    fn class() -> &'static Class {
-        &classes::LOCKOUT
-    }
+    const CLASS: &'static Class = &classes::LOCKOUT;
 
     fn cloned(&self) -> Option<Self> {
         Some(Self {
@@ -70,7 +67,7 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
         one_clock: true,
     };
     if this.rules.set(rules).is_err() {
-        let class = LockoutState::class().name();
+        let class = LockoutState::CLASS.name();
         let message = format!("Cannot modify readonly property {class}::$storage");
         return Err(throw::error(&message));
     }

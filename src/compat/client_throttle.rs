@@ -39,10 +39,7 @@ pub struct ClientThrottle {
 
 impl State for ClientThrottle {
     const SLOTS: usize = STORAGE + 1;
-
-    fn class() -> &'static Class {
-        &classes::CLIENT_THROTTLE
-    }
+    const CLASS: &'static Class = &classes::CLIENT_THROTTLE;
 
     fn cloned(&self) -> Option<Self> {
         Some(self.clone())

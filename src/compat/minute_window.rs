@@ -36,10 +36,7 @@ pub struct Window {
 
 impl State for Window {
     const SLOTS: usize = PREFIX + 1;
-
-    fn class() -> &'static Class {
-        &classes::MINUTE_WINDOW
-    }
+    const CLASS: &'static Class = &classes::MINUTE_WINDOW;
 
     fn cloned(&self) -> Option<Self> {
         Some(self.clone())

@@ -76,7 +76,7 @@ fn native<T: State>(storage: &Zval) -> Result<&dyn Storage, Thrown> {
         throw::error(&format!(
             "The {} object has not been correctly initialized by calling parent::__construct() in \
              its constructor",
-            T::class().name()
+            T::CLASS.name()
         ))
     })
 }

@@ -35,10 +35,7 @@ pub struct RateLimiter {
 
 impl State for RateLimiter {
     const SLOTS: usize = CLIENT + 1;
-
-    fn class() -> &'static Class {
-        &classes::RATE_LIMITER
-    }
+    const CLASS: &'static Class = &classes::RATE_LIMITER;
 
     fn cloned(&self) -> Option<Self> {
         Some(self.clone())

@@ -42,10 +42,7 @@ struct Hashed {
 
 impl State for ConcurrencyLimit {
     const SLOTS: usize = LEASE + 1;
-
-    fn class() -> &'static Class {
-        &classes::CONCURRENCY_LIMIT
-    }
+    const CLASS: &'static Class = &classes::CONCURRENCY_LIMIT;
 
     fn cloned(&self) -> Option<Self> {
         Some(self.clone())

@@ -19,10 +19,7 @@ pub struct PermitState {
 
 impl State for PermitState {
     const SLOTS: usize = DECISION + 1;
-
-    fn class() -> &'static Class {
-        &classes::PERMIT
-    }
+    const CLASS: &'static Class = &classes::PERMIT;
 }
 
 impl Drop for PermitState {

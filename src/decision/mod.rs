@@ -67,10 +67,7 @@ pub struct Attempt {
 
 impl State for DecisionState {
     const SLOTS: usize = PROPERTIES.len();
-
-    fn class() -> &'static Class {
-        &classes::DECISION
-    }
+    const CLASS: &'static Class = &classes::DECISION;
 
     fn cloned(&self) -> Option<Self> {
         // An attempt is cancelled once, so no copy of its decision can cancel it.
@@ -317,7 +314,7 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
     }
     let object = call.this::<DecisionState>();
     if value::kind(&object.copy_property(0)) != IS_NULL {
-        let class = DecisionState::class().name();
+        let class = DecisionState::CLASS.name();
         let message = format!("Cannot modify readonly property {class}::$allowed");
         return Err(throw::error(&message));
     }

@@ -33,10 +33,7 @@ pub struct GuardedClient(OnceCell<Known>);
 
 impl State for GuardedClient {
     const SLOTS: usize = IDENTIFIER + 1;
-
-    fn class() -> &'static Class {
-        &classes::GUARDED_CLIENT
-    }
+    const CLASS: &'static Class = &classes::GUARDED_CLIENT;
 }
 
 pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
@@ -60,7 +57,7 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
     };
     let this = call.this::<GuardedClient>();
     if this.0.set(known).is_err() {
-        let class = GuardedClient::class().name();
+        let class = GuardedClient::CLASS.name();
         let message = format!("Cannot modify readonly property {class}::$limit");
         return Err(throw::error(&message));
     }

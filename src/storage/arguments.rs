@@ -122,12 +122,12 @@ fn span_up_to(most: Ticks, call: &mut Call<'_>, number: u32) -> Result<Ticks, Th
 
 /// Throws the `Error` for an object whose constructor is called twice.
 pub fn constructed_already<S: State>() -> Thrown {
-    let class = S::class().name();
+    let class = S::CLASS.name();
     throw::error(&format!("{class} has already been constructed"))
 }
 
 /// Throws the `Error` for an object whose constructor was not called.
 pub fn not_constructed<S: State>() -> Thrown {
-    let class = S::class().name();
+    let class = S::CLASS.name();
     throw::error(&format!("The {class} object has not been constructed"))
 }

@@ -15,10 +15,7 @@ pub use super::memcached_client::from_client;
 
 impl StorageClass for Memcached {
     const KIND: StoreKind = StoreKind::Memcached;
-
-    fn class() -> &'static Class {
-        &classes::TOKEN_BUCKET_STORAGE_MEMCACHED
-    }
+    const CLASS: &'static Class = &classes::TOKEN_BUCKET_STORAGE_MEMCACHED;
 
     fn servers<'a>(remote: &'a Remote<'static, Self>) -> Servers<'a> {
         Servers::Memcached(remote)

@@ -24,10 +24,7 @@ pub struct MemoryStorage {
 
 impl State for MemoryStorage {
     const OWNS_MEMORY: bool = true;
-
-    fn class() -> &'static Class {
-        &classes::TOKEN_BUCKET_STORAGE_MEMORY
-    }
+    const CLASS: &'static Class = &classes::TOKEN_BUCKET_STORAGE_MEMORY;
 }
 
 impl Storage for Object<MemoryStorage> {

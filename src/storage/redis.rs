@@ -17,10 +17,7 @@ pub use super::redis_client::from_client;
 
 impl StorageClass for Redis {
     const KIND: StoreKind = StoreKind::Redis;
-
-    fn class() -> &'static Class {
-        &classes::TOKEN_BUCKET_STORAGE_REDIS
-    }
+    const CLASS: &'static Class = &classes::TOKEN_BUCKET_STORAGE_REDIS;
 
     fn servers<'a>(remote: &'a Remote<'static, Self>) -> Servers<'a> {
         Servers::Redis(remote)

@@ -24,7 +24,7 @@ use zend::{Class, Object, State, Thrown, Zval, value};
 pub trait StorageClass: Pipelined + Records + Debug + Sized + 'static {
     /// The kind of store, for the counts of decisions.
     const KIND: StoreKind;
-    fn class() -> &'static Class;
+    const CLASS: &'static Class;
 
     fn servers<'a>(remote: &'a Remote<'static, Self>) -> Servers<'a>;
 
@@ -52,10 +52,7 @@ struct Made<T> {
 impl<T: StorageClass> State for RemoteStorage<T> {
     const SLOTS: usize = 2;
     const OWNS_MEMORY: bool = true;
-
-    fn class() -> &'static Class {
-        T::class()
-    }
+    const CLASS: &'static Class = T::CLASS;
 }
 
 impl<T> Default for RemoteStorage<T> {

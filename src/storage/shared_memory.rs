@@ -23,10 +23,7 @@ pub struct SharedMemoryStorage {
 
 impl State for SharedMemoryStorage {
     const SLOTS: usize = 1;
-
-    fn class() -> &'static Class {
-        &classes::TOKEN_BUCKET_STORAGE_SHARED_MEMORY
-    }
+    const CLASS: &'static Class = &classes::TOKEN_BUCKET_STORAGE_SHARED_MEMORY;
 }
 
 impl Storage for Object<SharedMemoryStorage> {

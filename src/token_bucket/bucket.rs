@@ -29,10 +29,7 @@ impl Bucket {
 
 impl State for Bucket {
     const SLOTS: usize = RATE + 1;
-
-    fn class() -> &'static Class {
-        &TOKEN_BUCKET
-    }
+    const CLASS: &'static Class = &TOKEN_BUCKET;
 
     fn cloned(&self) -> Option<Self> {
         Some(Self {

@@ -46,10 +46,7 @@ struct Granted {
 
 impl State for Reservation {
     const SLOTS: usize = IDENTIFIER + 1;
-
-    fn class() -> &'static Class {
-        &classes::RESERVATION
-    }
+    const CLASS: &'static Class = &classes::RESERVATION;
 }
 
 /// Implements `reserve(int|float $tokens = 1, float $maxWait = INF): TokenBucket\Reservation`.

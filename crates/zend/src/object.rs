@@ -29,8 +29,8 @@ pub trait State: Default + 'static {
     const SLOTS: usize = 0;
     /// True if states own memory of the process, which only Rust code releases.
     const OWNS_MEMORY: bool = false;
-    /// Returns the class whose objects have this state.
-    fn class() -> &'static Class;
+    /// The class whose objects have this state.
+    const CLASS: &'static Class;
     /// Returns the state of a clone, or `None` if objects cannot be cloned.
     fn cloned(&self) -> Option<Self> {
         None
@@ -93,7 +93,7 @@ impl<T: State> Object<T> {
     pub fn of(object: Obj<'_>) -> Option<&Self> {
         // SAFETY: a live object has handlers. Only the state's class and its subclasses use these
         // handlers. `create::<T>` makes the objects of all these classes.
-        let is_one = unsafe { ptr::eq((*object.as_ptr()).handlers, T::class().handlers()) };
+        let is_one = unsafe { ptr::eq((*object.as_ptr()).handlers, T::CLASS.handlers()) };
         // SAFETY: the handlers were checked, so the object has the state `T`.
         is_one.then(|| unsafe { Self::of_zend(object.as_ptr()) })
     }
@@ -102,7 +102,7 @@ impl<T: State> Object<T> {
     #[inline]
     pub fn of_exact(object: Obj<'_>) -> Option<&Self> {
         // SAFETY: the class was checked, so the object has the state `T`.
-        T::class()
+        T::CLASS
             .is_of(object)
             .then(|| unsafe { Self::of_zend(object.as_ptr()) })
     }
@@ -124,7 +124,7 @@ impl<T: State> Object<T> {
 
     /// Returns true if the object is of the state's class itself, not of a subclass.
     pub fn is_exact(&self) -> bool {
-        T::class().is_of(self.zend())
+        T::CLASS.is_of(self.zend())
     }
 
     /// Returns the property slot number `index`, in the order of declaration. The property slot may
@@ -255,7 +255,7 @@ pub fn instantiate<T: State>(
     let mut value = Zval::new();
     let place = &raw mut value;
     // SAFETY: objects are made only by methods, which run after all classes were registered.
-    let create = || unsafe { symbols::object_init_ex(place, T::class().entry()) };
+    let create = || unsafe { symbols::object_init_ex(place, T::CLASS.entry()) };
     let status = if T::OWNS_MEMORY {
         bailout::door(create)
     } else {
@@ -280,7 +280,7 @@ pub fn instantiate<T: State>(
 #[inline]
 pub fn instantiate_with<T: State, const SLOTS: usize>(state: T, values: [Zval; SLOTS]) -> Zval {
     const { assert!(SLOTS == T::SLOTS && !T::OWNS_MEMORY) };
-    let class = T::class().entry();
+    let class = T::CLASS.entry();
     let mut value = Zval::new();
     // SAFETY: objects are made only by methods, which run after all classes were registered. The
     // table of properties has room for all properties that the class declares, and `values` are as
@@ -335,7 +335,7 @@ fn allocate<T: State>(class: *mut zend_class_entry, state: T) -> *mut zend_objec
         (&raw mut (*object).state).write(state);
         let zend = UnsafeCell::raw_get(&raw const (*object).zend);
         zend_object_std_init(zend, class);
-        (*zend).handlers = T::class().handlers();
+        (*zend).handlers = T::CLASS.handlers();
         zend
     }
 }

@@ -42,10 +42,7 @@ pub struct LeakyBucket {
 impl State for LeakyBucket {
     const SLOTS: usize = STORAGES + 1;
     const OWNS_MEMORY: bool = true;
-
-    fn class() -> &'static Class {
-        &classes::LEAKY_BUCKET
-    }
+    const CLASS: &'static Class = &classes::LEAKY_BUCKET;
 
     fn cloned(&self) -> Option<Self> {
         Some(self.clone())

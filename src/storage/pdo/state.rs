@@ -99,10 +99,7 @@ pub struct Made {
 impl State for PdoStorage {
     const SLOTS: usize = STATEMENTS + Query::Start as usize + 1;
     const OWNS_MEMORY: bool = true;
-
-    fn class() -> &'static Class {
-        &TOKEN_BUCKET_STORAGE_PDO
-    }
+    const CLASS: &'static Class = &TOKEN_BUCKET_STORAGE_PDO;
 }
 
 impl Made {
