@@ -33,23 +33,6 @@ var_dump(TokenBucket::attemptAll([$twice, $again])->allowed);
 echo $left($twice), "\n";
 show(TokenBucket::attemptAll([$twice]));
 
-echo "-- across storages --\n";
-$shared = new TokenBucketStorageSharedMemory;
-$a = new TokenBucket($storage, 'same name', 2, 0.001);
-$b = new TokenBucket($shared, 'same name', 3, 0.001);
-$c = new TokenBucket(new TokenBucketStorageMemory, 'same name', 4, 0.001);
-var_dump(TokenBucket::attemptAll([$a, $b, $c])->remaining);
-echo $left($a, $b, $c), "\n";
-$b->consume(2);
-$decision = TokenBucket::attemptAll([$a, $b, $c]);
-var_dump($decision->allowed, $decision->capacity);
-echo $left($a, $b, $c), "\n";
-
-echo "-- zero tokens are granted, more than the capacity is denied --\n";
-var_dump(TokenBucket::attemptAll([$a, $c], 0)->allowed);
-show(TokenBucket::attemptAll([$c, $a], 3));
-echo $left($a, $c), "\n";
-
 echo "-- subclasses that change protected properties --\n";
 class Sub extends TokenBucket
 {
@@ -92,16 +75,6 @@ allowed granted remaining=1.0 capacity=5.0 retryAfter=0.0 resetAfter=4.0
 bool(false)
 1
 allowed granted remaining=0.0 capacity=5.0 retryAfter=0.0 resetAfter=5.0
--- across storages --
-float(1)
-1 2 3
-bool(false)
-float(3)
-1 0 3
--- zero tokens are granted, more than the capacity is denied --
-bool(true)
-denied exceeds_capacity remaining=1.0 capacity=2.0 retryAfter=INF resetAfter=1000.0
-1 3
 -- subclasses that change protected properties --
 allowed granted remaining=0.0 capacity=2.0 retryAfter=0.0 resetAfter=2.0
 denied insufficient_tokens remaining=0.0 capacity=2.0 retryAfter=1.0 resetAfter=2.0

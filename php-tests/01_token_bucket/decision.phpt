@@ -39,12 +39,6 @@ $bucket = new TokenBucket($storage, 'tiny', 0.5, 1);
 show($bucket->peek(0.5));
 show($bucket->attempt());
 show($bucket->attempt(0.25));
-echo "-- shared memory, whose clock runs --\n";
-$bucket = new TokenBucket(new TokenBucketStorageSharedMemory, 'x', 10, 0.001);
-$decision = $bucket->attempt(3);
-print_values($decision->allowed, $decision->remaining, $decision->capacity, $decision->retryAfter, round($decision->resetAfter));
-$decision = $bucket->attempt(8);
-print_values($decision->allowed, $decision->remaining, round($decision->retryAfter, -2), round($decision->resetAfter, -2), $decision->reason);
 ?>
 --EXPECTF--
 -- full --
@@ -69,6 +63,3 @@ allowed granted remaining=1.0 capacity=2.5 retryAfter=0.0 resetAfter=3.0
 allowed granted remaining=0.0 capacity=0.5 retryAfter=0.0 resetAfter=0.0
 denied exceeds_capacity remaining=0.0 capacity=0.5 retryAfter=INF resetAfter=%f
 allowed granted remaining=0.0 capacity=0.5 retryAfter=0.0 resetAfter=0.25
--- shared memory, whose clock runs --
-true 7.0 10.0 0.0 3000.0
-false 7.0 1000.0 3000.0 'insufficient_tokens'

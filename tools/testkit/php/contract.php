@@ -267,11 +267,14 @@ final class Contract
         $bucket->refund(3);
         $this->is(10.0, $bucket->peek()->remaining, 'a refund to a full bucket');
         $bucket->consume(10);
-        $bucket->refund(4);
+        $bucket->refund(3.5);
+        $bucket->refund(0.5);
+        $bucket->refund(0);
         $this->is([4.0, false, true, false], [
             $bucket->peek()->remaining, $bucket->consume(5), $bucket->consume(4), $bucket->consume(),
         ], 'refunded 4');
-        $bucket->refund(100);
+        $bucket->refund(PHP_INT_MAX);
+        $bucket->refund(1e308);
         $this->is([true, false], [$bucket->consume(10), $bucket->consume()], 'refunded to the brim');
         $bucket->reset();
         $this->is([10.0, true, false], [
