@@ -11,8 +11,8 @@ require __DIR__ . '/figures.inc.php';
 const WIDTH = 800;
 const FONT = '-apple-system, BlinkMacSystemFont, &quot;Segoe UI&quot;, &quot;Noto Sans&quot;, &quot;DejaVu Sans&quot;, Helvetica, Arial, sans-serif';
 const THEMES = [
-    'light' => ['text' => '#1f2328', 'muted' => '#59636e', 'grid' => '#d8dee4', 'ours' => '#0969da', 'exact' => '#8c959f', 'bad' => '#cf222e', 'stuck' => '#9a6700', 'page' => '#ffffff'],
-    'dark' => ['text' => '#e6edf3', 'muted' => '#9198a1', 'grid' => '#30363d', 'ours' => '#4493f8', 'exact' => '#7d8590', 'bad' => '#f85149', 'stuck' => '#d29922', 'page' => '#0d1117'],
+    'light' => ['text' => '#1f2328', 'muted' => '#59636e', 'grid' => '#d8dee4', 'ours' => '#0969da', 'bad' => '#cf222e', 'stuck' => '#9a6700'],
+    'dark' => ['text' => '#e6edf3', 'muted' => '#9198a1', 'grid' => '#30363d', 'ours' => '#4493f8', 'bad' => '#f85149', 'stuck' => '#d29922'],
 ];
 /** A drawing in one theme. */
 final class Drawing
