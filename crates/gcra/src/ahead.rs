@@ -28,7 +28,8 @@ use crate::clock::{EPOCH, TICKS_PER_MICROSECOND, Ticks, Timestamp};
 /// The longest time that a host may take ahead: a second, in ticks.
 pub const MOST: Ticks = crate::TICKS_PER_SECOND;
 /// The denials within [`Terms::patience`] after which a host may ask for a place. If fewer calls
-/// come, the place would often end before the next call.
+/// come, the place would often end before the next call. The host may go on asking until no call is
+/// denied for that time, or a place ends unused.
 pub const DENIALS: u64 = 8;
 
 const FINGERPRINT_BITS: u32 = 48;
@@ -131,7 +132,8 @@ impl Place {
             sent: unit(sent),
             wait: wait >> UNIT_BITS,
             call: (unit(received) + 1).saturating_sub(unit(sent)),
-            denials: 0,
+            // The host was denied often enough to ask.
+            denials: DENIALS,
         };
         let fits = place.call > 0 && place.call >> CALL_BITS == 0 && place.wait >> WAIT_BITS == 0;
         (fits && terms.allow_places() && place.due() < place.end(terms)).then_some(place)
@@ -181,13 +183,24 @@ impl Place {
     pub fn denied(found: Option<Self>, terms: &Terms, now: Timestamp) -> Self {
         match found {
             Some(place) if place.is_kept(terms, now) => place.denied_again(),
+            Some(place) if place.is_aging(terms, now) => Self::denials(DENIALS, now),
             Some(place) if place.is_recent(terms, now) => place.used().denied_again(),
-            _ => Self {
-                sent: unit(now),
-                wait: 0,
-                call: 0,
-                denials: 1,
-            },
+            _ => Self::denials(1, now),
+        }
+    }
+
+    /// Reports whether the host may ask for a place at `now`, but not for long.
+    fn is_aging(&self, terms: &Terms, now: Timestamp) -> bool {
+        self.may_ask(terms, now) && now - start(self.sent) > terms.patience() / 2
+    }
+
+    /// Returns a cell without a place.
+    const fn denials(denials: u64, now: Timestamp) -> Self {
+        Self {
+            sent: unit(now),
+            wait: 0,
+            call: 0,
+            denials,
         }
     }
 
@@ -343,6 +356,9 @@ mod tests {
         };
         assert_eq!(short.patience(), 50 * MS);
         assert!(!denied(8, MS).may_ask(&short, at(8, MS) + 50 * MS));
+        let often = denied(100, 5 * MS);
+        assert!(often.may_ask(&TERMS, at(100, 5 * MS) + TERMS.take_ahead / 2));
+        assert!(!often.may_ask(&TERMS, at(100, 5 * MS) + TERMS.take_ahead));
         let whole = Terms {
             span: TERMS.cost,
             ..TERMS
@@ -361,6 +377,7 @@ mod tests {
             (place.due(), place.end(&TERMS))
         );
         let used = waiting.used();
+        assert!(place.used().may_ask(&TERMS, NOW + 25 * MS), "as before");
         assert!(used.may_ask(&TERMS, NOW + 25 * MS));
         assert!(!used.may_ask(&TERMS, NOW + 201 * MS), "too long ago");
         let ended = place.end(&TERMS);

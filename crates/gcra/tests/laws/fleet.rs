@@ -296,6 +296,23 @@ fn workers_that_call_again_at_once_need_about_one_round_trip_a_grant() {
     }
 }
 
+/// Hosts that are denied less than eight times between two of their grants keep the right to ask.
+#[test]
+fn hosts_with_a_few_times_their_share_of_calls_need_about_one_round_trip_a_grant() {
+    for pause in [1000, 2500, 4000] {
+        let plan = Plan {
+            hosts: 8,
+            pause: pause * US,
+            take_ahead: 50 * MS,
+            seconds: 10,
+            ..CROWD
+        };
+        let report = Fleet::new(plan).run();
+        println!("a call in {pause} µs: {report:?}");
+        assert!(5 * report.trips <= 6 * report.grants, "{report:?}");
+    }
+}
+
 /// Hosts with few calls must not give up tokens for places that they do not use.
 #[test]
 fn random_callers_lose_few_grants() {
