@@ -29,7 +29,7 @@ use crate::clock::{EPOCH, TICKS_PER_MICROSECOND, Ticks, Timestamp};
 pub const MOST: Ticks = crate::TICKS_PER_SECOND;
 /// The denials within [`Terms::patience`] after which a host may ask for a place. If fewer calls
 /// come, the place would often end before the next call. The host may go on asking until no call is
-/// denied for that time, or a place ends unused.
+/// denied for that time, a place ends unused, or the queue is too long for a place.
 pub const DENIALS: u64 = 8;
 
 const FINGERPRINT_BITS: u32 = 48;
@@ -176,6 +176,11 @@ impl Place {
             call: 0,
             ..self
         }
+    }
+
+    /// Returns the place without the denials.
+    pub const fn forgotten(self) -> Self {
+        Self { denials: 0, ..self }
     }
 
     /// Counts a denial at `now`. `found` is what the cell holds. The denials are counted anew if

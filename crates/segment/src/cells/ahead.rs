@@ -12,6 +12,7 @@
 //! from                to                   by                                      function
 //! any other cell      DENIED(K)            a call on K that was denied             `deny`
 //! DENIED(K)           DENIED(K)            the same                                `deny`
+//! DENIED(K)           DENIED(K), none      the worker that got no place          `forget`
 //! PLACE(K)            PLACE(K)             the same, with one more denial          `deny`
 //! PLACE(K), ended     DENIED(K)            the same                                `deny`
 //! any, but PLACE(K)   PLACE(K)             the worker that has asked for it        `keep`
@@ -115,6 +116,7 @@ impl<'a, S: Set> Cell<'a, S> {
 
     /// Uses the place at `now`, if it is due. Returns the ticks until it is due; 0 if this call has
     /// used it. Returns `None` if the host has no place.
+    #[inline]
     pub fn claim(&self, now: Timestamp) -> Option<Ticks> {
         loop {
             let (index, word) = self.find()?;
@@ -137,6 +139,17 @@ impl<'a, S: Set> Cell<'a, S> {
         let is_new = counted.word(self.hash) != word;
         let drops = has_place(word) && counted == counted.used();
         is_new && self.swap(index, word, counted) && drops
+    }
+
+    /// Forgets the denials, unless the host has a place. The host asks for none until it is denied
+    /// often again.
+    pub fn forget(&self) {
+        if let Some((index, word)) = self.find()
+            && let Some(place) = self.read(word)
+            && place == place.used()
+        {
+            self.swap(index, word, place.forgotten());
+        }
     }
 
     /// Keeps a place at `now`. Drops it if the set was cleared after its request was sent, or if
@@ -259,7 +272,12 @@ mod tests {
             assert!(!cell.deny(at(number)));
         }
         assert!(cell.may_ask(at(8)));
+        cell.forget();
+        assert!(!cell.may_ask(at(8)));
+        (0..8).for_each(|_| assert!(!cell.deny(at(8))));
+        assert!(cell.may_ask(at(8)));
         assert_eq!(keep(&cell, 8), Kept::Alone);
+        cell.forget();
         assert!(!cell.may_ask(at(10)));
         assert!(matches!(cell.claim(at(10)), Some(wait) if wait > 0));
         assert_eq!(keep(&cell, 10), Kept::Dropped, "there is one");

@@ -29,9 +29,11 @@ fn at(milliseconds: u64) -> Timestamp {
     EPOCH + TICKS_PER_SECOND + milliseconds * MS
 }
 
-/// A place whose request was sent at this millisecond. It is due 21 milliseconds later.
+/// A place whose request was sent at this millisecond. It is due 21 milliseconds later. It has no
+/// denials, so that its word changes with the next one.
 fn place(sent: u64) -> Place {
-    Place::granted(&TERMS, at(sent), at(sent + 1), 20 * MS).unwrap()
+    let place = Place::granted(&TERMS, at(sent), at(sent + 1), 20 * MS);
+    place.unwrap().forgotten()
 }
 
 /// The guards of the cells. A control sets one of them to `false`.

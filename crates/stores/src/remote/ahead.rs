@@ -181,13 +181,17 @@ impl<T: Transport> Remote<'_, T> {
         let Some(terms) = self.terms(step, None) else {
             return reply.outcome;
         };
+        let cell = self.host.place_cell(key.hash, terms);
+        if !reply.outcome.granted() {
+            // The queue is too long for a place.
+            cell.forget();
+        }
         if !reply.outcome.granted() || wait == 0 {
             return reply.outcome;
         }
         self.host.slots().count(Event::TakenAhead);
         let received = boot_clock();
         let place = Place::granted(&terms, sent, received, wait);
-        let cell = self.host.place_cell(key.hash, terms);
         let kept = place.map_or(Kept::Dropped, |place| cell.keep(place, received));
         if kept != Kept::Alone {
             self.host.slots().count(Event::DroppedAhead);
