@@ -115,7 +115,7 @@ final class LeasedPlace extends PlaceWithoutEnd
 }
 
 /** Keeps the place when its own host fills the bucket. */
-final class PlaceAfterReset extends PlaceInQueue
+class PlaceAfterReset extends PlaceInQueue
 {
     protected function is_usable(float $now, float $due, float $end): bool
     {
@@ -129,5 +129,27 @@ final class PlaceAfterReset extends PlaceInQueue
         $host->reset($bucket);
         usleep(300_000);
         self::take_all_and_use($history, $bucket, $other, $host);
+    }
+}
+
+/** Keeps the place when its own host blocks the bucket. */
+final class PlaceAfterBlock extends PlaceAfterReset
+{
+    public const ALLOWANCES = parent::ALLOWANCES . "ahead 1000000000\nhost 2 1\n";
+    public const RULE = '4';
+
+    public function drain(array $bucket, float $tokens, float $block): array
+    {
+        $this->wire->ask(sprintf('SET b%d %.9F', $bucket[0], hrtime(true) / 1e9 + $block));
+        return [CallLog::DONE, 0];
+    }
+
+    public static function run(History $history): void
+    {
+        $bucket = $history->bucket(self::CAPACITY, 4);
+        [, $host] = self::queue($history, $bucket);
+        $host->drain($bucket, 1, 3.0);
+        usleep(300_000);
+        $history->happened('place used', $host->take($bucket)[0] === CallLog::DONE);
     }
 }

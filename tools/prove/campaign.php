@@ -58,6 +58,7 @@ function subjects(): array
         'redis, clock ahead' => fn () => far(2),
         'redis, clock behind' => fn () => far(-2),
         'take-ahead' => fn () => new TakeAheadSubject,
+        'take-ahead, storms' => fn () => new TakeAheadStormSubject,
         'take-ahead, clock stepped' => fn () => can_set_clocks() ? new TakeAheadClockSubject : 'libfaketime is not installed',
         'cluster' => fn () => new RedisClusterSubject,
         'cluster, one slot' => fn () => new RedisClusterTagSubject,
@@ -89,7 +90,7 @@ function controls(): array
         WholeCancel::class, LateGiveBack::class, CheckedFloor::class,
         FirstHitWindow::class, NextWindowGiveBack::class, CheckThenCount::class, RenewedBlock::class,
         KeptInstant::class, LastSpan::class,
-        PlaceBeforeDue::class, PlaceWithoutEnd::class, LeasedPlace::class, PlaceAfterReset::class,
+        PlaceBeforeDue::class, PlaceWithoutEnd::class, LeasedPlace::class, PlaceAfterReset::class, PlaceAfterBlock::class,
         CountedPermits::class, LeasedPermits::class, OnceReadPermits::class,
     ];
     return array_fill_keys($controls, '') + [

@@ -156,6 +156,8 @@ abstract class Subject
             'hold' => 40,
             // The average pause after each call, in microseconds.
             'pause' => 0,
+            // The milliseconds of each two and a half seconds in which workers make few calls.
+            'calm' => 0,
         ];
     }
 

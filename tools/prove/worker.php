@@ -78,6 +78,12 @@ final class CallLog
         fwrite($this->file, "$time " . self::ANSWERS[$answer] . " $sequence " . self::nanoseconds($wait) . "\n");
     }
 
+    /** Notes the host of this process. */
+    public function host(int $process, int $host): void
+    {
+        fwrite($this->file, "host $process $host\n");
+    }
+
     public function death(int $process): void
     {
         fwrite($this->file, hrtime(true) . " death $process\n");
@@ -303,6 +309,13 @@ class Caller
         $this->call($this->log->start(CallLog::RESET, $bucket[0]), fn () => $this->limiter->reset($bucket));
     }
 
+    /** Leaves a bucket few tokens, now or at the end of a block. */
+    public function drain(array $bucket, float $tokens, float $block = 0): void
+    {
+        $sequence = $this->log->start(CallLog::DRAIN, $bucket[0], $tokens, $block);
+        $this->call($sequence, fn () => $this->limiter->drain($bucket, $tokens, $block));
+    }
+
     public function charge(array $bucket, int $cost): void
     {
         $sequence = $this->log->start(CallLog::CHARGE, $bucket[0], $cost);
@@ -381,7 +394,9 @@ final class Load extends Caller
             } else {
                 $this->ask($this->load['shared'][array_rand($this->load['shared'])]);
             }
-            if ($this->load['pause'] > 0 && mt_rand(0, 3) === 0) {
+            if (intdiv(hrtime(true), 1_000_000) % 2_500 < $this->load['calm']) {
+                usleep(mt_rand(0, 14_000));
+            } elseif ($this->load['pause'] > 0 && mt_rand(0, 3) === 0) {
                 usleep(mt_rand(0, 8 * $this->load['pause']));
             }
         }
@@ -415,7 +430,7 @@ final class Load extends Caller
         } elseif (self::is_refunded($bucket) && $this->one_in($this->load['resets'])) {
             $this->reset($bucket);
         } elseif ($this->one_in($this->load['drains'])) {
-            $this->drain($bucket);
+            $this->drain_somehow($bucket);
         } elseif ($this->one_in($this->load['batches'])) {
             $this->take_several();
         } else {
@@ -501,11 +516,9 @@ final class Load extends Caller
     }
 
     /** Blocks a bucket, or leaves it few tokens. */
-    private function drain(array $bucket): void
+    private function drain_somehow(array $bucket): void
     {
-        [$tokens, $block] = mt_rand(0, 1) === 0 ? [1, mt_rand(1, 8) / $bucket[2]] : [mt_rand(0, min(3, $bucket[1])), 0];
-        $sequence = $this->log->start(CallLog::DRAIN, $bucket[0], $tokens, $block);
-        $this->call($sequence, fn () => $this->limiter->drain($bucket, $tokens, $block));
+        mt_rand(0, 1) === 0 ? $this->drain($bucket, 1, mt_rand(1, 8) / $bucket[2]) : $this->drain($bucket, mt_rand(0, min(3, $bucket[1])));
     }
 
     /** Settles a grant. The call is noted as the charge or the refund of the difference. */
@@ -589,6 +602,7 @@ if (basename($_SERVER['SCRIPT_FILENAME']) === 'worker.php') {
     mt_srand((int) $seed);
     $end = isset($_GET['milliseconds']) ? min($load['end'], hrtime(true) + 1_000_000 * (int) $_GET['milliseconds']) : $load['end'];
     $log = new CallLog($load['logs'], process_id());
+    isset($load['hosts']) && $log->host(process_id(), 1 + $slot % $load['hosts']);
     if (isset($load['permits'])) {
         // Under php-fpm the class is in this file.
         class_exists('PermitLoad') || require_once __DIR__ . '/permits.inc.php';

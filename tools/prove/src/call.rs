@@ -55,6 +55,8 @@ pub enum Outcome {
 /// A call. If it took effect, it did so at one instant of `start..=end`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Call {
+    /// The host of the caller. 0 if it is unknown.
+    pub host: u32,
     /// The instant before the call.
     pub start: Nanos,
     /// The instant after the call. If the outcome is unknown, this is the last instant at which the

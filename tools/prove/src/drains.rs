@@ -21,10 +21,32 @@ use crate::gifts::all_returned;
 use crate::rules::{Quota, Rules};
 use crate::sums::Overlaps;
 
+/// Checks the calls of one host on one bucket against rule 4, without tokens that hosts hold: the
+/// host has dropped its own. Charges do not count, because the host may have taken the tokens of a
+/// grant before them.
+pub fn judge_on_host(calls: &[Call], quota: &Quota, rules: &Rules, host: u32) -> Worst {
+    let gifts = returned(calls, quota, rules);
+    let is_there = |call: &&Call| call.host == host && !call.is_charged();
+    let calls: Vec<_> = calls.iter().filter(is_there).copied().collect();
+    let rules = Rules { ahead: 0, ..*rules };
+    judge_with(&calls, quota, &rules, &gifts)
+}
+
 /// Checks the calls of one bucket against rule 4. The calls may be in any order.
 ///
 /// Does not apply to several buckets under one name, because a drain may be of another bucket.
 pub fn judge(calls: &[Call], quota: &Quota, rules: &Rules) -> Worst {
+    judge_with(calls, quota, rules, &returned(calls, quota, rules))
+}
+
+/// Returns the tokens that calls may have given to the bucket.
+fn returned(calls: &[Call], quota: &Quota, rules: &Rules) -> Overlaps {
+    let returned = all_returned(calls, quota, rules);
+    let gifts = calls.iter().zip(returned).filter(|(_, amount)| *amount > 0);
+    Overlaps::new(gifts.map(|(call, amount)| (call.start, call.end, amount)))
+}
+
+fn judge_with(calls: &[Call], quota: &Quota, rules: &Rules, gifts: &Overlaps) -> Worst {
     let drains = calls.iter().filter(|call| call.kind == Kind::Drain);
     let drains = drains.filter(|call| call.outcome == Outcome::Done);
     let openings = drains.map(|drain| Opening {
@@ -36,16 +58,13 @@ pub fn judge(calls: &[Call], quota: &Quota, rules: &Rules) -> Worst {
     });
     let mut openings: Vec<_> = openings.collect();
     openings.sort_unstable_by_key(|opening| opening.after);
-    let returned = all_returned(calls, quota, rules);
-    let gifts = calls.iter().zip(returned).filter(|(_, amount)| *amount > 0);
-    let gifts = Overlaps::new(gifts.map(|(call, amount)| (call.start, call.end, amount)));
     let grants = calls.iter().filter(|call| call.is_granted()).collect();
     let mut charges: Vec<_> = calls.iter().filter(|call| call.is_charged()).collect();
     charges.sort_unstable_by_key(|call| call.end);
     Sweep {
         quota,
         rules,
-        gifts: &gifts,
+        gifts,
         openings: &openings,
     }
     .worst(grants, &charges, |grant| grant.start)

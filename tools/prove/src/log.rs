@@ -11,6 +11,7 @@
 //! - `evicted`: thousandths of a token.
 //! - `bucket`: a bucket's number, and its capacity and rate in thousandths.
 //! - `shared`: the numbers of buckets that are limits of one bucket.
+//! - `host`: a process and the number of its host.
 //! - `uncached`: the number of a bucket to which `cached` does not apply.
 //! - `quota`: a quota's number, its limit in tokens, the greatest error of the instants that
 //!   follow, and the instants at which windows start.
@@ -43,6 +44,8 @@ pub struct Log {
     pub uncached: BTreeSet<u32>,
     /// The windows and the calls of each quota, including losses.
     pub quotas: BTreeMap<u32, (Windows, Vec<Call>)>,
+    /// The hosts of callers, by process.
+    pub hosts: HashMap<u32, u32>,
     /// The rules and the calls of each lockout, including losses.
     pub lockouts: BTreeMap<u32, (Lockout, Vec<Call>)>,
 }
@@ -110,6 +113,7 @@ impl Log {
             shared: vec![],
             uncached: BTreeSet::new(),
             quotas: BTreeMap::new(),
+            hosts: HashMap::new(),
             lockouts: BTreeMap::new(),
         };
         let rules = &mut log.rules;
@@ -139,6 +143,9 @@ impl Log {
                 (Some("shared"), limits) => {
                     let limits = limits.iter().map(|&limit| id(limit));
                     log.shared.push(limits.collect::<Result<_, _>>()?);
+                }
+                (Some("host"), &[process, host]) => {
+                    log.hosts.insert(id(process)?, id(host)?);
                 }
                 (Some("uncached"), &[bucket]) => {
                     log.uncached.insert(id(bucket)?);
@@ -177,13 +184,15 @@ impl Log {
         }
         for (process, records) in files {
             let noted = deaths.get(process).map_or(&[][..], Vec::as_slice);
-            self.add_caller(records, noted, last)?;
+            let host = self.hosts.get(process).copied().unwrap_or(0);
+            self.add_caller(host, records, noted, last)?;
         }
         Ok(())
     }
 
     fn add_caller(
         &mut self,
+        host: u32,
         records: &[Record],
         deaths: &[Nanos],
         last: Nanos,
@@ -213,6 +222,7 @@ impl Log {
             let Some(mut call) = self.call(start, end, latest) else {
                 continue;
             };
+            call.host = host;
             let sequence = Nanos::from(start.sequence);
             if call.kind == Kind::Reserve && cancelled.contains(&sequence) {
                 reserved.insert(sequence, call.start);
@@ -256,6 +266,7 @@ impl Log {
             0
         };
         Some(Call {
+            host: 0,
             start: start.time,
             end: latest.max(start.time) + linger,
             kind: start.kind,

@@ -209,6 +209,12 @@ impl Verdict {
         let what = " after a block or a drain";
         self.over("4", bucket, what, &drains::judge(calls, quota, rules));
         if rules.ahead > 0 {
+            let hosts: BTreeSet<_> = calls.iter().map(|call| call.host).collect();
+            for host in hosts.into_iter().filter(|&host| host > 0) {
+                let what = format!(" on host {host} after its block or drain");
+                let worst = drains::judge_on_host(calls, quota, rules, host);
+                self.over("4", bucket, &what, &worst);
+            }
             return;
         }
         let unexplained = denials::judge(calls, quota, rules);

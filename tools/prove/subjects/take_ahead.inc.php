@@ -36,7 +36,7 @@ class TakeAheadSubject extends RedisSubject
     {
         // A denial takes less time than noting the call. A batch goes to the store, and its
         // give-back depends on places that the judge does not know.
-        return ['pause' => 60, 'costs' => 2, 'own' => [], 'batches' => 0, 'others' => []] + parent::load();
+        return ['hosts' => self::HOSTS, 'pause' => 60, 'costs' => 2, 'own' => [], 'batches' => 0, 'others' => []] + parent::load();
     }
 
     /** Counts the places that were used, because a trial without them proves nothing. */
@@ -64,8 +64,21 @@ class TakeAheadSubject extends RedisSubject
     }
 }
 
-/** The same hosts with a server whose wall clock is set forward and back. */
-final class TakeAheadClockSubject extends TakeAheadSubject
+/** The same hosts in calms, in which no bucket is used up, and in storms, in which they are. */
+class TakeAheadStormSubject extends TakeAheadSubject
+{
+    public const LOSSES = 0.03;
+    /** The first bucket is used up in storms only, the second one always. */
+    protected const SHARED = [[7, 280, 1000], [6, 20, 200]];
+
+    public function load(): array
+    {
+        return ['calm' => 1_500, 'costs' => 1] + parent::load();
+    }
+}
+
+/** The same with a server whose wall clock is set forward and back. */
+final class TakeAheadClockSubject extends TakeAheadStormSubject
 {
     /** The greatest error of the clock in microseconds. */
     private const EPSILON = 5_000;

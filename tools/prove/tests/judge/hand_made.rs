@@ -8,7 +8,7 @@ use prove::log::Log;
 use prove::rules::{Quota, Rules};
 use prove::verdict::Verdict;
 use prove::{bound, denials, drains, waits};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 const QUOTA: Quota = Quota {
     capacity: 2 * TOKEN,
@@ -23,6 +23,7 @@ fn nanos(seconds: f64) -> u64 {
 
 fn call(kind: Kind, outcome: Outcome, start: f64, end: f64, cost: Tokens) -> Call {
     Call {
+        host: 0,
         start: nanos(start),
         end: nanos(end),
         kind,
@@ -143,6 +144,12 @@ fn a_place_may_be_used_for_a_time_after_gifts_and_blocks() {
     assert_eq!(over(&Rules::EXACT, &calls(5.5)), [false, true]);
     assert_eq!(over(&ahead, &calls(5.5)), [false, false]);
     assert_eq!(over(&ahead, &calls(5.7)), [false, true]);
+    let on = |host, call| Call { host, ..call };
+    for (host, violations) in [(1, 1), (2, 0)] {
+        let calls = [on(1, block), on(host, grant(5.5, 5.5, 1))];
+        let worst = drains::judge_on_host(&calls, &QUOTA, &ahead, 1);
+        assert_eq!(worst.violations, violations);
+    }
     let calls = |at| [charge(4.0, 4.1, 3), grant(at, at, 1)];
     assert_eq!(over(&Rules::EXACT, &calls(4.6)), [true, false]);
     assert_eq!(over(&ahead, &calls(4.6)), [false, false]);
@@ -430,6 +437,7 @@ fn is_slack(calls: &[Call], rules: Rules) -> bool {
         buckets: BTreeMap::from([(1, (QUOTA, [&ends, calls].concat()))]),
         shared: vec![],
         uncached: BTreeSet::new(),
+        hosts: HashMap::new(),
         quotas: BTreeMap::new(),
         lockouts: BTreeMap::new(),
     });
@@ -472,6 +480,7 @@ fn the_calls_of_the_machine_do_not_change_what_a_log_proves() {
 /// Returns a charge of 50 tokens that ends right before an instant.
 fn charge_at(instant: u64) -> Call {
     Call {
+        host: 0,
         start: instant - 2,
         end: instant - 1,
         ..call(Kind::Charge, Outcome::Done, 0.0, 0.0, 50)
@@ -487,6 +496,7 @@ fn shared(short: &[Call], long: &[Call]) -> [u64; 2] {
     };
     // The clock has shown more than a minute before the first call.
     let later = |call: &Call| Call {
+        host: 0,
         start: call.start + nanos(1000.0),
         end: call.end + nanos(1000.0),
         ..*call

@@ -33,6 +33,7 @@ fn seen(dice: &mut Dice, now: Nanos, kind: Kind, cost: u64, outcome: Outcome) ->
     let width = [0, MILLISECOND, 5 * MILLISECOND][dice.index(3)];
     let unknown = outcome == Outcome::Done && dice.one_in(20);
     Call {
+        host: 0,
         start: now - dice.below(width + 1),
         end: now + dice.below(width + 1),
         kind,

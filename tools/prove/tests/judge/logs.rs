@@ -40,6 +40,7 @@ fn a_call_is_what_lies_between_its_two_records() {
         ],
     )]);
     let denied = Call {
+        host: 0,
         start: 10,
         end: 20,
         kind: Kind::Take,

@@ -39,6 +39,7 @@ fn random(dice: &mut Dice) -> Vec<Call> {
             kind == Kind::Drain || (kind == Kind::Reserve && outcome != Outcome::Unknown);
         let has_floor = kind == Kind::Take && dice.below(3) == 0;
         Call {
+            host: 0,
             start,
             end: start + dice.below(4),
             kind,

@@ -274,6 +274,7 @@ impl Habits {
         wait: Nanos,
     ) -> Call {
         Call {
+            host: 0,
             start: bucket.now - dice.below(self.width + 1),
             end: bucket.now + dice.below(self.width + 1),
             kind,
