@@ -12,10 +12,11 @@ local function number(record)
     if not record then
         return false
     end
-    if #record == 0 or #record > 16 or string.find(record, '%D') or record + 0 > 2 ^ 52 then
+    local value = #record <= 16 and string.find(record, '^%d+$') and record + 0
+    if not value or value > 2 ^ 52 then
         return nil, redis.error_reply('TOKENBUCKET the key holds something else')
     end
-    return record + 0
+    return value
 end
 
 -- Writes a record that lives for `life` milliseconds, and at least as long as the record that it
