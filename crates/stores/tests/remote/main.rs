@@ -10,6 +10,7 @@ mod clocks;
 mod cluster;
 mod contended;
 mod denial_cache;
+mod exactness;
 mod failover;
 mod faults;
 mod fleets;
