@@ -78,7 +78,7 @@ final class SqlStore implements Store
     /** Returns a text without the words of the DSN's password, which libpq may repeat. */
     private function public_text(string $text): string
     {
-        preg_match_all('/password\s*=\s*([^;]*)/i', $this->dsn, $found);
+        preg_match_all('~(?|password\s*=\s*([^;]*)|//[^:/]*:(.*)@)~i', $this->dsn, $found);
         $secrets = array_filter(array_merge($found[1], ...array_map(fn ($secret) => preg_split('/[\s=\'"\\\\]+/', $secret), $found[1])));
         usort($secrets, fn (string $a, string $b) => strlen($b) <=> strlen($a));
         return str_replace($secrets, '***', $text);

@@ -98,6 +98,8 @@ foreach (["default_transaction_isolation = 'serializable'", 'lock_timeout = 0', 
 faults('pgsql, too many workers', $root, '--table=limits --pool=51');
 $found = faults('pgsql, a password with a space', "$root;password=geheim nis=1 word");
 check(preg_match('/geheim|nis|word/', $found['server']['found']) === 0, "no password: {$found['server']['found']}");
+$found = faults('pgsql, a URL', 'pgsql://root:geheim@nis/@127.0.0.1/test');
+check(preg_match('/geheim|nis/', $found['server']['found']) === 0, "no password: {$found['server']['found']}");
 echo 'rows: ', $rows($db, 'limits') + $rows($db, 'watched'), "\n";
 
 $folder = temporary_folder();
@@ -152,6 +154,7 @@ pgsql, lock_timeout = 0: warning purge, warning timeouts, status 0
 pgsql, search_path = skewed, pg_catalog, public: warning purge, warning clock, status 0
 pgsql, too many workers: failure clients, status 1
 pgsql, a password with a space: failure server, status 1
+pgsql, a URL: failure server, status 1
 rows: 0
 sqlite: all ok, status 0
 server latency table bucket purge triggers
