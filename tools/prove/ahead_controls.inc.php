@@ -153,3 +153,25 @@ final class PlaceAfterBlock extends PlaceAfterReset
         $history->happened('place used', $host->take($bucket)[0] === CallLog::DONE);
     }
 }
+
+/** Denies calls because of a place that has ended. */
+final class PlaceForEver extends Control
+{
+    public const ALLOWANCES = parent::ALLOWANCES . "ahead 100000000\n";
+    public const RULE = '2';
+
+    public function take(array $bucket, float $cost): array
+    {
+        return [CallLog::DENIED, 0.1];
+    }
+
+    public static function run(History $history): void
+    {
+        $bucket = $history->bucket(40, 100);
+        $now = hrtime(true);
+        (new CallLog($history->folder, 'stored'))->stored($now, $now, $bucket[0], 1, 0.1, true);
+        usleep(300_000);
+        $denied = $history->caller(new self(self::redis()()))->take($bucket);
+        $history->happened('denied', $denied[0] === CallLog::DENIED);
+    }
+}

@@ -90,7 +90,7 @@ function controls(): array
         WholeCancel::class, LateGiveBack::class, CheckedFloor::class,
         FirstHitWindow::class, NextWindowGiveBack::class, CheckThenCount::class, RenewedBlock::class,
         KeptInstant::class, LastSpan::class,
-        PlaceBeforeDue::class, PlaceWithoutEnd::class, LeasedPlace::class, PlaceAfterReset::class, PlaceAfterBlock::class,
+        PlaceBeforeDue::class, PlaceWithoutEnd::class, LeasedPlace::class, PlaceAfterReset::class, PlaceAfterBlock::class, PlaceForEver::class,
         CountedPermits::class, LeasedPermits::class, OnceReadPermits::class,
     ];
     return array_fill_keys($controls, '') + [

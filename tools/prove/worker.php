@@ -22,6 +22,7 @@ final class CallLog
     public const RESERVE = 5;
     public const CANCEL = 6;
     public const DRAIN = 7;
+    public const STORED = 8;
 
     public const DONE = 1;
     public const DENIED = 2;
@@ -31,7 +32,7 @@ final class CallLog
     public const UNDONE = 6;
 
     /** The words of the kinds and of the answers. */
-    private const KINDS = ['take', 'refund', 'reset', 'lost', 'charge', 'reserve', 'cancel', 'drain'];
+    private const KINDS = ['take', 'refund', 'reset', 'lost', 'charge', 'reserve', 'cancel', 'drain', 'stored'];
     private const ANSWERS = [1 => 'done', 'denied', 'excused', 'error', 'unsent', 'undone'];
 
     /** @var resource */
@@ -67,6 +68,17 @@ final class CallLog
     public function start_cancel(int $bucket, float $cost, int $reservation): int
     {
         return $this->begin(self::CANCEL, $bucket, $cost, hrtime(true), $reservation);
+    }
+
+    /**
+     * Notes a take that the store has granted, or may have granted.
+     *
+     * @param float $keep the seconds for which a host may keep the tokens
+     */
+    public function stored(int $from, int $to, int $bucket, float $tokens, float $keep, bool $granted): void
+    {
+        $sequence = $this->begin(self::STORED, $bucket, $tokens, $from, self::nanoseconds($keep));
+        $this->end($to, $sequence, $granted ? self::DONE : self::ERROR);
     }
 
     /**

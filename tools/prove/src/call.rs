@@ -29,6 +29,8 @@ pub enum Kind {
     /// Takes tokens, so that the bucket holds at most the call's tokens after the call's wait. A
     /// block leaves one token at its end.
     Drain,
+    /// A take that a proxy has seen the store grant. Callers log their calls, too.
+    Stored,
 }
 
 /// The result that the caller received.
@@ -70,7 +72,8 @@ pub struct Call {
     /// For a granted reservation, the time from the call until its tokens may be used. For a denied
     /// reservation, the longest wait that its caller accepted. For a cancel, the time since the
     /// call that reserved the tokens began. For a drain, the time until the bucket holds the tokens
-    /// that are left. Otherwise 0.
+    /// that are left. For a stored take, the time for which a host may keep the tokens. Otherwise
+    /// 0.
     pub wait: Nanos,
 }
 

@@ -20,6 +20,8 @@
 //!   the tokens that the rate adds.
 //! - [`bound`] also holds with the capacity above a floor, for the calls with that floor.
 //!
+//! [`ahead`] says what rules 2 and 3 see if hosts take tokens ahead.
+//!
 //! [`shared`] judges limits that share a bucket. [`windows`] judges quotas, and [`lockouts`] judges
 //! lockouts, by rules of their own. [`permits`] judges concurrency limits, which have logs of their
 //! own.
@@ -30,6 +32,7 @@
 //! Amounts are integers. Tokens are in units of 1e-12, and times are in nanoseconds. Rates are in
 //! units of 1e-12 tokens a nanosecond, which is 0.001 tokens a second. So the arithmetic is exact.
 
+pub mod ahead;
 pub mod bound;
 pub mod call;
 pub mod denials;

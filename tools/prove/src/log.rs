@@ -257,7 +257,7 @@ impl Log {
         };
         let wait = match (start.kind, outcome) {
             (Kind::Reserve, Outcome::Done) => said,
-            (Kind::Reserve, Outcome::Denied { .. }) | (Kind::Drain, _) => start.wait,
+            (Kind::Reserve, Outcome::Denied { .. }) | (Kind::Drain | Kind::Stored, _) => start.wait,
             _ => 0,
         };
         let floor = if start.kind == Kind::Take {

@@ -107,6 +107,7 @@ fn event(word: &str) -> Option<(Phase, Kind, Answer)> {
         "reserve" => start(Kind::Reserve),
         "cancel" => start(Kind::Cancel),
         "drain" => start(Kind::Drain),
+        "stored" => start(Kind::Stored),
         "done" => end(Answer::Done),
         "denied" => end(Answer::Denied),
         "excused" => end(Answer::Excused),

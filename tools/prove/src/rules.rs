@@ -60,8 +60,8 @@ pub struct Rules {
     /// The greatest age of an entry of the denial cache.
     pub cached: Nanos,
     /// The longest time for which a host keeps a place in the queue of a bucket. The judge does not
-    /// know the places, which lie with hosts until their calls use them. So denials are not judged
-    /// if this time is positive.
+    /// know the places, which lie with hosts until their calls use them. So if this time is
+    /// positive, denials are judged by the takes that a proxy has logged ([`crate::ahead`]).
     pub ahead: Nanos,
     /// The number of buckets of the quota under one name. It is 1, unless hosts fall back to their
     /// own buckets. A store may charge a call and lose its reply. Because the fallback may then

@@ -17,7 +17,7 @@ use crate::call::{Call, Kind, Outcome, TOKEN, Tokens};
 use crate::gifts::gifts;
 use crate::log::Log;
 use crate::rules::{Quota, Rules};
-use crate::{denials, drains, lockouts, shared, waits, windows};
+use crate::{ahead, denials, drains, lockouts, shared, waits, windows};
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -104,12 +104,15 @@ impl Verdict {
             if log.uncached.contains(bucket) {
                 rules.cached = 0;
             }
-            verdict.count(calls, quota, &rules);
+            let (stored, calls): (Vec<_>, Vec<_>) =
+                calls.iter().partition(|call| call.kind == Kind::Stored);
+            verdict.count(&calls, quota, &rules);
             if log.shared.iter().flatten().any(|shared| shared == bucket) {
                 // Grants of the other limits explain denials, too.
-                verdict.over("1", *bucket, "", &bound::judge(calls, quota, &rules));
+                verdict.over("1", *bucket, "", &bound::judge(&calls, quota, &rules));
             } else {
-                verdict.judge(*bucket, calls, quota, &rules);
+                verdict.judge(*bucket, &calls, quota, &rules);
+                verdict.judge_denials(*bucket, &calls, &stored, quota, &rules);
             }
         }
         for limits in &log.shared {
@@ -215,6 +218,27 @@ impl Verdict {
                 let worst = drains::judge_on_host(calls, quota, rules, host);
                 self.over("4", bucket, &what, &worst);
             }
+        }
+    }
+
+    fn judge_denials(
+        &mut self,
+        bucket: u32,
+        calls: &[Call],
+        stored: &[Call],
+        quota: &Quota,
+        rules: &Rules,
+    ) {
+        let seen;
+        let (calls, quota, rules) = match (rules.ahead, stored) {
+            (0, _) => (calls, quota, rules),
+            (_, []) => return,
+            _ => {
+                seen = ahead::of_store(calls, stored, quota, rules);
+                (&seen.0[..], &seen.1, &seen.2)
+            }
+        };
+        if rules.buckets > 1 {
             return;
         }
         let unexplained = denials::judge(calls, quota, rules);

@@ -15,10 +15,16 @@ class RedisSubject extends Subject
         $this->primary = $this->server();
         $this->replica = $this->server(['--repl-diskless-sync-delay', '0']);
         $this->replica->command('REPLICAOF', '127.0.0.1', (string) $this->primary->port);
-        $this->proxy = new Proxy("unix://{$this->primary->socket}");
+        $this->proxy = new Proxy("unix://{$this->primary->socket}", $this->watcher());
         // php-fpm uses another segment, so that it acts as another host with its own denial cache
         // and breakers.
         $this->fpm = $this->start_fpm();
+    }
+
+    /** Returns a watcher of the connections. */
+    protected function watcher(): ?Watcher
+    {
+        return null;
     }
 
     /** Starts a server. */

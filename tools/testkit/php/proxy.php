@@ -26,8 +26,11 @@ final class Proxy
     /** @var resource */
     private $control;
 
-    /** @param string $upstream the server, as unix:///path or tcp://127.0.0.1:port */
-    public function __construct(string $upstream)
+    /**
+     * @param string $upstream the server, as unix:///path or tcp://127.0.0.1:port
+     * @param ?Watcher $watcher is told of the bytes that pass, in the proxy's process
+     */
+    public function __construct(string $upstream, ?Watcher $watcher = null)
     {
         $this->owner = getmypid();
         $listener = stream_socket_server('tcp://127.0.0.1:0');
@@ -36,7 +39,7 @@ final class Proxy
         $pid = pcntl_fork();
         if ($pid === 0) {
             fclose($this->control);
-            (new ProxyWire($upstream, $listener, $its))->run();
+            (new ProxyWire($upstream, $listener, $its, $watcher))->run();
             exit(0);
         }
         $this->pid = $pid;
@@ -92,6 +95,17 @@ final class Proxy
     }
 }
 
+/** Sees the bytes of each client of a proxy. */
+interface Watcher
+{
+    /** Is called before the bytes are sent to the server. */
+    public function asked(int $client, string $bytes): void;
+
+    public function answered(int $client, string $bytes): void;
+
+    public function ended(int $client): void;
+}
+
 /** The process of a proxy. */
 final class ProxyWire
 {
@@ -105,7 +119,7 @@ final class ProxyWire
     /** @var array<int, true> by id: the clients whose next bytes begin a round trip */
     private array $answered = [];
 
-    public function __construct(private string $upstream, private $listener, private $control)
+    public function __construct(private string $upstream, private $listener, private $control, private readonly ?Watcher $watcher)
     {
     }
 
@@ -194,6 +208,7 @@ final class ProxyWire
         }
         $this->counts['requests']++;
         $this->counts['request_bytes'] += strlen($bytes);
+        $this->watcher?->asked($client, $bytes);
         if ($this->mode !== Proxy::SWALLOW_REQUESTS) {
             $this->write($server, $bytes);
         }
@@ -202,6 +217,7 @@ final class ProxyWire
     private function reply(int $client, string $bytes): void
     {
         $this->counts['reply_bytes'] += strlen($bytes);
+        $this->watcher?->answered($client, $bytes);
         if ($this->mode === Proxy::SWALLOW_REPLIES) {
             return;
         }
@@ -232,6 +248,7 @@ final class ProxyWire
     {
         if (isset($this->ends[$id])) {
             [$stream, $other] = $this->ends[$id];
+            $this->watcher?->ended($id);
             unset($this->ends[$id], $this->answered[$id]);
             stream_socket_shutdown($stream, STREAM_SHUT_RDWR);
             fclose($stream);

@@ -7,7 +7,7 @@ use prove::call::{Call, Kind, Outcome, TOKEN, Tokens};
 use prove::log::Log;
 use prove::rules::{Quota, Rules};
 use prove::verdict::Verdict;
-use prove::{bound, denials, drains, waits};
+use prove::{ahead, bound, denials, drains, waits};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 const QUOTA: Quota = Quota {
@@ -154,6 +154,27 @@ fn a_place_may_be_used_for_a_time_after_gifts_and_blocks() {
     assert_eq!(over(&Rules::EXACT, &calls(4.6)), [true, false]);
     assert_eq!(over(&ahead, &calls(4.6)), [false, false]);
     assert_eq!(over(&ahead, &calls(4.8)), [true, false]);
+}
+
+/// A host may keep the stored token until 1.6 s. The capacity is less by half a token.
+#[test]
+fn a_token_that_a_host_keeps_explains_denials_until_its_end() {
+    let rules = Rules {
+        ahead: nanos(0.5),
+        ..Rules::EXACT
+    };
+    let stored = Call {
+        wait: nanos(0.6),
+        ..call(Kind::Stored, Outcome::Done, 1.0, 1.0, 1)
+    };
+    let unexplained = |stored: &[Call], at| {
+        let calls = [grant(1.0, 1.0, 2), denial(at, at, 1, 1.0)];
+        let (calls, quota, rules) = ahead::of_store(&calls, stored, &QUOTA, &rules);
+        denials::judge(&calls, &quota, &rules).violations
+    };
+    assert_eq!(unexplained(&[stored], 1.5), 0);
+    assert_eq!(unexplained(&[stored], 9.0), 1);
+    assert_eq!(unexplained(&[], 1.5), 1, "the grant of a caller");
 }
 
 #[test]

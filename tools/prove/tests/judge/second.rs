@@ -41,6 +41,7 @@ fn lines(bucket: u64, calls: &[Call]) -> Option<String> {
                 ("cancel", *number as Nanos)
             }
             Kind::Drain => ("drain", call.wait),
+            Kind::Stored => ("stored", call.wait),
         };
         let (answer, wait) = match call.outcome {
             Outcome::Done | Outcome::Cancelled => ("done", call.wait),
