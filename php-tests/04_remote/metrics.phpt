@@ -45,8 +45,10 @@ foreach (Store::each() as $kind => $store) {
     $slow->consume();
     check($read()->value('tokenbucket_store_breakers', ['state' => 'closed'] + $of) === 2.0, 'two breakers');
     check($histogram() === 7.0, 'calls of both timeouts');
-    $row = $store->state();
-    check($row['calls'] === 6 && $row['seconds'] > 0.0, "$row[calls] calls in $row[seconds] s in status()");
+    // The order of the rows of two timeouts depends on the server's name.
+    $rows = array_column(array_filter(TokenBucket\status()['stores'], fn (array $row) => str_starts_with($store->name(), $row['name'])), null, 'calls');
+    $row = $rows[6] ?? [];
+    check(count($rows) === 2 && isset($rows[1]) && $row['seconds'] > 0.0, json_encode($rows));
     // On a busy machine a call may take more than a second, which exceeds the greatest limit of the
     // histogram.
     check($row['p99'] === null ? $row['seconds'] > 1.0 : $row['p99'] >= 5e-5, 'p99 in status()');
