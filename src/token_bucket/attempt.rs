@@ -48,6 +48,7 @@ fn to_object(question: &Question<'_>, decision: &Decision) -> Zval {
 
 /// Derives the question of a call that [`direct`] has not decided. [`direct`] decides no call with
 /// a floor.
+#[inline(always)]
 fn question<'a>(
     call: &mut Call<'_>,
     bucket: &'a Object<Bucket>,
@@ -86,6 +87,7 @@ fn direct(
 }
 
 /// Takes the tokens if the bucket holds them, and returns the whole decision.
+#[inline(always)]
 pub fn decide(question: &Question<'_>) -> Result<Decision, Thrown> {
     match &question.home {
         Home::Native(storage) => Ok(question.decision(&question.take(&**storage)?)),

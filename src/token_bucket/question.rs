@@ -52,6 +52,7 @@ impl<'a> Question<'a> {
         Self::of_plan(bucket, plan, number, argument)
     }
 
+    #[inline(always)]
     fn of_plan(
         bucket: &'a Object<Bucket>,
         plan: Plan,
@@ -303,6 +304,7 @@ impl<'a> Question<'a> {
     /// Takes the tokens from `storage`. If the bucket has no record, an overriding `_bootstrap()`
     /// proposes its first state. May run PHP code. Throws the exception of `_bootstrap()`, and then
     /// writes nothing.
+    #[inline(always)]
     pub fn take(&self, storage: &dyn Storage) -> Result<Answer<Outcome>, Thrown> {
         let (key, step) = (self.plan.key(), &self.step);
         let first = if self.plan.overrides.bootstrap {
@@ -330,6 +332,7 @@ impl<'a> Question<'a> {
 
     /// Returns the decision for the outcome of the step. `retryAfter` is that of a caller that
     /// cannot wait.
+    #[inline(always)]
     pub fn decision(&self, outcome: &Answer<Outcome>) -> Decision {
         let step = Step {
             max_wait: self.step.max_wait.min(0),
