@@ -32,9 +32,9 @@ pub const MOST: Ticks = crate::TICKS_PER_SECOND;
 /// denied for that time, a place ends unused, or the queue is too long for a place.
 pub const DENIALS: u64 = 8;
 
-const FINGERPRINT_BITS: u32 = 48;
+pub(crate) const FINGERPRINT_BITS: u32 = 48;
 const SENT_BITS: u32 = 45;
-const KIND_BIT: u32 = FINGERPRINT_BITS + SENT_BITS;
+pub(crate) const KIND_BIT: u32 = FINGERPRINT_BITS + SENT_BITS;
 const DENIAL_BITS: u32 = 4;
 const CALL_BITS: u32 = 14;
 const WAIT_BITS: u32 = 16;
@@ -247,7 +247,7 @@ pub const fn unit(instant: Timestamp) -> u64 {
 }
 
 /// Returns the first instant of a unit.
-fn start(unit: u64) -> Timestamp {
+pub(crate) fn start(unit: u64) -> Timestamp {
     EPOCH + (unit << UNIT_BITS)
 }
 

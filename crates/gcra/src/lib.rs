@@ -21,6 +21,7 @@ pub mod memory_store;
 pub mod outcome;
 pub mod refill;
 pub mod seconds;
+pub mod slice;
 pub mod step;
 pub mod store;
 pub mod tokens;

@@ -6,6 +6,7 @@
 
 use gcra::ahead::{Place, Terms};
 use gcra::clock::{EPOCH, TICKS_PER_MICROSECOND, Ticks, Timestamp};
+use gcra::slice::{Extra, Slice};
 use gcra::{Patience, Step};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +24,10 @@ pub enum Rule {
     NoDrift,
     /// Callers of all spans use one cell.
     SharedCell,
+    /// The record of a slice lives for the span without the life of the slice.
+    ShortRecord,
+    /// A slice is a lease: it may be as old as the span when it is taken.
+    Lease,
 }
 
 /// The place that a host keeps, and the numbers of its reply, which the controls need.
@@ -54,9 +59,18 @@ impl Held {
                 let life = (wait + terms.span - terms.cost).min(2 * terms.take_ahead);
                 (*received + *wait..*sent + life).contains(&now)
             }
-            Rule::Exact | Rule::SharedCell => place.usable(terms, now),
+            _ => place.usable(terms, now),
         }
     }
+}
+
+/// The slice that a host keeps.
+#[derive(Clone, Copy, Debug)]
+struct HeldSlice {
+    slice: Slice,
+    terms: Terms,
+    /// The ticks by which a control uses it too long.
+    excess: Ticks,
 }
 
 /// A host. Its clock shows `offset` at the start, and gains `drift` 1024ths.
@@ -65,6 +79,7 @@ struct Host {
     offset: Ticks,
     drift: i64,
     cells: Vec<Option<Held>>,
+    slices: Vec<Option<HeldSlice>>,
 }
 
 /// A reply on its way.
@@ -75,7 +90,16 @@ struct Reply {
     cell: usize,
     terms: Terms,
     sent: Timestamp,
-    wait: Ticks,
+    part: Part,
+}
+
+/// The part that a reply brings.
+#[derive(Clone, Copy, Debug)]
+enum Part {
+    /// A place, and the wait for it.
+    Place(Ticks),
+    /// The tokens of a slice.
+    Slice(Ticks),
 }
 
 /// A grant: its instant on the server's clock, and the cost and the span of its caller.
@@ -106,11 +130,11 @@ pub struct Hosts {
 impl Hosts {
     /// The callers of the bucket have these spans. Each host has an offset and a drift.
     pub fn new(rule: Rule, spans: &[Ticks], hosts: impl IntoIterator<Item = (Ticks, i64)>) -> Self {
-        let cells = vec![None; spans.len()];
         let host = |(offset, drift)| Host {
             offset,
             drift,
-            cells: cells.clone(),
+            cells: vec![None; spans.len()],
+            slices: vec![None; spans.len()],
         };
         Self {
             rule,
@@ -148,9 +172,13 @@ impl Hosts {
             cell,
             terms,
             sent,
-            wait,
+            part,
         } = reply;
         let received = self.clock(host, arrives);
+        let wait = match part {
+            Part::Place(wait) => wait,
+            Part::Slice(ticks) => return self.keep_slice(reply, received, ticks),
+        };
         if let Some(place) = Place::granted(&terms, sent, received, wait) {
             let held = Held {
                 place,
@@ -161,6 +189,28 @@ impl Hosts {
             };
             self.members[host].cells[cell] = Some(held);
         }
+    }
+
+    fn keep_slice(&mut self, reply: &Reply, received: Timestamp, ticks: Ticks) {
+        let &Reply { terms, sent, .. } = reply;
+        let cell = &mut self.members[reply.host].slices[reply.cell];
+        let extra = Extra {
+            ticks,
+            sent,
+            received,
+            estimate: 0,
+        };
+        let slice = Slice::replied(cell.map(|held| held.slice), &terms, &extra);
+        let excess = match self.rule {
+            Rule::EndFromReply => received - sent,
+            Rule::NoDrift => terms.life().div_ceil(1024) + TICKS_PER_MICROSECOND,
+            _ => 0,
+        };
+        *cell = Some(HeldSlice {
+            slice,
+            terms,
+            excess,
+        });
     }
 
     fn clock(&self, host: usize, time: Ticks) -> Timestamp {
@@ -247,9 +297,72 @@ impl Hosts {
                 cell: self.cell(span),
                 terms,
                 sent,
-                wait,
+                part: Part::Place(wait),
             });
         }
+    }
+
+    /// Takes the cost at once, and a slice.
+    pub fn take_slice(&mut self, host: usize, terms: &Terms, span: usize, want: Want, way: Way) {
+        let (sent, cost) = (self.clock(host, self.time), terms.cost);
+        self.advance(self.time + way.there);
+        let now = self.server_clock();
+        let own = Step::new(cost, terms.span).decide(self.record(), now);
+        if !own.granted() {
+            return;
+        }
+        self.grant(cost, terms.span);
+        let life = match self.rule {
+            Rule::Lease => 0,
+            _ => terms.life(),
+        };
+        let start = own.empty_at.max(now - terms.span + life);
+        let extra = (now.saturating_since(start) / want.parts).min(want.extra);
+        let extra = extra - extra % cost;
+        let record = match self.rule {
+            Rule::ShortRecord => terms.span - life,
+            _ => terms.span,
+        };
+        if extra == 0 {
+            return self.write(own.empty_at, terms.span);
+        }
+        self.write(start + extra, record);
+        let old = self.time + (terms.span - (now - start));
+        self.marks
+            .extend([self.time + terms.life(), old, old + extra]);
+        if let Some(back) = way.back {
+            self.replies.push(Reply {
+                arrives: self.time + back,
+                host,
+                cell: self.cell(span),
+                terms: *terms,
+                sent,
+                part: Part::Slice(extra),
+            });
+        }
+    }
+
+    /// Uses the slice that the host keeps for callers of this span. Returns false if it cannot.
+    pub fn use_slice(&mut self, host: usize, cost: Ticks, span: usize) -> bool {
+        let index = self.cell(span);
+        let now = self.clock(host, self.time);
+        let Some(held) = &mut self.members[host].slices[index] else {
+            return false;
+        };
+        let terms = Terms { cost, ..held.terms };
+        // A slice that is used too long is used as if by an earlier call.
+        let end = held.slice.end(&terms);
+        let as_if = if now < end {
+            now
+        } else {
+            now.saturating_sub(held.excess)
+        };
+        let Some(rest) = Slice::used(held.slice.word(0), &terms, as_if) else {
+            return false;
+        };
+        held.slice = Slice::read(rest).unwrap();
+        self.grant(cost, self.spans[span]);
+        true
     }
 
     fn cell(&self, span: usize) -> usize {
@@ -299,4 +412,11 @@ impl Hosts {
 pub struct Way {
     pub there: Ticks,
     pub back: Option<Ticks>,
+}
+
+/// The slice that a host asks for: up to `extra` ticks, and up to one of `parts` of what is there.
+#[derive(Clone, Copy, Debug)]
+pub struct Want {
+    pub extra: Ticks,
+    pub parts: u64,
 }
