@@ -67,7 +67,7 @@ pub const REMOTE: [Counter; 12] = [
     counter("denied", Event::TurnedAway, fallbacks("deny"), FALLBACKS),
     counter("thrown", Event::Thrown, fallbacks("throw"), FALLBACKS),
     counter("set_back", Event::SetBack, ("remote_clocks_set_back", None), "Calls that found that the clock of a store was set back"),
-    counter("taken_ahead", Event::TakenAhead, ("remote_taken_ahead", None), "Calls that a remote store granted before their tokens were there"),
+    counter("taken_ahead", Event::TakenAhead, ("remote_taken_ahead", None), "Calls whose tokens were taken from a remote store ahead"),
     counter("used_ahead", Event::UsedAhead, ("remote_used_ahead", None), "Grants by tokens taken ahead, without a call to the store"),
     counter("dropped_ahead", Event::DroppedAhead, ("remote_dropped_ahead", None), "Calls taken ahead that were given up"),
 ];

@@ -407,9 +407,10 @@ namespace {
          * @param float $denialCacheMaxAge seconds for which a cached denial is returned without
          *     contacting the server, 0 to 3600. A refund or reset by another host takes effect on
          *     this host after this time at the latest
-         * @param float $takeAhead seconds, 0 to 1. 0 is off. While a bucket is used up, this host
-         *     keeps the next place in its queue, so that a grant takes about one round trip. It
-         *     needs the denial cache. Only attempt() and consume() use it
+         * @param float $takeAhead seconds, 0 to 1. 0 is off. With a call, this host takes
+         *     the tokens that it uses in this time, so that one round trip serves many grants.
+         *     While a bucket is used up, it keeps the next place in the queue, so that a grant
+         *     takes about one. It needs the denial cache. Only attempt() and consume() use it
          * @throws ValueError if the DSN is invalid or a number is out of range
          */
         public function __construct(

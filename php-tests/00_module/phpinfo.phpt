@@ -85,7 +85,7 @@ Calls that a failure policy decided instead of the remote store (policy allow) =
 Calls that a failure policy decided instead of the remote store (policy deny) => 0
 Calls that a failure policy decided instead of the remote store (policy throw) => 0
 Calls that found that the clock of a store was set back => 0
-Calls that a remote store granted before their tokens were there => 0
+Calls whose tokens were taken from a remote store ahead => 0
 Grants by tokens taken ahead, without a call to the store => 0
 Calls taken ahead that were given up => 0
 Store => unix:///nowhere.sock?db=0: down, calls 3, mean %f ms, 99 % within %f ms, failures: connect 3, the last one %d s ago: cannot connect: No such file or directory (os error 2)

@@ -8,7 +8,7 @@
 //!                               also holds a histogram of the durations of calls
 //! lines                         64 bytes each: four slots of 16 bytes
 //! denial cache                  64 bytes for 16 lines: one set of three 16-byte entries
-//! places taken ahead            64 bytes for 256 lines: one set of three 16-byte cells
+//! tokens taken ahead            64 bytes for 256 lines: one set of three 16-byte cells
 //! clients                       60 cells, one for each namespace
 //! rows of permits               a byte for each slot of the permits
 //! permits                       a counter of processes, and 1/64 of the lines; at least 1,024
@@ -26,6 +26,7 @@ use crate::cells::ahead::{self, CellSet};
 use crate::cells::breaker::{Breaker, Breakers, CELLS};
 use crate::cells::denial_cache::{DenialCache, EntrySet};
 use crate::cells::resolve;
+use crate::cells::slice::SliceCell;
 use crate::memory::{Layout, Place, Region, Segment, SegmentError, Shareable};
 use crate::permits::{self, Numbers, Permits, Process, RowOfPermit};
 use crate::slots::SharedMemory;
@@ -271,8 +272,15 @@ impl<V: Variant> Host<V> {
         ahead::Cell::of(&self.ahead, hash, terms)
     }
 
-    /// Drops the places in the bucket with this hash whose requests were sent up to `now`.
-    pub fn clear_places(&self, hash: u128, now: Timestamp) {
+    /// Returns the cell of the slices that this host takes ahead of the bucket with this hash.
+    #[inline]
+    pub fn slice_cell(&self, hash: u128, terms: Terms) -> SliceCell<'_> {
+        SliceCell::of(&self.ahead, hash, terms)
+    }
+
+    /// Drops what was taken ahead of the bucket with this hash by requests that were sent up to
+    /// `now`.
+    pub fn clear_ahead(&self, hash: u128, now: Timestamp) {
         ahead::clear(&self.ahead, hash, now);
     }
 

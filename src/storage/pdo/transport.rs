@@ -222,6 +222,7 @@ impl Database<'_> {
             } else {
                 step.at(now).decide(empty_at, now)
             },
+            extra: 0,
             found: match (state, shorter) {
                 (0, _) => StateKind::Nothing,
                 (_, true) => StateKind::Shorter,

@@ -1,12 +1,13 @@
 //! The places in queues of remote stores that this host has taken ahead ([`gcra::ahead`]), and the
-//! denials that it counts before it asks for a place. All processes of the host use them.
+//! denials that it counts before it asks for a place. All processes of the host use them. The same
+//! sets hold the host's slices ([`super::slice`]).
 //!
 //! ```text
 //! set    cleared_at: 64 bits | unused: 64 bits | three cells
 //! cell   a word of gcra::ahead
 //! ```
 //!
-//! All cells of a bucket are in one set. Each [`Terms`] has a cell of its own.
+//! All cells of a bucket are in one set. Each [`Terms`] has a cell of its own for a place.
 //!
 //! ```text
 //! from                to                   by                                      function
@@ -30,6 +31,7 @@
 
 use gcra::ahead::{MOST, Place, Terms, fingerprint, sent, unit};
 use gcra::clock::{Ticks, Timestamp};
+use gcra::slice::Slice;
 use portable_atomic::AtomicU128;
 use std::sync::atomic::{
     AtomicU64,
@@ -90,8 +92,8 @@ pub enum Kept {
 #[derive(Debug)]
 pub struct Cell<'a, S = CellSet> {
     set: &'a S,
-    terms: Terms,
-    hash: u128,
+    pub(super) terms: Terms,
+    pub(super) hash: u128,
 }
 
 impl<'a> Cell<'a> {
@@ -104,7 +106,12 @@ impl<'a> Cell<'a> {
 impl<'a, S: Set> Cell<'a, S> {
     /// Does the same in a given set.
     pub fn in_set(set: &'a S, hash: u128, terms: Terms) -> Self {
-        let hash = terms.place_of(hash);
+        Self::for_word(set, terms, terms.place_of(hash))
+    }
+
+    /// Returns the cell whose words have the fingerprint of this hash.
+    #[inline]
+    pub(super) const fn for_word(set: &'a S, terms: Terms, hash: u128) -> Self {
         Self { set, terms, hash }
     }
 
@@ -122,7 +129,7 @@ impl<'a, S: Set> Cell<'a, S> {
             let (index, word) = self.find()?;
             let place = self.read(word)?;
             let wait = place.wait(&self.terms, now)?;
-            if wait > 0 || self.swap(index, word, place.used()) {
+            if wait > 0 || self.swap(index, word, place.used().word(self.hash)) {
                 return Some(wait);
             }
         }
@@ -137,8 +144,8 @@ impl<'a, S: Set> Cell<'a, S> {
         }
         let counted = Place::denied(self.read(word), &self.terms, now);
         let is_new = counted.word(self.hash) != word;
-        let drops = has_place(word) && counted == counted.used();
-        is_new && self.swap(index, word, counted) && drops
+        let drops = has_tokens(word) && counted == counted.used();
+        is_new && self.swap(index, word, counted.word(self.hash)) && drops
     }
 
     /// Forgets the denials, unless the host has a place. The host asks for none until it is denied
@@ -148,7 +155,7 @@ impl<'a, S: Set> Cell<'a, S> {
             && let Some(place) = self.read(word)
             && place == place.used()
         {
-            self.swap(index, word, place.forgotten());
+            self.swap(index, word, place.forgotten().word(self.hash));
         }
     }
 
@@ -158,13 +165,13 @@ impl<'a, S: Set> Cell<'a, S> {
         loop {
             let (index, word) = self.find_or_room(now);
             // Its request may have been sent after `now`, by a worker that was faster.
-            let is_kept = |old: Place| has_place(word) && now < old.end(&self.terms);
+            let is_kept = |old: Place| has_tokens(word) && now < old.end(&self.terms);
             let has_one = self.read(word).is_some_and(is_kept);
             if has_one || !self.is_current(place.word(self.hash)) {
                 return Kept::Dropped;
             }
-            if self.swap(index, word, place) {
-                return if has_place(word) {
+            if self.swap(index, word, place.word(self.hash)) {
+                return if has_tokens(word) {
                     Kept::Instead
                 } else {
                     Kept::Alone
@@ -173,14 +180,15 @@ impl<'a, S: Set> Cell<'a, S> {
         }
     }
 
-    fn find(&self) -> Option<(usize, u128)> {
+    #[inline]
+    pub(super) fn find(&self) -> Option<(usize, u128)> {
         self.words().find(|&(_, word)| self.is_mine(word))
     }
 
     /// Returns this cell, or else the one that a new word replaces: the one whose request was sent
     /// first. Places that may still be used come last. Each word is loaded once, so that another
     /// worker, which writes this cell first, makes the swap fail.
-    fn find_or_room(&self, now: Timestamp) -> (usize, u128) {
+    pub(super) fn find_or_room(&self, now: Timestamp) -> (usize, u128) {
         let rank = |word| {
             let is_other = !self.is_mine(word);
             (is_other, may_be_kept(word, now), sent(word))
@@ -190,12 +198,14 @@ impl<'a, S: Set> Cell<'a, S> {
         best.map_or((0, 0), |(_, index, word)| (index, word))
     }
 
+    #[inline]
     fn words(&self) -> impl Iterator<Item = (usize, u128)> {
         // A cell is a single word, and the stamp is compared by value.
         (0..CELLS).map(|index| (index, self.set.load(index, Acquire)))
     }
 
-    fn is_mine(&self, word: u128) -> bool {
+    #[inline]
+    pub(super) fn is_mine(&self, word: u128) -> bool {
         fingerprint(word) == fingerprint(self.hash)
     }
 
@@ -208,12 +218,13 @@ impl<'a, S: Set> Cell<'a, S> {
 
     /// Reports whether the request of a word was sent after the stamp. Both instants are rounded
     /// down to units, so a request of the stamp's unit may be older than the stamp.
-    fn is_current(&self, word: u128) -> bool {
+    #[inline]
+    pub(super) fn is_current(&self, word: u128) -> bool {
         unit(self.set.cleared_at(Acquire)) < sent(word)
     }
 
-    fn swap(&self, index: usize, old: u128, new: Place) -> bool {
-        let new = new.word(self.hash);
+    #[inline]
+    pub(super) fn swap(&self, index: usize, old: u128, new: u128) -> bool {
         self.set.swap(index, old, new, AcqRel, Acquire)
     }
 }
@@ -221,24 +232,26 @@ impl<'a, S: Set> Cell<'a, S> {
 /// Returns the set of the bucket with this hash. The cells of its terms have the same upper bits.
 // The casts keep only the bits that are needed.
 #[allow(clippy::cast_possible_truncation)]
-fn set_of(sets: &[CellSet], hash: u128) -> &CellSet {
+#[inline]
+pub(super) fn set_of(sets: &[CellSet], hash: u128) -> &CellSet {
     let bits = u64::from((hash >> 96) as u32);
     &sets[((bits * sets.len() as u64) >> 32) as usize]
 }
 
-/// Drops all places in the bucket with this hash whose requests were sent up to `now`.
+/// Drops all places and slices in the bucket with this hash whose requests were sent up to `now`.
 pub(crate) fn clear(sets: &[CellSet], hash: u128, now: Timestamp) {
     set_of(sets, hash).clear(now, AcqRel);
 }
 
-/// Reports whether the word holds a place, which may have ended.
-fn has_place(word: u128) -> bool {
-    Place::read(word).is_some_and(|place| place != place.used())
+/// Reports whether the word holds a place or tokens of a slice, which may have ended.
+pub(super) fn has_tokens(word: u128) -> bool {
+    let has_place = Place::read(word).is_some_and(|place| place != place.used());
+    has_place || Slice::read(word).is_some_and(|slice| slice.left() > 0)
 }
 
-/// Reports whether the word may be a place that has not ended at `now`.
-fn may_be_kept(word: u128, now: Timestamp) -> bool {
-    has_place(word) && sent(word) > unit(now.saturating_sub(2 * MOST))
+/// Reports whether the word may hold tokens that have not ended at `now`.
+pub(super) fn may_be_kept(word: u128, now: Timestamp) -> bool {
+    has_tokens(word) && sent(word) > unit(now.saturating_sub(2 * MOST))
 }
 
 #[cfg(test)]

@@ -6,3 +6,4 @@ pub mod breaker;
 pub mod denial_cache;
 pub mod durations;
 pub mod resolve;
+pub mod slice;

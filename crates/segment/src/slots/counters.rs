@@ -70,7 +70,7 @@ pub enum Event {
     Thrown,
     /// A state in a remote store was moved back, because the store's clock was set back.
     SetBack,
-    /// A remote store has granted a call whose tokens are not there yet.
+    /// A remote store has granted a call ahead.
     TakenAhead,
     /// A call was granted by tokens that were taken ahead.
     UsedAhead,
@@ -160,8 +160,13 @@ struct DecisionCounters(Decisions<AtomicU64>);
 impl Shard {
     #[inline]
     pub fn count(&self, event: Event) {
+        self.add(event, 1);
+    }
+
+    #[inline]
+    pub fn add(&self, event: Event, times: u64) {
         // Relaxed, because no other access depends on a count.
-        self.events[event as usize].fetch_add(1, Relaxed);
+        self.events[event as usize].fetch_add(times, Relaxed);
     }
 
     /// Counts a block of a bucket whose key has this row.

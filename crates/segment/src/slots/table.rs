@@ -115,6 +115,11 @@ impl<V: Variant> SharedMemory<V> {
         self.counters.shard().1.count(event);
     }
 
+    /// Counts an event that happened so many times.
+    pub fn add(&self, event: Event, times: u64) {
+        self.counters.shard().1.add(event, times);
+    }
+
     /// Returns the events of all processes since the segment was created.
     pub fn totals(&self) -> Totals {
         Totals::of(&self.counters.shards)

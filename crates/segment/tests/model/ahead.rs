@@ -1,12 +1,14 @@
-//! The places that a host takes ahead: calls use, keep, count and drop them at the same time.
+//! The places and slices that a host takes ahead: calls use, keep, count and drop them at once.
 
 use crate::explore::{holds, holds_for_three, is_violated};
 use crate::gates::Gates;
 use gcra::ahead::{Place, Terms};
 use gcra::clock::{EPOCH, TICKS_PER_SECOND, Ticks, Timestamp};
+use gcra::slice::Extra;
 use loom::sync::atomic::{AtomicBool, AtomicU64};
 use loom::thread::spawn;
 use segment::cells::ahead::{CELLS, Cell, Kept, Set};
+use segment::cells::slice::SliceCell;
 use std::marker::PhantomData;
 use std::sync::atomic::Ordering::{self, AcqRel, Acquire, Release};
 use std::sync::{Arc, Mutex};
@@ -84,6 +86,25 @@ impl<G: Guards> View<G> {
 
     fn keep(&self, bucket: u128, sent: u64) -> bool {
         self.cell(bucket).keep(place(sent), at(sent + 1)) != Kept::Dropped
+    }
+
+    fn slices(&self) -> SliceCell<'_, Self> {
+        SliceCell::in_set(self, K, TERMS)
+    }
+
+    /// Keeps a slice of so many calls, whose request was sent at this millisecond.
+    fn keep_slice(&self, calls: u64, sent: u64) {
+        self.slices().keep(&Extra {
+            ticks: calls * TERMS.cost,
+            sent: at(sent),
+            received: at(sent + 1),
+            estimate: 31,
+        });
+    }
+
+    /// Returns 1 if a call at this millisecond uses the slice.
+    fn uses_slice(&self, now: u64) -> u32 {
+        u32::from(self.slices().claim(at(now)).is_some())
     }
 
     /// Returns 1 if a call at this millisecond uses the place.
@@ -294,4 +315,108 @@ fn each_kept_place_is_used_once() {
         let used = here.uses(K, DUE) + here.uses(K, DUE);
         assert_eq!(used, kept);
     });
+}
+
+/// Returns views with a slice of so many calls.
+fn slice_views<G: Guards>(calls: u64) -> [View<G>; 3] {
+    let views = views::<G>(&[]);
+    views[0].keep_slice(calls, 0);
+    views
+}
+
+fn two_uses_of_a_slice<G: Guards>() {
+    let [here, one, other] = slice_views::<G>(3);
+    let one = spawn(move || one.uses_slice(5));
+    let other = spawn(move || other.uses_slice(5));
+    let used = one.join().unwrap() + other.join().unwrap();
+    let rest: u32 = (0..3).map(|_| here.uses_slice(5)).sum();
+    assert_eq!(used + rest, 3, "not used once");
+}
+
+#[test]
+fn each_call_of_a_slice_is_used_once() {
+    holds("two uses of a slice", 3, two_uses_of_a_slice::<Meant>);
+    let scenario = two_uses_of_a_slice::<Overwrites>;
+    is_violated("control: a use overwrites", 3, "not used once", scenario);
+}
+
+fn a_use_and_a_join<G: Guards>() {
+    let [here, user, keeper] = slice_views::<G>(2);
+    let user = spawn(move || user.uses_slice(5));
+    let keeper = spawn(move || {
+        keeper.slices().ask(at(2));
+        keeper.keep_slice(2, 2);
+    });
+    let used = user.join().unwrap();
+    keeper.join().unwrap();
+    let rest: u32 = (0..4).map(|_| here.uses_slice(5)).sum();
+    assert_eq!(used + rest, 4, "not used once");
+}
+
+#[test]
+fn slices_join_while_they_are_used() {
+    holds("a use, a join", 3, a_use_and_a_join::<Meant>);
+    let scenario = a_use_and_a_join::<Overwrites>;
+    is_violated("control: a join overwrites", 3, "not used once", scenario);
+}
+
+fn a_use_of_a_slice_and_a_drop<G: Guards>() {
+    let [here, user, dropper] = slice_views::<G>(2);
+    let done = Arc::new(AtomicBool::new(false));
+    let is_done = Arc::clone(&done);
+    let dropper = spawn(move || {
+        dropper.clear(3);
+        done.store(true, Release);
+    });
+    let user = spawn(move || {
+        let was_dropped = is_done.load(Acquire);
+        let used = user.uses_slice(5);
+        assert!(!was_dropped || used == 0, "used after the drop");
+    });
+    user.join().unwrap();
+    dropper.join().unwrap();
+    assert_eq!(here.uses_slice(5), 0, "used after the drop");
+}
+
+#[test]
+fn a_dropped_slice_is_not_used() {
+    let scenario = a_use_of_a_slice_and_a_drop::<Meant>;
+    holds("a use of a slice, a drop", 3, scenario);
+    let scenario = a_use_of_a_slice_and_a_drop::<IgnoresStamp>;
+    is_violated(
+        "control: no stamp of slices",
+        3,
+        "used after the drop",
+        scenario,
+    );
+}
+
+/// The stamp is later than the first request and earlier than the second one.
+fn a_late_slice<G: Guards>() {
+    let [here, dropper, _] = views::<G>(&[]);
+    let keeper = View::<Meant> {
+        set: Arc::clone(&here.set),
+        thread: 2,
+        guards: PhantomData,
+    };
+    let keeper = spawn(move || {
+        keeper.keep_slice(2, 0);
+        keeper.keep_slice(2, 4);
+    });
+    dropper.clear(3);
+    keeper.join().unwrap();
+    let used: u32 = (0..4).map(|_| here.uses_slice(6)).sum();
+    assert!(used <= 2, "used after the drop");
+}
+
+#[test]
+fn a_slice_whose_reply_comes_after_a_drop_is_not_used() {
+    holds("a reply of a slice, a drop", 3, a_late_slice::<Meant>);
+    let scenario = a_late_slice::<IgnoresStamp>;
+    is_violated(
+        "control: only the keeper of slices compares",
+        3,
+        "used after the drop",
+        scenario,
+    );
 }

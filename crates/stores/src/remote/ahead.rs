@@ -1,7 +1,9 @@
 //! Taking ahead: while a bucket is used up, the host keeps the next place in its queue, and one
-//! call uses the place without a round trip. [`gcra::ahead`] has the rules.
+//! call uses the place without a round trip. [`gcra::ahead`] has the rules. While the bucket is not
+//! used up, a call that asks the store also takes a slice, which the next calls use
+//! ([`gcra::slice`]).
 //!
-//! Calls are denied until the place is due. After enough denials one worker at a time asks for a
+//! Calls are denied until a place is due. After enough denials one worker at a time asks for a
 //! place: the one that holds the bucket's lease in the denial cache. So a bucket that is not used
 //! up is asked as ever.
 //!
@@ -9,13 +11,15 @@
 
 use super::cached::{PreparedStep, latest};
 use super::denial_cache::CacheEntry;
-use super::{Answer, Failure, Remote, Reply, Transport, Visit};
+use super::{Ahead, Answer, Failure, Remote, Reply, Transport, Visit};
 use gcra::ahead::{Place, Terms};
 use gcra::clock::{Ticks, Timestamp, boot_clock};
 use gcra::key::Key;
 use gcra::outcome::{Denial, Outcome, Verdict};
+use gcra::slice::Extra;
 use gcra::step::{Patience, Step};
 use segment::cells::ahead::{Cell, Kept};
+use segment::cells::slice::SliceCell;
 use segment::slots::counters::{By, Event};
 
 impl<T: Transport> Remote<'_, T> {
@@ -40,9 +44,26 @@ impl<T: Transport> Remote<'_, T> {
         key: Key<'_>,
         step: &Step,
         terms: Terms,
+        now: Timestamp,
+    ) -> Result<Answer<Outcome>, Failure> {
+        let slices = self.host.slice_cell(key.hash, terms);
+        match slices.claim(now) {
+            Some(left) => Ok(Answer::sure(self.used_ahead(key, step, left, now))),
+            None => self.take_or_ask(key, step, &slices, terms, now),
+        }
+    }
+
+    /// Does the same if the slice cannot grant the call.
+    #[inline(never)]
+    fn take_or_ask(
+        &self,
+        key: Key<'_>,
+        step: &Step,
+        slices: &SliceCell<'_>,
+        terms: Terms,
+        now: Timestamp,
     ) -> Result<Answer<Outcome>, Failure> {
         let cell = self.host.place_cell(key.hash, terms);
-        let now = boot_clock();
         if let Some(wait) = cell.claim(now) {
             if wait > 0 {
                 self.deny(&cell, now);
@@ -66,6 +87,12 @@ impl<T: Transport> Remote<'_, T> {
         let is_alone = prepared.is_asker && self.host.denial_cache().is_leased(key.hash);
         if is_alone && may_ask(boot_clock()) {
             prepared.request.step = self.ahead(step);
+        } else {
+            let (estimate, dropped) = slices.ask(boot_clock());
+            self.count_calls(Event::DroppedAhead, dropped, step);
+            prepared.estimate = Some(estimate);
+            let (extra, life) = (terms.extra(estimate), terms.life());
+            prepared.request.ahead = (extra > 0).then_some(Ahead { extra, life });
         }
         let answer = self.take_from_store(key, step, None, prepared)?;
         if !answer.fallback && !answer.value.granted() {
@@ -83,15 +110,20 @@ impl<T: Transport> Remote<'_, T> {
             let empty_at = (now + wait).saturating_sub(step.cost);
             return Outcome::denied(Denial::Insufficient, empty_at, now);
         }
+        self.used_ahead(key, step, 0, now)
+    }
+
+    /// Returns the outcome of a call that has used tokens that were taken ahead. Counts the grant.
+    /// The bucket has the tokens of the last reply, and the `left` ticks of the slice.
+    fn used_ahead(&self, key: Key<'_>, step: &Step, left: Ticks, now: Timestamp) -> Outcome {
         self.host.slots().count(Event::UsedAhead);
         self.count(key, step, By::Store, true);
-        // The tokens of the place are used. The rest is that of the last reply.
         let entry = self.find(key, step.lifetime(), now);
         let empty_at = entry.map_or(now, |entry| latest(&entry, now).min(now));
         Outcome {
             verdict: Verdict::Granted,
             now,
-            empty_at,
+            empty_at: empty_at.saturating_sub(left),
         }
     }
 
@@ -152,6 +184,7 @@ impl<T: Transport> Remote<'_, T> {
             entry: Some(entry),
             waited: 0,
             is_asker: true,
+            estimate: None,
         };
         let operation = |visit: &Visit<'_, T>| self.decided_by(visit, key, step, &prepared, now);
         let deadline = now + self.settings.timeout;
@@ -167,15 +200,47 @@ impl<T: Transport> Remote<'_, T> {
         step.with(Patience::Wait(self.settings.take_ahead))
     }
 
-    /// Keeps the place that a reply has granted. The request was sent at `sent`. Returns the
-    /// outcome of the call itself, which is denied if its tokens are not there yet.
-    pub(super) fn keep_place(
+    /// Keeps what a reply has granted ahead. The request was sent at `sent`. Returns the outcome of
+    /// the call itself.
+    pub(super) fn keep_ahead(
         &self,
         key: Key<'_>,
         step: &Step,
+        prepared: &PreparedStep,
         reply: &Reply,
         sent: Timestamp,
     ) -> Outcome {
+        if prepared.request.step.max_wait != step.max_wait {
+            return self.keep_place(key, step, reply, sent);
+        }
+        let (Some(estimate), Some(terms)) = (prepared.estimate, self.terms(step, None)) else {
+            return reply.outcome;
+        };
+        let extra = Extra {
+            ticks: reply.extra,
+            sent,
+            received: boot_clock(),
+            estimate,
+        };
+        let dropped = self.host.slice_cell(key.hash, terms).keep(&extra);
+        self.count_calls(Event::TakenAhead, reply.extra, step);
+        self.count_calls(Event::DroppedAhead, dropped, step);
+        Outcome {
+            empty_at: reply.outcome.empty_at.saturating_sub(reply.extra),
+            ..reply.outcome
+        }
+    }
+
+    /// Counts the calls that cost so many ticks.
+    fn count_calls(&self, event: Event, ticks: Ticks, step: &Step) {
+        if ticks > 0 {
+            self.host.slots().add(event, ticks.div_ceil(step.cost));
+        }
+    }
+
+    /// Keeps the place that a reply has granted. The request was sent at `sent`. Returns the
+    /// outcome of the call itself, which is denied if its tokens are not there yet.
+    fn keep_place(&self, key: Key<'_>, step: &Step, reply: &Reply, sent: Timestamp) -> Outcome {
         let Outcome { now, empty_at, .. } = reply.outcome;
         let wait = empty_at.saturating_since(now);
         let Some(terms) = self.terms(step, None) else {

@@ -29,6 +29,8 @@ pub(super) struct PreparedStep {
     pub(super) waited: Ticks,
     /// True if this worker now holds the lease.
     pub(super) is_asker: bool,
+    /// The estimate of a request that may take a slice.
+    pub(super) estimate: Option<u32>,
 }
 
 /// Reports whether the entry allows the step at most once. Then only one worker can succeed.
@@ -215,6 +217,7 @@ impl<'h, T: Transport> Remote<'h, T> {
                 entry,
                 waited: 0,
                 is_asker: false,
+                estimate: None,
             });
         }
         let timeout = self.settings.timeout;
@@ -251,6 +254,7 @@ impl<'h, T: Transport> Remote<'h, T> {
             entry,
             waited,
             is_asker,
+            estimate: None,
         })
     }
 
@@ -289,9 +293,9 @@ impl<'h, T: Transport> Remote<'h, T> {
 
     /// Records the state of a bucket whose step was denied, as an instant on this host's clock.
     /// After a grant, records the state if the bucket is in debt, because calls are denied until
-    /// the debt is repaid. Also records it if the cache has an entry, `known`. Otherwise the next
-    /// cached denial would contain outdated numbers. `sent` is the instant at which the request was
-    /// sent.
+    /// the debt is repaid, and if tokens were taken ahead, because the grants by them return its
+    /// numbers. Also records it if the cache has an entry, `known`. Otherwise the next cached
+    /// denial would contain outdated numbers. `sent` is the instant at which the request was sent.
     pub(super) fn learn(
         &self,
         key: Key<'_>,
@@ -301,7 +305,9 @@ impl<'h, T: Transport> Remote<'h, T> {
         sent: Timestamp,
     ) {
         let tells = match reply.outcome.verdict {
-            Verdict::Granted => known.is_some() || reply.outcome.empty_at > reply.outcome.now,
+            Verdict::Granted => {
+                known.is_some() || reply.outcome.empty_at > reply.outcome.now || reply.extra > 0
+            }
             Verdict::Denied(denial) => denial == Denial::Insufficient,
         };
         let is_bound = step.is_plain() && reply.found != StateKind::Shorter;

@@ -48,7 +48,7 @@ use segment::host::Host;
 use segment::slots::counters::{By, Event};
 pub use server::Server;
 pub use settings::{OnFailure, Settings};
-pub use transport::{Flown, Pipelined, Reply, StateKind, StepRequest, Transport, Visit};
+pub use transport::{Ahead, Flown, Pipelined, Reply, StateKind, StepRequest, Transport, Visit};
 
 /// The result of a call, with the failure that the caller should be warned of.
 #[derive(Debug)]
@@ -140,7 +140,7 @@ impl<'h, T: Transport> Remote<'h, T> {
             };
         }
         if let Some(terms) = self.terms(step, first) {
-            return self.take_in_turn(key, step, terms);
+            return self.take_in_turn(key, step, terms, now);
         }
         match self.prepare_alone(key, step, now, |_| false) {
             Ok(prepared) => self.take_from_store(key, step, first, prepared),
@@ -186,11 +186,7 @@ impl<'h, T: Transport> Remote<'h, T> {
         }
         self.learn(key, step, &reply, prepared.entry.as_ref(), sent);
         self.note_clock(&reply);
-        let outcome = if prepared.request.step.max_wait == step.max_wait {
-            reply.outcome
-        } else {
-            self.keep_place(key, step, &reply, sent)
-        };
+        let outcome = self.keep_ahead(key, step, prepared, &reply, sent);
         self.count(key, step, By::Store, outcome.granted());
         Ok(outcome)
     }
@@ -286,7 +282,7 @@ impl<'h, T: Transport> Remote<'h, T> {
     fn clear(&self, key: Key<'_>, put: &Put, now: Timestamp) {
         self.host.denial_cache().clear(key.hash, now);
         if !matches!(put, Put::Refund { .. } | Put::Uncount { .. }) {
-            self.host.clear_places(key.hash, now);
+            self.host.clear_ahead(key.hash, now);
         }
     }
 
@@ -313,7 +309,7 @@ impl<'h, T: Transport> Remote<'h, T> {
         let entry = self.find(key, span, now);
         let seen = entry.and_then(|entry| self.seen(&entry, span, now));
         // As in `Remote::put_in_window`, places are dropped before the change and after it.
-        self.host.clear_places(key.hash, now);
+        self.host.clear_ahead(key.hash, now);
         let operation = |visit: &Visit<'_, T>| {
             T::put(visit, &request.name, &Put::Raise { age, span }, seen)?;
             let sent = boot_clock();
@@ -330,7 +326,7 @@ impl<'h, T: Transport> Remote<'h, T> {
             let state = |now| empty_at(now, age);
             self.host.slots().raise(key, span, state)
         });
-        self.host.clear_places(key.hash, boot_clock());
+        self.host.clear_ahead(key.hash, boot_clock());
         answer
     }
 

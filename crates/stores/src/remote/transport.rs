@@ -5,7 +5,7 @@ use super::Cause;
 use super::key::Kind;
 use super::race::Task;
 use super::server::Server;
-use gcra::clock::Timestamp;
+use gcra::clock::{Ticks, Timestamp};
 use gcra::step::{Denial, Outcome, Step, Verdict};
 use gcra::store::Put;
 use std::sync::Arc;
@@ -25,6 +25,17 @@ pub struct StepRequest {
     pub seen: Option<i64>,
     /// True if the denial cache may keep the reply.
     pub is_cached: bool,
+    /// The calls to take ahead, for a step that only takes tokens, on Redis.
+    pub ahead: Option<Ahead>,
+}
+
+/// A request for a slice ([`gcra::slice`]).
+#[derive(Clone, Copy, Debug)]
+pub struct Ahead {
+    /// The most ticks to take ahead.
+    pub extra: Ticks,
+    /// The time for which the host may use them.
+    pub life: Ticks,
 }
 
 impl StepRequest {
@@ -37,6 +48,7 @@ impl StepRequest {
             first: None,
             seen: None,
             is_cached: false,
+            ahead: None,
         }
     }
 }
@@ -64,6 +76,8 @@ pub struct Reply {
     pub outcome: Outcome,
     /// The kind of the state that the store found.
     pub found: StateKind,
+    /// The ticks that the store granted ahead with the step. The state is the one after them.
+    pub extra: Ticks,
 }
 
 /// The kind of the state that a store found.
@@ -99,6 +113,7 @@ impl Reply {
         Self {
             outcome,
             found: StateKind::Record,
+            extra: 0,
         }
     }
 }

@@ -27,3 +27,4 @@ mod placement;
 mod refusals;
 mod round_trips;
 mod sentinel;
+mod slice;

@@ -325,7 +325,11 @@ fn decide_one(record: ItemState, request: &StepRequest, now: Timestamp, gives_up
         outcome.empty_at = record.empty_at;
     }
     let found = record.found(&request.step);
-    Reply { outcome, found }
+    Reply {
+        outcome,
+        found,
+        extra: 0,
+    }
 }
 
 /// Decides steps on one record in order, each like [`decide_one`].

@@ -21,7 +21,7 @@ mod tests;
 mod topology;
 
 use super::key::{Kind, kind_key, redis_key};
-use super::transport::{AllTaken, BucketChange};
+use super::transport::{Ahead, AllTaken, BucketChange};
 use super::{Cause, Pipelined, Reply, Server, StateKind, StepRequest, Transport, Visit, record};
 pub use commands::ServerReplies;
 use dsn::Dsn;
@@ -46,6 +46,13 @@ static TAKE: Script = Script::new(&[
     include_str!("take.lua"),
     RECORD,
     BUCKET,
+    include_str!("step.lua"),
+]);
+static SLICE: Script = Script::new(&[
+    RECORD,
+    CLOCK,
+    BUCKET,
+    include_str!("slice.lua"),
     include_str!("step.lua"),
 ]);
 static TAKE_ALL: Script = Script::new(&[RECORD, CLOCK, BUCKET, include_str!("take_all.lua")]);
@@ -137,15 +144,18 @@ fn found(kind: &Value) -> Result<StateKind, Cause> {
 
 /// Reads the reply of `step.lua`.
 fn taken(value: &Value) -> Result<Reply, Cause> {
-    let (state, now, kind) = match value.as_sequence() {
-        Some([state, now]) => (state, now, &Value::Int(0)),
-        Some([state, now, kind]) => (state, now, kind),
-        _ => return Err(Cause::Answer("two or three numbers are expected")),
+    let none = &Value::Int(0);
+    let (state, now, kind, extra) = match value.as_sequence() {
+        Some([state, now]) => (state, now, none, none),
+        Some([state, now, kind]) => (state, now, kind, none),
+        Some([state, now, kind, extra]) => (state, now, kind, extra),
+        _ => return Err(Cause::Answer("two to four numbers are expected")),
     };
     let state = number(state)?;
     let empty_at = Timestamp((state / 2).saturating_mul(TICKS_PER_MICROSECOND));
     Ok(Reply {
         found: found(kind)?,
+        extra: number(extra)?.saturating_mul(TICKS_PER_MICROSECOND),
         ..Reply::new(state % 2 == 1, clock(now)?, empty_at)
     })
 }
@@ -307,8 +317,13 @@ impl Transport for Redis {
     }
 
     fn take(visit: &Visit<'_, Self>, request: &StepRequest) -> Result<Reply, Cause> {
-        let value = visit.run(&TAKE, &[&request.name], &arguments(request))?;
-        taken(&value)
+        let mut arguments = arguments(request);
+        let mut script = &TAKE;
+        if let Some(Ahead { extra, life }) = request.ahead {
+            arguments.extend([Argument::micros(extra), Argument::micros(life)]);
+            script = &SLICE;
+        }
+        taken(&visit.run(script, &[&request.name], &arguments)?)
     }
 
     fn put(
