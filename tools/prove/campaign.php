@@ -91,6 +91,7 @@ function controls(): array
         FirstHitWindow::class, NextWindowGiveBack::class, CheckThenCount::class, RenewedBlock::class,
         KeptInstant::class, LastSpan::class,
         PlaceBeforeDue::class, PlaceWithoutEnd::class, LeasedPlace::class, PlaceAfterReset::class, PlaceAfterBlock::class, PlaceForEver::class,
+        SliceWithoutEnd::class, SliceAfterReset::class, SliceOfShortRecord::class, SliceOfOtherLimit::class,
         CountedPermits::class, LeasedPermits::class, OnceReadPermits::class,
     ];
     return array_fill_keys($controls, '') + [
