@@ -1,4 +1,4 @@
-//! Whether the guard's limits apply to the requests of this process, and the reason if they do not.
+//! Reports whether the guard limits the requests of this process, and if not, why.
 
 use super::{INTERFACES, has_limits, rules};
 use crate::{attached, ini};

@@ -28,7 +28,7 @@ final class Proxy
 
     /**
      * @param string $upstream the server, as unix:///path or tcp://127.0.0.1:port
-     * @param ?Watcher $watcher is told of the bytes that pass, in the proxy's process
+     * @param ?Watcher $watcher receives the bytes that pass, in the proxy's process
      */
     public function __construct(string $upstream, ?Watcher $watcher = null)
     {

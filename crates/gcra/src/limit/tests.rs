@@ -2,10 +2,10 @@ use super::*;
 use crate::grain::LEAST_UNNAMED;
 
 fn limit(capacity: f64, rate: f64) -> Result<Limit, LimitError> {
-    quota_of(capacity, rate, Grain::Nanosecond)
+    limit_in(capacity, rate, Grain::Nanosecond)
 }
 
-fn quota_of(capacity: f64, rate: f64, grain: Grain) -> Result<Limit, LimitError> {
+fn limit_in(capacity: f64, rate: f64, grain: Grain) -> Result<Limit, LimitError> {
     let tokens = |amount| Tokens::from_float(amount).unwrap();
     Limit::new(tokens(capacity), tokens(rate), grain)
 }
@@ -20,10 +20,10 @@ fn the_worked_example_holds() {
 }
 
 #[test]
-fn coarse_quotas_are_whole_microseconds() {
+fn coarse_limits_are_whole_microseconds() {
     for (capacity, rate) in [(10.0, 3.0), (1e6, 1e7), (2.5, 1e12), (1e12, 1e15)] {
         let tokens = |n| Tokens::from_float(n).unwrap();
-        let limit = quota_of(capacity, rate, Grain::Microsecond).unwrap();
+        let limit = limit_in(capacity, rate, Grain::Microsecond).unwrap();
         assert_eq!(limit.span() % 1_000, 0);
         for n in [1u64, 2, 3, 9, 10, 999_999] {
             let Some(cost) = limit.cost_whole(n) else {
@@ -77,13 +77,13 @@ fn a_rate_means_the_whole_grains_that_it_is_nearest_to() {
     // The first rate is ten tokens in three microseconds. The second one is a token in 7.5
     // microseconds, in a remote store.
     assert_eq!(limit(10.0, 1e7 / 3.0).unwrap().span(), 3_000);
-    let coarse = quota_of(1000.0, 1e6 / 7.5, Grain::Microsecond).unwrap();
+    let coarse = limit_in(1000.0, 1e6 / 7.5, Grain::Microsecond).unwrap();
     assert_eq!(coarse.span(), 7_500_000);
 }
 
 #[test]
 fn a_fake_clock_rounds_down() {
-    let fake = |capacity, rate| quota_of(capacity, rate, Grain::FakeNanosecond).unwrap();
+    let fake = |capacity, rate| limit_in(capacity, rate, Grain::FakeNanosecond).unwrap();
     assert_eq!(fake(3.0, 3.0).cost_whole(1), Some(333_333_333));
     assert_eq!(fake(3.0, 3.0).span(), 999_999_999);
     assert_eq!(fake(3.0, 3.0).whole_seconds(999_999_999), 1);
@@ -109,7 +109,7 @@ fn a_full_bucket_on_a_fake_clock_grants_all_its_fractions() {
         ] {
             let cost = Tokens::from_float(1.0 / f64::from(parts)).unwrap();
             let rate = f64::from(capacity) / period;
-            let limit = quota_of(f64::from(capacity), rate, Grain::FakeNanosecond).unwrap();
+            let limit = limit_in(f64::from(capacity), rate, Grain::FakeNanosecond).unwrap();
             let calls = limit.span() / limit.cost(cost).unwrap();
             assert_eq!(
                 calls,
@@ -120,7 +120,7 @@ fn a_full_bucket_on_a_fake_clock_grants_all_its_fractions() {
             assert_eq!(limit.cost(limit.capacity()), Some(limit.span()));
         }
     }
-    let limit = quota_of(1.0, 1e6, Grain::FakeNanosecond).unwrap();
+    let limit = limit_in(1.0, 1e6, Grain::FakeNanosecond).unwrap();
     let least = Tokens::from_float(1e-9).unwrap();
     assert_eq!(limit.cost(least), Some(1), "no token is free");
     assert_eq!(limit.cost(Tokens::ZERO), Some(0));
@@ -129,16 +129,16 @@ fn a_full_bucket_on_a_fake_clock_grants_all_its_fractions() {
 #[test]
 fn whole_seconds_ignore_only_what_rounding_has_added() {
     // Two million tokens at a thousand a second take exactly 2000 seconds.
-    let long = quota_of(2e6, 1e3, Grain::Microsecond).unwrap();
+    let long = limit_in(2e6, 1e3, Grain::Microsecond).unwrap();
     assert_eq!(long.whole_seconds(long.span()), 2000);
-    let minute = quota_of(7.0, 7.0 / 60.0, Grain::Microsecond).unwrap();
+    let minute = limit_in(7.0, 7.0 / 60.0, Grain::Microsecond).unwrap();
     assert_eq!(minute.span(), 60_000_003_000);
     assert_eq!(minute.whole_seconds(minute.span()), 60);
     assert_eq!(minute.whole_seconds(60_000_010_000), 61);
 }
 
 #[test]
-fn senseless_quotas_are_refused() {
+fn senseless_limits_are_refused() {
     assert_eq!(limit(0.0, 1.0), Err(LimitError::NoCapacity));
     assert_eq!(limit(1.0, 0.0), Err(LimitError::NoRate));
     assert_eq!(limit(1.0, 2e15), Err(LimitError::RateTooHigh));
@@ -157,9 +157,9 @@ fn a_fraction_above_the_capacity_has_no_cost() {
 #[test]
 fn a_price_may_exceed_the_capacity() {
     let tokens = |amount| Tokens::from_float(amount).unwrap();
-    let limit = quota_of(10.0, 1e7, Grain::Microsecond).unwrap();
+    let limit = limit_in(10.0, 1e7, Grain::Microsecond).unwrap();
     assert_eq!(limit.price(tokens(25.0)), Some(3_000));
-    let year = quota_of(1.0, 1.0, Grain::Microsecond).unwrap();
+    let year = limit_in(1.0, 1.0, Grain::Microsecond).unwrap();
     let most = MAX_SPAN / TICKS_PER_SECOND;
     assert_eq!(
         year.price(tokens(most as f64)),
@@ -173,7 +173,7 @@ fn a_price_may_exceed_the_capacity() {
 #[test]
 fn a_step_above_the_capacity_costs_a_grain_more_than_it() {
     for grain in [Grain::Nanosecond, Grain::Microsecond] {
-        let limit = quota_of(2.0, 1.0, grain).unwrap();
+        let limit = limit_in(2.0, 1.0, grain).unwrap();
         let too_much = limit.span() + grain.ticks();
         assert_eq!(limit.step_whole(3), Step::new(too_much, limit.span()));
     }
@@ -211,7 +211,7 @@ fn refunds_of_parts_return_no_more_than_was_taken() {
     assert_eq!(limit.refund(Tokens::from_int(1000).unwrap()), taken);
     assert_eq!(limit.refund(Tokens::from_float(1e300).unwrap()), MAX_SPAN);
     // A store in microseconds gives back whole microseconds.
-    let coarse = quota_of(1000.0, 1e4, Grain::Microsecond).unwrap();
+    let coarse = limit_in(1000.0, 1e4, Grain::Microsecond).unwrap();
     assert_eq!(coarse.refund(Tokens::from_int(5).unwrap()), 500_000);
     let most = coarse.refund(Tokens::from_float(1e300).unwrap());
     assert_eq!(most, MAX_SPAN / 1_000 * 1_000);

@@ -1,6 +1,6 @@
 //! Tests places in the queue of a used-up bucket, which hosts take ahead.
 
-use crate::caller::{CACHED, Caller, HANG, MILLISECOND};
+use crate::caller::{CACHED, Caller, HANG, MILLISECOND, dsn};
 use gcra::{Patience, Put, Step, TICKS_PER_SECOND, Ticks, boot_clock};
 use segment::slots::counters::Event;
 use std::thread::{scope, sleep};
@@ -17,10 +17,6 @@ const AHEAD: Settings = Settings {
 const COST: Ticks = 50 * MILLISECOND;
 const SPAN: Ticks = 100 * COST;
 const STEP: Step = Step::new(COST, SPAN);
-
-fn dsn(port: u16) -> String {
-    format!("redis://127.0.0.1:{port}")
-}
 
 /// Moves the state of the bucket to `ticks` from now, or leaves it where it is if that is later.
 fn raise(ticks: Ticks) -> Put {

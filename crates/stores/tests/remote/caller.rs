@@ -43,6 +43,11 @@ pub const HASTY: Settings = within(500 * MILLISECOND);
 /// Settings with cached denials that are fresh for longer than any test takes.
 pub const CACHED: Settings = cached(HOUR);
 
+/// Returns the DSN of a Redis server or a proxy of one on this machine.
+pub fn dsn(port: u16) -> String {
+    format!("redis://127.0.0.1:{port}")
+}
+
 /// Returns [`PLAIN`] with another timeout.
 pub const fn within(timeout: Ticks) -> Settings {
     Settings { timeout, ..PLAIN }

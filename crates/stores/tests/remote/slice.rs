@@ -1,6 +1,6 @@
 //! Tests slices of buckets that are not used up, which hosts take ahead.
 
-use crate::caller::{CACHED, Caller, HANG, HOUR, MILLISECOND, PREFIX};
+use crate::caller::{CACHED, Caller, HANG, HOUR, MILLISECOND, PREFIX, dsn};
 use gcra::{Outcome, Patience, Put, Step, TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
 use segment::slots::counters::Event;
 use std::thread::scope;
@@ -17,10 +17,6 @@ const COST: Ticks = 50 * MILLISECOND;
 /// A slice lives for a second, and a quarter of the bucket is 1,500 calls.
 const SPAN: Ticks = 6000 * COST;
 const STEP: Step = Step::new(COST, SPAN);
-
-fn dsn(port: u16) -> String {
-    format!("redis://127.0.0.1:{port}")
-}
 
 /// Calls until a slice has at least three calls that are not used.
 fn take_slice(caller: &Caller) {
@@ -217,7 +213,7 @@ fn a_slice_is_used_while_the_store_fails() {
             break;
         }
         granted += 1;
-        assert!(start.elapsed() < HANG);
+        assert!(start.elapsed() < HANG, "the slice does not end");
     }
     assert_eq!(count(Event::UsedAhead) - before, granted);
     assert!(granted > 0, "the control");
