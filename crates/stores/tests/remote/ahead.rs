@@ -93,8 +93,10 @@ fn calls_are_denied_until_the_place_is_due() {
         let outcome = caller.take("id", &STEP);
         if outcome.granted() {
             assert_eq!(caller.count(Event::UsedAhead), 1);
-            assert!(outcome.now >= begin + 400 * MILLISECOND + COST);
-            assert_eq!(STEP.available(outcome.empty_at, outcome.now) / COST, 0);
+            let due = begin + 400 * MILLISECOND + COST;
+            assert!(outcome.now >= due);
+            // A busy machine makes the call late.
+            assert!(STEP.available(outcome.empty_at, outcome.now) <= outcome.now - due);
             break;
         }
         let due = outcome.now + STEP.retry_after(outcome.empty_at, outcome.now);
