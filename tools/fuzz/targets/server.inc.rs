@@ -38,11 +38,10 @@ fn visit<T: Transport>(store: &T, ticks: Ticks) -> Visit<'_, T> {
 fn requests() -> [StepRequest; 3] {
     let step = Step::new(1_000_000, 10_000_000);
     let request = |step, first, seen| StepRequest {
-        name: b"name".to_vec(),
-        step,
         first,
         seen,
         is_cached: true,
+        ..StepRequest::new(b"name".to_vec(), step)
     };
     [
         request(step, None, None),
