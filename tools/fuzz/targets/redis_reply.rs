@@ -9,9 +9,9 @@ use compat::minutes::{Life, MinuteCounters};
 use gcra::{Grain, Limit, Tokens};
 use libfuzzer_sys::fuzz_target;
 use redis::Value;
-use stores::remote::Cause;
 use stores::remote::redis::Redis;
 use stores::remote::redis::dsn::Dsn;
+use stores::remote::{Ahead, Cause};
 
 static REDIS: LazyLock<Redis> = LazyLock::new(|| {
     let dsn = format!("unix://{}?password=geheim-geheim", SOCKET.display());
@@ -96,9 +96,18 @@ fuzz_target!(|answer: &[u8]| {
             assert!(!cause.to_string().contains("geheim-geheim"));
         };
         let visit = || visit(&*REDIS, TICKS_PER_SECOND);
-        for request in requests() {
+        let [plain, ..] = requests();
+        let (extra, life) = (4_000_000, 1_000_000);
+        let slice = StepRequest {
+            ahead: Some(Ahead { extra, life }),
+            ..plain
+        };
+        for request in requests().into_iter().chain([slice]) {
             match Redis::take(&visit(), &request) {
-                Ok(reply) => check(&request.step, &reply.outcome),
+                Ok(reply) => {
+                    check(&request.step, &reply.outcome);
+                    assert!(request.ahead.is_none() || reply.extra <= extra);
+                }
                 Err(cause) => told(cause),
             }
         }

@@ -318,12 +318,15 @@ impl Transport for Redis {
 
     fn take(visit: &Visit<'_, Self>, request: &StepRequest) -> Result<Reply, Cause> {
         let mut arguments = arguments(request);
-        let mut script = &TAKE;
-        if let Some(Ahead { extra, life }) = request.ahead {
-            arguments.extend([Argument::micros(extra), Argument::micros(life)]);
-            script = &SLICE;
+        let Some(Ahead { extra, life }) = request.ahead else {
+            return taken(&visit.run(&TAKE, &[&request.name], &arguments)?);
+        };
+        arguments.extend([Argument::micros(extra), Argument::micros(life)]);
+        let reply = taken(&visit.run(&SLICE, &[&request.name], &arguments)?)?;
+        if reply.extra > extra {
+            return Err(Cause::Answer("more tokens ahead than were asked for"));
         }
-        taken(&visit.run(script, &[&request.name], &arguments)?)
+        Ok(reply)
     }
 
     fn put(

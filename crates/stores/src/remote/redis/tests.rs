@@ -9,19 +9,27 @@ use segment::host::Host;
 use segment::memory::Segment;
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
+use std::thread::JoinHandle;
+
+/// Starts a server that accepts one connection and sends `reply` to each of `requests` requests.
+fn start_server(requests: usize, reply: String) -> (SocketAddr, JoinHandle<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let serve = move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        for _ in 0..requests {
+            assert!(stream.read(&mut [0; 1000]).unwrap() > 0);
+            stream.write_all(reply.as_bytes()).unwrap();
+        }
+    };
+    (address, std::thread::spawn(serve))
+}
 
 /// Reports whether the addresses of a server are still cached after it replied with `error`.
 fn keeps_addresses_after(error: &str) -> bool {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
+    let (address, server) = start_server(1, format!("-{error} x\r\n"));
     resolve::learn("primary.invalid", address.port(), &[address]);
-    let reply = format!("-{error} x\r\n");
-    let server = std::thread::spawn(move || {
-        let (mut stream, _) = listener.accept().unwrap();
-        assert!(stream.read(&mut [0; 1000]).unwrap() > 0);
-        stream.write_all(reply.as_bytes()).unwrap();
-    });
     let dsn = format!("redis://primary.invalid:{}", address.port());
     let redis = Redis::new(Dsn::parse(&dsn).unwrap(), b"");
     let deadline = boot_clock() + 5 * TICKS_PER_SECOND;
@@ -39,6 +47,23 @@ fn addresses_of_a_server_that_cannot_decide_are_forgotten() {
     }
     for error in ["ERR", "NOPERM", "OOM", "BUSY"] {
         assert!(keeps_addresses_after(error), "{error}");
+    }
+}
+
+#[test]
+fn a_reply_with_more_ahead_than_was_asked_for_is_an_error() {
+    for (extra, is_allowed) in [(7, true), (8, false)] {
+        let reply = format!("*4\r\n:1\r\n:{LEAST_TIME}\r\n:0\r\n:{extra}\r\n");
+        let (address, server) = start_server(1, reply);
+        let redis = Redis::new(Dsn::parse(&format!("redis://{address}")).unwrap(), b"");
+        let visit = Visit::to(&redis, b"", boot_clock() + 5 * TICKS_PER_SECOND).unwrap();
+        let (extra, life) = (7 * TICKS_PER_MICROSECOND, TICKS_PER_SECOND);
+        let request = StepRequest {
+            ahead: Some(Ahead { extra, life }),
+            ..StepRequest::new(Vec::new(), Step::new(1_000_000, 10_000_000))
+        };
+        assert_eq!(Redis::take(&visit, &request).is_ok(), is_allowed);
+        server.join().unwrap();
     }
 }
 
@@ -162,15 +187,8 @@ fn servers_of_a_fleet_have_the_breakers_of_their_own_logins() {
 /// before its renewal.
 #[test]
 fn a_renewed_lease_lasts_longer_on_this_host_too() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let dsn = format!("redis://{}", listener.local_addr().unwrap());
-    let server = std::thread::spawn(move || {
-        let (mut stream, _) = listener.accept().unwrap();
-        for _ in 0..2 {
-            assert!(stream.read(&mut [0; 1000]).unwrap() > 0);
-            stream.write_all(b"*4\r\n:1\r\n:1\r\n:0\r\n:0\r\n").unwrap();
-        }
-    });
+    let (address, server) = start_server(2, "*4\r\n:1\r\n:1\r\n:0\r\n:0\r\n".to_owned());
+    let dsn = format!("redis://{address}");
     let lines = segment::host::lines(1 << 20);
     let settings = segment::host::HostSettings {
         lines,
