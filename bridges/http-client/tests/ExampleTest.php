@@ -4,13 +4,10 @@ declare(strict_types=1);
 
 namespace TokenBucket\Bridge\HttpClient\Tests;
 
-use Fpm;
-use Nginx;
+use ExampleSite;
 use PHPUnit\Framework\TestCase;
 
-require_once __DIR__ . '/../../../tools/testkit/php/examples.php';
-require_once __DIR__ . '/../../../tools/testkit/php/fpm.php';
-require_once __DIR__ . '/../../../tools/testkit/php/nginx.php';
+require_once __DIR__ . '/../../../tools/testkit/php/example_site.php';
 
 /** Tests examples/http-client behind nginx, with eight clients at the same time. */
 final class ExampleTest extends TestCase
@@ -25,32 +22,27 @@ final class ExampleTest extends TestCase
         PHP;
 
     private PeerServer $server;
-    private Fpm $fpm;
-    private Nginx $nginx;
+    private ExampleSite $site;
 
     protected function setUp(): void
     {
         $this->server = new PeerServer();
-        $pool = ['listen.mode' => '0666', 'pm.max_children' => 8];
-        $ini = ['display_errors' => '0', 'error_reporting' => (string) (E_ALL & ~E_DEPRECATED)];
-        $this->fpm = new Fpm(['www' => $pool], $ini, arguments: example_arguments(['ctype', 'curl', 'mbstring', 'opcache']));
-        $this->nginx = new Nginx($this->fpm);
+        $this->site = new ExampleSite(['ctype', 'curl', 'mbstring', 'opcache'], ['error_reporting' => (string) (E_ALL & ~E_DEPRECATED)]);
     }
 
     protected function tearDown(): void
     {
-        $this->nginx->kill();
-        $this->fpm->stop();
+        $this->site->stop();
         $this->server->stop();
     }
 
     public function testTheServerGetsExactlyTheLimitAndAllRequestsWithoutTheBridge(): void
     {
         $this->page('bridge', dirname(__DIR__, 3) . '/examples/http-client/config/client.php');
-        $this->page('plain', $this->fpm->script('client', self::CLIENT));
-        $this->page('hasty', $this->fpm->script('hasty_client', self::HASTY_CLIENT));
+        $this->page('plain', $this->site->fpm->script('client', self::CLIENT));
+        $this->page('hasty', $this->site->fpm->script('hasty_client', self::HASTY_CLIENT));
         foreach (['bridge', 'plain', 'hasty'] as $page) {
-            $answers[$page] = send_requests($this->nginx->port, "/$page", 400);
+            $answers[$page] = $this->site->send($page, 400);
             $received[$page] = $this->server->requests("/limited/$page");
         }
         fprintf(STDERR, "A server that allows 100 requests gets of 400: %d with the bridge, %d with a bucket that allows too many, %d without\n", $received['bridge'], $received['hasty'], $received['plain']);
@@ -67,10 +59,10 @@ final class ExampleTest extends TestCase
 
     private function page(string $name, string $client): void
     {
-        $this->fpm->script($name, '<?php $_SERVER = ' . var_export([
+        $this->site->page($name, dirname(__DIR__, 3) . '/examples/http-client/public/index.php', [
             'APP_AUTOLOAD' => __DIR__ . '/bootstrap.php',
             'APP_CLIENT' => $client,
             'APP_RATES' => "{$this->server->url}/limited/$name?limit=100&after=3600",
-        ], true) . ' + $_SERVER; require ' . var_export(dirname(__DIR__, 3) . '/examples/http-client/public/index.php', true) . ';');
+        ]);
     }
 }

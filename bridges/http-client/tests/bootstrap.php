@@ -2,15 +2,10 @@
 
 declare(strict_types=1);
 
+require_once __DIR__ . '/../../../tools/testkit/php/load_classes.php';
+
 /** Loads the bridge, Guzzle and Symfony. */
-spl_autoload_register(static function (string $class): void {
-    $prefix = 'TokenBucket\\Bridge\\HttpClient\\';
-    if (str_starts_with($class, "{$prefix}Tests\\")) {
-        require __DIR__ . '/' . strtr(substr($class, strlen("{$prefix}Tests\\")), '\\', '/') . '.php';
-    } elseif (str_starts_with($class, $prefix)) {
-        require __DIR__ . '/../src/' . strtr(substr($class, strlen($prefix)), '\\', '/') . '.php';
-    }
-});
+load_classes(['TokenBucket\\Bridge\\HttpClient\\Tests\\' => __DIR__, 'TokenBucket\\Bridge\\HttpClient\\' => __DIR__ . '/../src']);
 foreach (['GuzzleHttp', 'Symfony/Component/RateLimiter', 'Symfony/Component/HttpClient', 'Symfony/Bundle/FrameworkBundle', 'Symfony/Component/Yaml'] as $package) {
     require_once "$package/autoload.php";
 }

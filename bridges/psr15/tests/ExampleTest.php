@@ -4,42 +4,29 @@ declare(strict_types=1);
 
 use PHPUnit\Framework\TestCase;
 
-require_once __DIR__ . '/../../../tools/testkit/php/examples.php';
-require_once __DIR__ . '/../../../tools/testkit/php/fpm.php';
-require_once __DIR__ . '/../../../tools/testkit/php/nginx.php';
+require_once __DIR__ . '/../../../tools/testkit/php/example_site.php';
 
 /** Tests examples/psr15 behind nginx, with eight clients at the same time. */
 final class ExampleTest extends TestCase
 {
-    private Fpm $fpm;
-    private Nginx $nginx;
-    private string $folder;
+    private ExampleSite $site;
 
     protected function setUp(): void
     {
-        $this->folder = sys_get_temp_dir() . '/tokenbucket-psr15-' . getmypid() . '-' . bin2hex(random_bytes(4));
-        mkdir($this->folder);
-        // The workers run as another user.
-        chmod($this->folder, 0777);
-        $pool = ['listen.mode' => '0666', 'pm.max_children' => 8];
-        $ini = ['error_log' => "$this->folder/php.log", 'display_errors' => '0'];
-        $this->fpm = new Fpm(['www' => $pool], $ini, arguments: example_arguments(['ctype', 'mbstring', 'opcache']));
-        $this->nginx = new Nginx($this->fpm);
+        $this->site = new ExampleSite(['ctype', 'mbstring', 'opcache']);
     }
 
     protected function tearDown(): void
     {
-        $this->nginx->kill();
-        $this->fpm->stop();
-        exec('rm -rf ' . escapeshellarg($this->folder));
+        $this->site->stop();
     }
 
     public function testExactlyTheLimitPassesAndMoreWithTheLimiterOfSymfony(): void
     {
         $this->page('bridge');
-        $this->page('plain', ['APP_MIDDLEWARE' => __DIR__ . '/symfonys_limiter.php', 'APP_CACHE_DIR' => $this->folder]);
-        self::assertSame([200 => 1], $this->send('bridge', 'warm', 1), $this->log());
-        self::assertSame([200 => 1], $this->send('plain', 'warm', 1), $this->log());
+        $this->page('plain', ['APP_MIDDLEWARE' => __DIR__ . '/symfonys_limiter.php', 'APP_CACHE_DIR' => $this->site->folder]);
+        self::assertSame([200 => 1], $this->send('bridge', 'warm', 1), $this->site->log());
+        self::assertSame([200 => 1], $this->send('plain', 'warm', 1), $this->site->log());
         $start = microtime(true);
         $exact = $this->send('bridge', 'a', 400);
         // The bucket refills one of a hundred tokens in 36 seconds.
@@ -59,22 +46,15 @@ final class ExampleTest extends TestCase
     /** @param array<string, string> $variables of the application's environment */
     private function page(string $name, array $variables = []): void
     {
-        $this->fpm->script($name, '<?php $_SERVER = ' . var_export($variables + [
-            // The path of a request selects this script. The application always gets the path of
-            // its only page.
+        $this->site->page($name, dirname(__DIR__, 3) . '/examples/psr15/public/index.php', $variables + [
             'REQUEST_URI' => '/search',
             'APP_AUTOLOAD' => __DIR__ . '/autoload_example.php',
-        ], true) . ' + $_SERVER; require ' . var_export(dirname(__DIR__, 3) . '/examples/psr15/public/index.php', true) . ';');
+        ]);
     }
 
     /** @return array<int, int> the number of responses by status */
     private function send(string $page, string $key, int $requests, int $clients = 8): array
     {
-        return send_requests($this->nginx->port, "/$page?key=$key", $requests, $clients);
-    }
-
-    private function log(): string
-    {
-        return (string) @file_get_contents("$this->folder/php.log");
+        return $this->site->send("$page?key=$key", $requests, $clients);
     }
 }
