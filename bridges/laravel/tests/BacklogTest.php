@@ -6,7 +6,6 @@ namespace TokenBucket\Bridge\Laravel\Tests;
 
 use Illuminate\Cache\RateLimiting\Limit;
 use Illuminate\Queue\Middleware\RateLimited;
-use SplPriorityQueue;
 
 /** Tests jobs that wait for a limit while new jobs arrive as fast as the limit allows. */
 final class BacklogTest extends BridgeTestCase
@@ -15,15 +14,15 @@ final class BacklogTest extends BridgeTestCase
     {
         foreach ([30, 130] as $backlog) {
             foreach ([true, false] as $statesAttempts) {
-                foreach ([fn () => 6.0, fn () => mt_rand(1, 11)] as $interval) {
+                foreach ([fn () => 6, fn () => mt_rand(1, 11)] as $interval) {
                     mt_srand(47);
-                    [$ran, $attempts] = $this->work($backlog, $interval, $statesAttempts);
+                    [$ran, $attempts] = $this->jobs($backlog, $interval, $statesAttempts);
                     // The tokens of an hour, none of which is wasted.
                     $this->assertGreaterThanOrEqual(609, count($ran));
                     // Others sometimes take the token of a job that cannot state its attempts.
                     $this->assertLessThanOrEqual($statesAttempts ? 2 : 5, max($attempts));
                     if ($statesAttempts) {
-                        $this->assertSame(range(0, count($ran) - 1), array_keys($ran));
+                        $this->assertSame(range(0, count($ran) - 1), $ran);
                     }
                     // Fills the bucket.
                     $this->advance(100_000);
@@ -34,8 +33,8 @@ final class BacklogTest extends BridgeTestCase
 
     public function testABacklogOfALimitOfOneJobIsNotOvertaken(): void
     {
-        [$ran, $attempts] = $this->work(5, fn () => 60.0, true, 1);
-        $this->assertSame([range(0, count($ran) - 1), 2], [array_keys($ran), max($attempts)]);
+        [$ran, $attempts] = $this->jobs(5, fn () => 60, true, 1);
+        $this->assertSame([range(0, count($ran) - 1), 2], [$ran, max($attempts)]);
         $this->assertGreaterThanOrEqual(56, count($ran));
     }
 
@@ -43,10 +42,7 @@ final class BacklogTest extends BridgeTestCase
     {
         foreach ([10, 1] as $tokens) {
             $this->limiter()->for('mails', fn () => Limit::perMinute($tokens));
-            $delays = fn (int $jobs) => array_map(function () {
-                (new RateLimited('mails'))->handle($job = $this->job(1), fn () => null);
-                return $job->delay;
-            }, range(1, $jobs));
+            $delays = fn (int $jobs) => array_map(fn () => $this->runJob(fn () => null, new RateLimited('mails'), 1), range(1, $jobs));
             $before = $delays(20 * $tokens);
             $this->assertGreaterThan(1100, end($before));
             $this->advance(200);
@@ -58,66 +54,25 @@ final class BacklogTest extends BridgeTestCase
     }
 
     /**
-     * Works for an hour on jobs with so many tokens a minute.
+     * Runs jobs for an hour with so many tokens a minute.
      *
-     * @return array{array<int, float>, array<int, int>} when jobs ran, in order, and their attempts
+     * @param callable(): int $interval returns the seconds between two new jobs
+     * @return array{list<int>, array<int, int>} the jobs that ran, in order, and their attempts
      */
-    private function work(int $backlog, callable $interval, bool $statesAttempts, int $tokens = 10): array
+    private function jobs(int $backlog, callable $interval, bool $statesAttempts, int $tokens = 10): array
     {
         $this->limiter()->for('mails', fn () => Limit::perMinute($tokens));
-        $queue = new SplPriorityQueue();
-        $ran = $attempts = [];
-        for ($id = $time = $order = 0, $at = 0.0; $at <= 3600; $id++) {
-            $at += $id < $backlog ? 0 : $interval();
-            $queue->insert([$id, $at], [-$at, -$order++]);
+        $arrivals = array_fill(0, $backlog, 0);
+        while (end($arrivals) <= 3600) {
+            $arrivals[] = end($arrivals) + $interval();
         }
-        while ([$id, $at] = $queue->extract()) {
-            if ($at > 3600) {
-                return [$ran, $attempts];
-            }
-            $this->advance($at - $time);
-            $time = $at;
-            $attempts[$id] = ($attempts[$id] ?? 0) + 1;
-            $job = $statesAttempts ? $this->job($attempts[$id]) : $this->jobWithoutAttempts();
-            (new RateLimited('mails'))->handle($job, function () use (&$ran, $id, $at) {
-                $ran[$id] = $at;
-            });
-            if ($job->delay !== null) {
-                $queue->insert([$id, $at + $job->delay], [-$at - $job->delay, -$order++]);
-            }
-        }
-    }
-
-    private function job(int $attempts): object
-    {
-        return new class ($attempts) {
-            public ?int $delay = null;
-
-            public function __construct(private readonly int $attempts)
-            {
-            }
-
-            public function attempts(): int
-            {
-                return $this->attempts;
-            }
-
-            public function release(int $delay): void
-            {
-                $this->delay = $delay;
-            }
-        };
-    }
-
-    private function jobWithoutAttempts(): object
-    {
-        return new class () {
-            public ?int $delay = null;
-
-            public function release(int $delay): void
-            {
-                $this->delay = $delay;
-            }
-        };
+        $ran = [];
+        $attempts = $this->work($arrivals, function (int $id, int $at, int $attempt) use (&$ran, $statesAttempts): ?int {
+            $job = function () use (&$ran, $id): void {
+                $ran[] = $id;
+            };
+            return $this->runJob($job, new RateLimited('mails'), $statesAttempts ? $attempt : null);
+        }, 3600);
+        return [$ran, $attempts];
     }
 }

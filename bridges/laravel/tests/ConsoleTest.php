@@ -8,7 +8,6 @@ use Illuminate\Auth\AuthServiceProvider;
 use Illuminate\Auth\GenericUser;
 use Illuminate\Cache\RateLimiter as LaravelRateLimiter;
 use Illuminate\Cache\RateLimiting\Limit;
-use Illuminate\Contracts\Auth\Authenticatable;
 use Illuminate\Contracts\Auth\UserProvider;
 use Illuminate\Contracts\Console\Kernel;
 use Illuminate\Support\Facades\Route;
@@ -151,32 +150,8 @@ final class ConsoleTest extends BridgeTestCase
     {
         $this->app['config']->set(['auth.defaults.guard' => 'api', 'auth.guards.api' => ['driver' => 'test', 'provider' => 'users'], 'auth.providers.users' => ['driver' => 'test']]);
         $this->app->register(AuthServiceProvider::class);
-        $users = new class implements UserProvider {
-            public function retrieveById($identifier): ?Authenticatable
-            {
-                return in_array($identifier, ['7', '8'], true) ? new GenericUser(['id' => (int) $identifier, 'limit' => 10 * (int) $identifier]) : null;
-            }
-
-            public function retrieveByToken($identifier, $token)
-            {
-            }
-
-            public function updateRememberToken(Authenticatable $user, $token)
-            {
-            }
-
-            public function retrieveByCredentials(array $credentials)
-            {
-            }
-
-            public function validateCredentials(Authenticatable $user, array $credentials)
-            {
-            }
-
-            public function rehashPasswordIfRequired(Authenticatable $user, array $credentials, bool $force = false)
-            {
-            }
-        };
+        $users = $this->createStub(UserProvider::class);
+        $users->method('retrieveById')->willReturnCallback(fn ($id) => in_array($id, ['7', '8'], true) ? new GenericUser(['id' => (int) $id, 'limit' => 10 * (int) $id]) : null);
         $this->app['auth']->provider('test', fn () => $users);
         $this->app['auth']->viaRequest('test', fn ($request) => $users->retrieveById($request->query('user')));
         // The limiter fails without a user.

@@ -9,9 +9,7 @@ use Illuminate\Cache\Repository;
 use Illuminate\Support\Carbon;
 use Illuminate\Support\Str;
 use RuntimeException;
-use TokenBucket\Bridge\Laravel\Buckets;
 use TokenBucket\Bridge\Laravel\RateLimiter;
-use TokenBucketStorage;
 
 /** Compares the methods of the facade RateLimiter with those of Laravel's limiter. */
 final class FacadeTest extends BridgeTestCase
@@ -72,24 +70,19 @@ final class FacadeTest extends BridgeTestCase
 
     public function testOtherRequestsKnowTheBucketUntilItIsFull(): void
     {
-        Carbon::setTestNow($now = Carbon::create(2027));
-        $cache = $this->app->make('cache')->driver();
-        $pass = function (int $seconds) use (&$now): void {
-            $this->advance($seconds);
-            Carbon::setTestNow($now = $now->copy()->addSeconds($seconds));
-        };
-        $this->another($cache)->attempt('k', 5, fn () => true, 300);
-        $pass(1);
+        Carbon::setTestNow(Carbon::create(2027));
+        $this->another()->attempt('k', 5, fn () => true, 300);
+        $this->pass(1);
         // Two windows of debt.
         for ($i = 0; $i < 14; $i++) {
-            $this->another($cache)->hit('k', 300);
+            $this->another()->hit('k', 300);
         }
         foreach ([58, 300, 300] as $seconds) {
-            $pass($seconds);
-            $this->assertTrue($this->another($cache)->tooManyAttempts('k', 5));
+            $this->pass($seconds);
+            $this->assertTrue($this->another()->tooManyAttempts('k', 5));
         }
-        $pass(2);
-        $this->assertFalse($this->another($cache)->tooManyAttempts('k', 5));
+        $this->pass(2);
+        $this->assertFalse($this->another()->tooManyAttempts('k', 5));
     }
 
     public function testClearInsideTheCallbackForgetsEarlierAttemptsOnly(): void
@@ -125,9 +118,8 @@ final class FacadeTest extends BridgeTestCase
 
     public function testAnotherRequestKnowsTheBucketOfAnAttempt(): void
     {
-        $cache = $this->app->make('cache')->driver();
-        $this->assertSameAnswers(function (LaravelRateLimiter $limiter) use ($cache): array {
-            $request = fn (): LaravelRateLimiter => $limiter instanceof RateLimiter ? $this->another($cache) : new LaravelRateLimiter($cache);
+        $this->assertSameAnswers(function (LaravelRateLimiter $limiter): array {
+            $request = fn (): LaravelRateLimiter => $limiter instanceof RateLimiter ? $this->another() : new LaravelRateLimiter($this->cache());
             $answers = array_map(fn () => $request()->attempt('josé', 2, fn () => true, 60), range(1, 3));
             $answers[] = $request()->tooManyAttempts('jose', 2);
             $answers[] = $request()->attempts('josé');
@@ -144,9 +136,8 @@ final class FacadeTest extends BridgeTestCase
 
     public function testTheNumbersOfAKeyAreNotTheCounterOfAnother(): void
     {
-        $cache = $this->app->make('cache')->driver();
-        $this->assertSameAnswers(function (LaravelRateLimiter $limiter) use ($cache): array {
-            $request = fn (): LaravelRateLimiter => $limiter instanceof RateLimiter ? $this->another($cache) : new LaravelRateLimiter($cache);
+        $this->assertSameAnswers(function (LaravelRateLimiter $limiter): array {
+            $request = fn (): LaravelRateLimiter => $limiter instanceof RateLimiter ? $this->another() : new LaravelRateLimiter($this->cache());
             $request()->attempt('a', 2, fn () => true);
             $answers = [];
             foreach (['a:bucket', 'a<bucket>', 'a&lt;bucket&gt;'] as $key) {
@@ -158,7 +149,7 @@ final class FacadeTest extends BridgeTestCase
 
     public function testTheRemainingAttemptsAreNeverNegative(): void
     {
-        $limiter = $this->another($this->app->make('cache')->driver());
+        $limiter = $this->another();
         $limiter->attempt('k', 2, fn () => true);
         $this->assertSame(4, $limiter->increment('k', 60, 3));
         $this->assertSame([0, 0, 1], [$limiter->remaining('k', 2), $limiter->retriesLeft('k', 3), $limiter->remaining('k', 5)]);
@@ -171,22 +162,7 @@ final class FacadeTest extends BridgeTestCase
         foreach (['get', 'add', 'put'] as $method) {
             $cache->method($method)->willThrowException(new RuntimeException('down'));
         }
-        $limiter = $this->another($cache);
+        $limiter = $this->another(cache: $cache);
         $this->assertSame(['called', false], [$limiter->attempt('k', 1, fn () => 'called'), $limiter->attempt('k', 1, fn () => 'called')]);
-    }
-
-    /** Returns the bridge's limiter of another request or process. */
-    private function another(Repository $cache): RateLimiter
-    {
-        return new RateLimiter(fn () => $cache, new Buckets(fn () => $this->app->make(TokenBucketStorage::class), fn () => []));
-    }
-
-    /** Calls a function with Laravel's limiter and with the bridge's, and compares the results. */
-    private function assertSameAnswers(callable $answers): void
-    {
-        $cache = $this->app->make('cache')->driver();
-        $ofLaravel = $answers(new LaravelRateLimiter($cache));
-        $cache->flush();
-        $this->assertSame($ofLaravel, $answers($this->another($cache)));
     }
 }

@@ -8,9 +8,6 @@ use Closure;
 use Illuminate\Cache\RateLimiter as LaravelRateLimiter;
 use Illuminate\Cache\RateLimiting\Limit;
 use Illuminate\Support\Carbon;
-use TokenBucket\Bridge\Laravel\Buckets;
-use TokenBucket\Bridge\Laravel\RateLimiter;
-use TokenBucketStorage;
 
 /** Compares limits whose numbers are computed for each request with Laravel's. */
 final class FirstNumbersTest extends BridgeTestCase
@@ -92,15 +89,6 @@ final class FirstNumbersTest extends BridgeTestCase
         }
     }
 
-    public function testRoutesOfOneClientKeepTheirOwnNumbers(): void
-    {
-        $this->route('throttle:2,1', '/strict');
-        $this->route('throttle:5,1', '/loose');
-        $statuses = fn (string $path) => array_map(fn () => $this->get($path)->getStatusCode(), range(1, 6));
-        $this->assertSame([200, 200, 200, 200, 200, 429], $statuses('/loose'));
-        $this->assertSame([200, 200, 429, 429, 429, 429], $statuses('/strict'));
-    }
-
     public function testClearBeginsAWindowWithNewNumbers(): void
     {
         $limiter = $this->limiter();
@@ -125,10 +113,7 @@ final class FirstNumbersTest extends BridgeTestCase
         if (version_compare($this->app->version(), '9') < 0) {
             $this->markTestSkipped('In its last second, a window of Laravel 8 still denies.');
         }
-        $cache = $this->app->make('cache')->driver();
-        $buckets = new Buckets(fn () => $this->app->make(TokenBucketStorage::class), fn () => []);
-        foreach ([new LaravelRateLimiter($cache), new RateLimiter(fn () => $cache, $buckets)] as $limiter) {
-            $cache->flush();
+        $answers = $this->answers(function (LaravelRateLimiter $limiter) use ($call, $pause, $seconds): array {
             Carbon::setTestNow($this->start);
             $allowed = [];
             for ($time = 0; $time <= $seconds; $time += $pause, $this->pass($pause)) {
@@ -136,16 +121,10 @@ final class FirstNumbersTest extends BridgeTestCase
                     $allowed[] = $time;
                 }
             }
-            $answers[] = $allowed;
-        }
+            return $allowed;
+        });
         // Fills the buckets.
         $this->advance(10 * 86400);
         return $answers;
-    }
-
-    private function pass(int $seconds): void
-    {
-        $this->advance($seconds);
-        Carbon::setTestNow(Carbon::now()->addSeconds($seconds));
     }
 }

@@ -7,11 +7,7 @@ namespace TokenBucket\Bridge\Laravel\Tests;
 use Illuminate\Cache\RateLimiter as LaravelRateLimiter;
 use Illuminate\Cache\RateLimiting\Limit;
 use Illuminate\Queue\Middleware\RateLimited;
-use Illuminate\Support\Carbon;
 use stdClass;
-use TokenBucket\Bridge\Laravel\Buckets;
-use TokenBucket\Bridge\Laravel\RateLimiter;
-use TokenBucketStorage;
 
 /** A middleware that waits for the limits of a job and does not release the job. */
 class WaitsForLimits extends RateLimited
@@ -88,9 +84,7 @@ final class JobLimitsTest extends BridgeTestCase
             $limiter->for('jobs', fn () => [Limit::perMinute(3)->by('a'), Limit::perMinute(2)->by('b')]);
             $middleware = new WaitsForLimits('jobs', function (int $seconds): void {
                 // At the end of its last second, a window of Laravel 8 still denies.
-                $seconds = max(1, $seconds);
-                $this->advance($seconds);
-                Carbon::setTestNow(Carbon::now()->addSeconds($seconds));
+                $this->pass(max(1, $seconds));
             });
             $results = array_map(fn () => $middleware->handle(new stdClass(), fn () => 'ran'), range(1, 5));
             return [$results, $middleware->waits > 0];
@@ -105,18 +99,5 @@ final class JobLimitsTest extends BridgeTestCase
         }
         $limiter->hit($key, 60);
         return true;
-    }
-
-    /** Calls a function with Laravel's limiter and with the bridge's, and compares the results. */
-    private function assertSameAnswers(callable $answers): void
-    {
-        $cache = $this->app->make('cache')->driver();
-        $buckets = new Buckets(fn () => $this->app->make(TokenBucketStorage::class), fn () => []);
-        foreach ([new LaravelRateLimiter($cache), new RateLimiter(fn () => $cache, $buckets)] as $limiter) {
-            $cache->flush();
-            $this->app->instance(LaravelRateLimiter::class, $limiter);
-            $results[] = $answers($limiter);
-        }
-        $this->assertEquals($results[0], $results[1]);
     }
 }

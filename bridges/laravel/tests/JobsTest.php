@@ -10,9 +10,6 @@ use Illuminate\Queue\Middleware\RateLimited;
 use Illuminate\Queue\Middleware\ThrottlesExceptions;
 use Illuminate\Support\Carbon;
 use RuntimeException;
-use SplPriorityQueue;
-use TokenBucket\Bridge\Laravel\Buckets;
-use TokenBucket\Bridge\Laravel\RateLimiter;
 use TokenBucket\OnFailure;
 use TokenBucketStorage;
 use TokenBucketStorageRedis;
@@ -64,14 +61,14 @@ final class JobsTest extends BridgeTestCase
     {
         $storage = new TokenBucketStorageRedis('unix:///nonexistent/redis.sock', onFailure: OnFailure::Deny);
         $declared = ['laravel_throttles_exceptions:*' => [10, 86400]];
-        $cache = $this->app->make('cache')->driver();
-        $this->use(new RateLimiter(fn () => $cache, new Buckets(fn () => $storage, fn () => $declared)));
-        $this->assertSame(63, $this->handle(new ThrottlesExceptions(10, $this->decay(86400)), 1, fn () => null));
+        $this->app->instance(TokenBucketStorage::class, $storage);
+        $this->app->instance(LaravelRateLimiter::class, $this->another($declared));
+        $this->assertSame(63, $this->handle(new ThrottlesExceptions(10, $this->decay(86400)), fn () => null));
         $short = Limit::perMinute(5);
         property_exists($short, 'decaySeconds') ? $short->decaySeconds = 30 : $short->decayMinutes = 0.5;
         foreach ([[Limit::perMinute(60), 63], [Limit::perDay(1000), 63], [$short, 33]] as [$limit, $seconds]) {
             $this->limiter()->for('jobs', fn () => $limit);
-            $this->assertSame($seconds, $this->handle(new RateLimited('jobs'), 1, fn () => null));
+            $this->assertSame($seconds, $this->handle(new RateLimited('jobs'), fn () => null));
         }
     }
 
@@ -83,73 +80,26 @@ final class JobsTest extends BridgeTestCase
      */
     private function attempts(callable $limits, object $middleware, int $jobs, ?callable $job = null, array $declared = []): array
     {
-        $cache = $this->app->make('cache')->driver();
-        $buckets = new Buckets(fn () => $this->app->make(TokenBucketStorage::class), fn () => $declared);
-        foreach ([new LaravelRateLimiter($cache), new RateLimiter(fn () => $cache, $buckets)] as $limiter) {
-            $cache->flush();
-            $this->use($limiter);
+        return $this->answers(function (LaravelRateLimiter $limiter) use ($limits, $middleware, $jobs, $job): array {
             $limiter->for('jobs', fn () => $limits());
-            $attempts[] = $this->work($middleware, $jobs, $job ?? fn () => null);
+            Carbon::setTestNow(Carbon::create(2027));
+            $attempts = $this->work(array_fill(0, $jobs, 0), fn () => $this->handle($middleware, $job ?? fn () => null));
             // Fills the buckets.
             $this->advance(100_000);
-        }
-        return $attempts;
-    }
-
-    /** @return array<int, int> the attempts of each job until it has run */
-    private function work(object $middleware, int $jobs, callable $job): array
-    {
-        $queue = new SplPriorityQueue();
-        $order = 0;
-        for ($id = 0; $id < $jobs; $id++) {
-            $queue->insert([$id, 0], [0, -$order++]);
-        }
-        $attempts = array_fill(0, $jobs, 0);
-        $now = 0;
-        $start = Carbon::create(2027)->getTimestamp();
-        Carbon::setTestNow(Carbon::createFromTimestamp($start));
-        while (!$queue->isEmpty()) {
-            [$id, $due] = $queue->extract();
-            $this->advance($due - $now);
-            $now = $due;
-            Carbon::setTestNow(Carbon::createFromTimestamp($start + $now));
-            $attempts[$id]++;
-            $delay = $this->handle($middleware, $id, $job);
-            if ($delay !== null) {
-                $queue->insert([$id, $now + $delay], [-$now - $delay, -$order++]);
-            }
-        }
-        return $attempts;
+            return $attempts;
+        }, $declared);
     }
 
     /** Returns the seconds for which a job is released, or null if it has run. */
-    private function handle(object $middleware, int $id, callable $job): ?int
+    private function handle(object $middleware, callable $job): ?int
     {
-        $released = new class ($id) {
-            public ?int $delay = null;
-
-            public function __construct(public readonly int $id)
-            {
-            }
-
-            public function release(int $seconds): void
-            {
-                $this->delay = $seconds;
-            }
-        };
         // The middleware of a job is made for each attempt.
-        unserialize(serialize($middleware))->handle($released, $job);
-        return $released->delay;
+        return $this->runJob($job, unserialize(serialize($middleware)));
     }
 
     /** Converts seconds to the unit of the middleware: minutes in Laravel 8 and 10. */
     private function decay(int $seconds): int
     {
         return property_exists(ThrottlesExceptions::class, 'decaySeconds') ? $seconds : intdiv($seconds, 60);
-    }
-
-    private function use(LaravelRateLimiter $limiter): void
-    {
-        $this->app->instance(LaravelRateLimiter::class, $limiter);
     }
 }

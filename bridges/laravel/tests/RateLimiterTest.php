@@ -16,8 +16,6 @@ use Illuminate\Queue\Middleware\ThrottlesExceptions;
 use RedisServer;
 use RuntimeException;
 use TokenBucket\Bridge\Laravel\Buckets;
-use TokenBucket\Bridge\Laravel\RateLimiter;
-use TokenBucketStorage;
 
 require_once dirname(__DIR__, 3) . '/tools/testkit/php/servers.php';
 
@@ -60,12 +58,9 @@ final class RateLimiterTest extends BridgeTestCase
 
     public function testOtherProcessesKnowDeclaredKeysAndClearEveryKey(): void
     {
-        $storage = $this->app->make(TokenBucketStorage::class);
         $this->limiter()->attempt('login:a', 3, fn () => true, 300);
-        // A new object, as in another process.
-        $other = fn (array $limits) => $this->newLimiter(new Buckets(fn () => $storage, fn () => $limits));
         // Numbers from the environment are strings.
-        $declared = $other(['login:*' => ['3', '300']]);
+        $declared = $this->another(['login:*' => ['3', '300']]);
         $this->assertSame(2, $declared->remaining('login:a', 3));
         $this->assertSame(2, $declared->hit('login:a', 300));
         $this->assertSame(3, $declared->increment('login:a', 300));
@@ -74,7 +69,7 @@ final class RateLimiterTest extends BridgeTestCase
         $this->assertSame(4, $declared->hit('login:a', 300));
         $this->assertSame(200, $declared->availableIn('login:a'));
         $this->assertSame(3, $declared->increment('login:a', 300, -1));
-        $other([])->clear('login:a');
+        $this->another()->clear('login:a');
         $this->assertSame(0, $declared->attempts('login:a'));
     }
 
@@ -107,8 +102,8 @@ final class RateLimiterTest extends BridgeTestCase
         $limiter = $this->limiter();
         $limiter->attempt('k', 1, fn () => true);
         // Without the numbers of the key, the other process uses the counter.
-        $this->app->make('cache')->driver()->flush();
-        $other = $this->newLimiter(new Buckets(fn () => $this->app->make(TokenBucketStorage::class), fn () => []));
+        $this->cache()->flush();
+        $other = $this->another();
         $this->assertFalse($other->tooManyAttempts('k', 0));
         $this->assertFalse($limiter->attempt('k', 1, fn () => true));
     }
@@ -120,7 +115,7 @@ final class RateLimiterTest extends BridgeTestCase
         $this->assertAnswer(200, 5, 4);
         $this->assertTrue($this->app->resolved('cache'));
         // Without the cache, the first numbers are known.
-        $this->app->make('cache')->driver()->flush();
+        $this->cache()->flush();
         $this->assertAnswer(200, 5, 3);
         $this->app->make('cache')->extend('broken', fn () => throw new \RuntimeException('not asked'));
         $this->app['config']->set(['cache.default' => 'broken', 'cache.limiter' => 'broken', 'cache.stores.broken' => ['driver' => 'broken']]);
@@ -132,7 +127,7 @@ final class RateLimiterTest extends BridgeTestCase
         $limiter = $this->limiter();
         $limiter->for('named', fn () => Limit::perMinute(1));
         $this->assertFalse($this->app->providerIsLoaded(CacheServiceProvider::class));
-        $this->app->make('cache')->driver()->put('k', 3);
+        $this->cache()->put('k', 3);
         // This provider binds Laravel's own limiter.
         $this->assertTrue($this->app->providerIsLoaded(CacheServiceProvider::class));
         $this->assertSame($limiter, $this->limiter());
@@ -142,7 +137,7 @@ final class RateLimiterTest extends BridgeTestCase
 
     public function testALimiterOfTheApplicationReplacesTheLimiter(): void
     {
-        $own = new class ($this->app->make('cache')->driver()) extends LaravelRateLimiter {};
+        $own = new class ($this->cache()) extends LaravelRateLimiter {};
         $this->app->singleton(LaravelRateLimiter::class, fn () => $own);
         $this->assertSame($own, $this->limiter());
     }
@@ -261,9 +256,7 @@ final class RateLimiterTest extends BridgeTestCase
 
     public function testThrottlesExceptionsTakesTheTokensOfADeclaredKey(): void
     {
-        $storage = $this->app->make(TokenBucketStorage::class);
-        $buckets = new Buckets(fn () => $storage, fn () => ['laravel_throttles_exceptions:*' => [2, 600]]);
-        $this->app->instance(LaravelRateLimiter::class, $this->newLimiter($buckets));
+        $this->app->instance(LaravelRateLimiter::class, $this->another(['laravel_throttles_exceptions:*' => [2, 600]]));
         $fails = fn () => throw new RuntimeException('x');
         $middleware = (new ThrottlesExceptions(2, 10))->by('api');
         $this->assertSame([0, 0], [$this->runJob($fails, $middleware), $this->runJob($fails, $middleware)]);
@@ -280,22 +273,5 @@ final class RateLimiterTest extends BridgeTestCase
         }
         $this->assertNull($buckets->find('k199'));
         $this->assertNotNull($buckets->find('k200'));
-    }
-
-    /** Returns a limiter as another process has it. */
-    private function newLimiter(Buckets $buckets): RateLimiter
-    {
-        return new RateLimiter(fn () => $this->app->make('cache')->driver(), $buckets);
-    }
-
-    /** Returns the result of a job behind the queue's middleware, or the seconds of its release. */
-    private function runJob(?callable $job = null, ?object $middleware = null): mixed
-    {
-        return ($middleware ?? new RateLimited('jobs'))->handle(new class {
-            public function release(int $seconds): int
-            {
-                return $seconds;
-            }
-        }, $job ?? fn () => 'ran');
     }
 }

@@ -21,7 +21,7 @@ final class SystemCallsTest extends TestCase
         $web = Web::optimized();
         $disabled = ['TOKENBUCKET_ENABLED' => 'false'];
         foreach (['none' => ['/unlimited', $disabled], 'bridge' => ['/plenty', []], 'own' => ['/plenty', $disabled]] as $name => [$path, $environment]) {
-            $web->page($name, $path, $web->cacheConfiguration($name, $environment));
+            $web->path($name, $path, $web->cacheConfiguration($name, $environment));
             $calls[$name] = $web->systemCalls($name);
         }
         fprintf(STDERR, "System calls of a request: %d without a limit, %d with the bridge, %d with Laravel's limiter\n", ...array_values($calls));

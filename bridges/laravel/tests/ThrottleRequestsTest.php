@@ -15,10 +15,6 @@ class OwnThrottleRequests extends ThrottleRequests
 {
 }
 
-class UnchangedThrottleRequests extends LaravelThrottleRequests
-{
-}
-
 final class ThrottleRequestsTest extends BridgeTestCase
 {
     public function testTheDiscoveredProviderReplacesBothMiddleware(): void
@@ -89,6 +85,8 @@ final class ThrottleRequestsTest extends BridgeTestCase
         $this->assertAnswer(200, 2, 0, path: '/hour');
         $this->assertAnswer(429, 2, 0, 1800, '/hour');
         $this->assertAnswer(200, 2, 0, path: '/minute');
+        $this->route('throttle:5,1', '/loose');
+        $this->assertAnswer(200, 5, 4, path: '/loose');
     }
 
     public function testSendsTheResponseOfTheLimit(): void
@@ -121,16 +119,16 @@ final class ThrottleRequestsTest extends BridgeTestCase
 
     public function testUnlimitedRequestsPass(): void
     {
-        $this->limiter()->for('none', fn () => Limit::none());
-        $this->limiter()->for('some', fn () => [Limit::none(), Limit::perMinute(1)->by('x')]);
-        $this->limiter()->for('empty', fn () => []);
-        $this->limiter()->for('no decay', fn () => Limit::perMinutes(0, 1));
-        $this->route('throttle:none', '/none');
-        $this->route('throttle:some', '/some');
-        $this->route('throttle:empty', '/empty');
-        $this->route('throttle:no decay', '/no-decay');
+        foreach ([
+            'none' => Limit::none(), 'list' => [Limit::none()], 'empty' => [],
+            'some' => [Limit::none(), Limit::perMinute(1)->by('x')], 'no-decay' => Limit::perMinutes(0, 1),
+        ] as $name => $limits) {
+            $this->limiter()->for($name, fn () => $limits);
+            $this->route("throttle:$name", "/$name");
+        }
         for ($i = 0; $i < 3; $i++) {
             $this->assertAnswer(200, null, null, path: '/none');
+            $this->assertAnswer(200, null, null, path: '/list');
             $this->assertAnswer(200, null, null, path: '/empty');
             $this->assertSame(200, $this->get('/no-decay')->getStatusCode());
             $this->advance(1e-6);
@@ -153,13 +151,6 @@ final class ThrottleRequestsTest extends BridgeTestCase
             $this->assertGreaterThan(0, $this->limiter()->remaining("limit $limit", $limit));
             $this->assertSame(0, $this->limiter()->availableIn("limit $limit"));
         }
-    }
-
-    public function testAListOfUnlimitedRequestsPasses(): void
-    {
-        $this->limiter()->for('list', fn () => [Limit::none()]);
-        $this->route('throttle:list');
-        $this->assertAnswer(200, null, null);
     }
 
     public function testAMiddlewareOfTheApplicationMayExtendTheClass(): void

@@ -2,31 +2,18 @@
 
 declare(strict_types=1);
 
-require_once dirname(__DIR__, 3) . '/tools/testkit/php/examples.php';
-require_once dirname(__DIR__, 3) . '/tools/testkit/php/nginx.php';
-require_once dirname(__DIR__, 3) . '/tools/testkit/php/fpm.php';
+require_once dirname(__DIR__, 3) . '/tools/testkit/php/example_site.php';
 require_once dirname(__DIR__, 3) . '/tools/testkit/php/strace.php';
 
-/** The example application behind an nginx and a php-fpm of its own. */
-final class Web
+/** Serves the example application, which has a page for each path and environment. */
+final class Web extends ExampleSite
 {
     private const EXTENSIONS = ['ctype', 'mbstring', 'tokenizer', 'igbinary', 'redis', 'opcache'];
 
-    public readonly string $folder;
-    public readonly string $log;
-    private readonly Fpm $fpm;
-    private readonly Nginx $nginx;
-
     public function __construct()
     {
-        $this->folder = sys_get_temp_dir() . '/tokenbucket-laravel-web-' . getmypid() . '-' . bin2hex(random_bytes(4));
+        parent::__construct(self::EXTENSIONS);
         install_application($this->folder);
-        register_shutdown_function(fn () => exec('rm -rf ' . escapeshellarg($this->folder)));
-        $this->log = "$this->folder/php.log";
-        touch($this->log);
-        chmod($this->log, 0666);
-        $this->fpm = new Fpm(['www' => ['listen.mode' => '0666', 'pm.max_children' => 8]], arguments: example_arguments(self::EXTENSIONS, ['error_log' => $this->log, 'opcache.enable' => '1', 'opcache.file_update_protection' => '0', 'display_errors' => '0']));
-        $this->nginx = new Nginx($this->fpm);
     }
 
     /** Returns the application with the autoloader of production. */
@@ -48,10 +35,9 @@ final class Web
      *
      * @param array<string, string> $environment
      */
-    public function page(string $name, string $path, array $environment): void
+    public function path(string $name, string $path, array $environment): void
     {
-        $this->fpm->script($name, '<?php $_SERVER = ' . var_export(['REQUEST_URI' => $path] + $environment, true)
-            . ' + $_SERVER; require ' . var_export("$this->folder/public/index.php", true) . ';');
+        $this->page($name, "$this->folder/public/index.php", ['REQUEST_URI' => $path] + $environment);
     }
 
     /**
@@ -74,16 +60,5 @@ final class Web
     public function forgetCounters(): void
     {
         exec('rm -rf ' . escapeshellarg($this->folder) . '/storage/framework/cache/*');
-    }
-
-    /**
-     * Sends requests from 8 clients that work at the same time, and counts the replies.
-     *
-     * @param ?Closure(): void $received is called after each response
-     * @return array<int, int> the number of responses by status
-     */
-    public function send(string $page, int $requests, ?Closure $received = null): array
-    {
-        return send_requests($this->nginx->port, "/$page", $requests, received: $received);
     }
 }

@@ -9,13 +9,10 @@ use Illuminate\Cache\RateLimiter as LaravelRateLimiter;
 use Illuminate\Cache\RateLimiting\Limit;
 use Illuminate\Cache\Repository;
 use Illuminate\Foundation\Application;
-use Illuminate\Queue\Middleware\RateLimited;
 use Illuminate\Support\Carbon;
 use RuntimeException;
-use TokenBucket\Bridge\Laravel\Buckets;
 use TokenBucket\Bridge\Laravel\RateLimiter;
 use TokenBucket\Bridge\Laravel\Windows;
-use TokenBucketStorage;
 
 /** Compares the setting "windows" with Laravel's windows, on a clock that both follow. */
 final class WindowsTest extends BridgeTestCase
@@ -103,15 +100,10 @@ final class WindowsTest extends BridgeTestCase
     {
         $this->limiter()->for('jobs', fn () => Limit::perHour(2)->by('a'));
         $this->pass(600);
-        $run = fn () => (new RateLimited('jobs'))->handle(new class {
-            public function release(int $seconds): int
-            {
-                return $seconds;
-            }
-        }, fn () => 'ran');
-        $this->assertSame(['ran', 'ran', 3003, 3003], [$run(), $run(), $run(), $run()]);
+        $run = fn (int $jobs) => array_map(fn () => $this->runJob(), range(1, $jobs));
+        $this->assertSame(['ran', 'ran', 3003, 3003], $run(4));
         $this->pass(3000);
-        $this->assertSame(['ran', 'ran', 3603], [$run(), $run(), $run()]);
+        $this->assertSame(['ran', 'ran', 3603], $run(3));
     }
 
     public function testAWindowBeginsOnTheCalendarAndNotWithItsFirstCall(): void
@@ -149,7 +141,7 @@ final class WindowsTest extends BridgeTestCase
     public function testDaysBeginInTheTimeZone(): void
     {
         // 09:00 in Tokyo.
-        $limiter = $this->withWindows(new Windows('day', 'Asia/Tokyo'));
+        $limiter = $this->another(windows: new Windows('day', 'Asia/Tokyo'), cache: new Repository(new ArrayStore()));
         $attempt = fn (int $seconds) => $limiter->attempt("k$seconds", 1, fn () => true, $seconds);
         $this->assertSame([true, false, true, false], [$attempt(86400), $attempt(86400), $attempt(3600), $attempt(3600)]);
         $this->pass(15 * 3600 - 1);
@@ -194,7 +186,7 @@ final class WindowsTest extends BridgeTestCase
     {
         foreach (self::SECONDS as $seconds) {
             $this->assertSame(0, $this->called("k$seconds", 1, $seconds));
-            $this->withWindows(new Windows('minute,hour,day,week'))->clear("k$seconds");
+            $this->another(windows: new Windows('minute,hour,day,week'), cache: new Repository(new ArrayStore()))->clear("k$seconds");
             $this->assertSame(0, $this->called("k$seconds", 1, $seconds));
         }
     }
@@ -223,15 +215,8 @@ final class WindowsTest extends BridgeTestCase
     {
         return [
             new LaravelRateLimiter(new Repository(new ArrayStore())),
-            $this->withWindows(new Windows('minute,hour,day,week'), [$key => [$attempts, $seconds]]),
+            $this->another([$key => [$attempts, $seconds]], new Windows('minute,hour,day,week'), new Repository(new ArrayStore())),
         ];
-    }
-
-    private function withWindows(Windows $windows, array $declared = []): RateLimiter
-    {
-        $storage = $this->app->make(TokenBucketStorage::class);
-        $cache = new Repository(new ArrayStore());
-        return new RateLimiter(fn () => $cache, new Buckets(fn () => $storage, fn () => $declared, $windows));
     }
 
     /** Returns the answers of the methods that change nothing. */
@@ -246,12 +231,6 @@ final class WindowsTest extends BridgeTestCase
     {
         $this->assertTrue($this->limiter()->attempt($key, $attempts, fn () => true, $seconds));
         return $this->limiter()->remaining($key, $attempts);
-    }
-
-    private function pass(float $seconds): void
-    {
-        $this->advance($seconds);
-        Carbon::setTestNow(Carbon::now()->addSeconds((int) $seconds));
     }
 
     /** Advances the clock to the next Monday, unless it is Monday. */
