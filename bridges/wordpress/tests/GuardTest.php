@@ -80,49 +80,6 @@ final class GuardTest extends SiteTestCase
         self::assertAnswers([200 => 1], 0, [['path' => '/', 'address' => '192.0.2.1']], 'other pages of the client');
     }
 
-    public function testARequestOfXmlRpcWithManyGuessesIsOneGuess(): void
-    {
-        $request = fn (int $i) => Site::multicall('owner', ["a$i", "b$i", "c$i", 'right password'], '192.0.2.2');
-        $this->guard(GuardedServer::NGINX, self::GUARD);
-        self::assertAnswers([200 => 10, 429 => 5], 10, self::requests(15, $request));
-    }
-
-    public function testABlockedClientIsDeniedUntilItsBlockEnds(): void
-    {
-        $this->guard(GuardedServer::NGINX, ['tokenbucket.guard' => 'on /wp-login.php ip 2/second block 3 seconds'] + self::TRUSTED);
-        $right = Site::form('owner', 'right password', '192.0.2.3');
-        self::$site->count();
-        [$granted, $denied] = [0, []];
-        for ($i = 0; $i < 20 && $denied === []; $i++) {
-            $started = microtime(true);
-            $responses = self::$site->send(array_fill(0, 8, $right));
-            $granted += self::statuses($responses)[302] ?? 0;
-            $denied = array_filter($responses, fn (array $response) => $response['status'] === 429);
-        }
-        self::assertNotSame([], $denied);
-        self::assertMatchesRegularExpression('/^Retry-After: [123]\r?$/mi', reset($denied)['head']);
-        do {
-            usleep(10_000);
-            [$response] = self::$site->send([$right]);
-        } while ($response['status'] === 429);
-        self::assertGreaterThanOrEqual(3, microtime(true) - $started);
-        self::assertSame([302, $granted + 1], [$response['status'], self::$site->count()]);
-    }
-
-    public function testTheCommandFreesABlockedClientAtOnce(): void
-    {
-        $shared = ['tokenbucket.shm_path' => self::$site->folder . '/counters/command'];
-        $this->guard(GuardedServer::NGINX, self::GUARD + $shared);
-        foreach (['192.0.2.6', '192.0.2.7'] as $client) {
-            self::assertAnswers([200 => 5, 429 => 2], 5, self::requests(7, fn (int $i) => Site::form('owner', "wrong $i", $client)));
-        }
-        $command = [dirname(__DIR__, 3) . '/bin/tokenbucket', 'reset', '192.0.2.6', '--guard=on /wp-login.php ip 5/hour block 15 minutes'];
-        exec(escapeshellarg(PHP_BINARY) . ' ' . example_arguments([], $shared) . ' ' . implode(' ', array_map(escapeshellarg(...), $command)) . ' 2>&1', $lines);
-        self::assertSame(['192.0.2.6: 5 of 5 tokens'], $lines);
-        self::assertAnswers([302 => 1], 1, [Site::form('owner', 'right password', '192.0.2.6')]);
-        self::assertAnswers([429 => 1], 0, [Site::form('owner', 'right password', '192.0.2.7')]);
-    }
-
     public function testLoopbackRequestsCountForTheAddressOfTheHost(): void
     {
         $loopback = 'return wp_remote_retrieve_response_code(wp_remote_post(site_url("wp-cron.php?doing_wp_cron=1")));';
