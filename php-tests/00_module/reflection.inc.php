@@ -4,6 +4,7 @@
  *
  *     php -d extension=tokenbucket reflection.inc.php extension tokenbucket
  *     php reflection.inc.php file stubs/tokenbucket.stub.php
+ *     php reflection.inc.php file FILE CLASS…    classes that the file loads when they are used
  *
  * In the normal form, a tentative return type counts as a return type. The order of members does
  * not matter. The empty methods of a stub represent the methods of the extension.
@@ -101,6 +102,7 @@ final class NormalForm
 }
 
 [, $kind, $subject] = $argv;
+$names = array_slice($argv, 3);
 if ($kind === 'extension') {
     $extension = new ReflectionExtension($subject);
     $classes = $extension->getClasses();
@@ -110,7 +112,7 @@ if ($kind === 'extension') {
     $all = fn() => array_merge(get_declared_classes(), get_declared_interfaces());
     $before = $all();
     require $subject;
-    $classes = array_map(fn($name) => new ReflectionClass($name), array_diff($all(), $before));
+    $classes = array_map(fn($name) => new ReflectionClass($name), $names === [] ? array_diff($all(), $before) : array_filter($names, fn($name) => class_exists($name) || interface_exists($name)));
     $functions = array_map(fn($name) => new ReflectionFunction($name), get_defined_functions()['user']);
     $constants = get_defined_constants(true)['user'] ?? [];
 }

@@ -56,7 +56,7 @@ exec('cp -r ' . escapeshellarg("$root/bridges/polyfill/src") . ' ' . escapeshell
 exec('chmod -R a+rX ' . escapeshellarg($work));
 mkdir("$work/folders");
 chmod("$work/folders", 0777);
-foreach (['tools', 'docs', 'examples', 'stubs', 'bridges/*', 'bridges/polyfill/*'] as $pattern) {
+foreach (['tools', 'docs', 'examples', 'stubs', 'php-tests/00_module', 'bridges/*', 'bridges/polyfill/*'] as $pattern) {
     foreach (glob("$root/$pattern") as $original) {
         $link = $work . substr($original, strlen($root));
         file_exists($link) || symlink($original, $link);

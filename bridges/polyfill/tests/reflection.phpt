@@ -14,21 +14,42 @@ const NOT_SERVED = [
 ];
 
 /** Declarations that only PHP classes need. */
-const ONLY_IN_PHP = ['__clone()', '__serialize()', '__unserialize()', '__destruct()'];
+const ONLY_IN_PHP = ['methods __clone', 'methods __serialize', 'methods __unserialize', 'methods __destruct'];
 
-$php = [PHP_BINARY, '-n'];
+/** Returns what callers of a class can see, by name. */
+function visible(array $class): array
+{
+    foreach (['constants', 'properties', 'methods'] as $kind) {
+        foreach ($class[$kind] as $name => $member) {
+            if (!in_array('private', $member['modifiers'], true)) {
+                $members["$kind $name"] = $member;
+            } elseif ($name === '__construct') {
+                // Callers cannot see the parameters of a private constructor.
+                $members["$kind $name"] = $member['modifiers'];
+            }
+        }
+        unset($class[$kind]);
+    }
+    // The modifiers of the properties say that a class is readonly.
+    $class['modifiers'] = array_values(array_diff($class['modifiers'], ['readonly']));
+    return ['class' => $class] + ($members ?? []);
+}
+
 $root = dirname(__DIR__, 3);
-$stub = json_decode(run_php($php, __DIR__ . '/describe.inc.php', "$root/stubs/tokenbucket.stub.php"), true);
-$mine = json_decode(run_php($php, __DIR__ . '/describe.inc.php', dirname(__DIR__) . '/src/autoload.php', json_encode(array_keys($stub))), true);
+$reflect = fn (string ...$arguments) => json_decode(run_php([PHP_BINARY, '-n'], "$root/php-tests/00_module/reflection.inc.php", 'file', ...$arguments), true);
+$stub = $reflect("$root/stubs/tokenbucket.stub.php");
+$mine = $reflect(dirname(__DIR__) . '/src/autoload.php', ...array_keys($stub['classes']));
 $compared = 0;
-foreach ($stub as $name => $declared) {
+foreach ($stub['classes'] + $stub['functions'] as $name => $declared) {
+    $its = ($mine['classes'] + $mine['functions'])[$name] ?? null;
     if (isset(NOT_SERVED[implode('\\', array_slice(explode('\\', $name), 0, 2))])) {
-        echo isset($mine[$name]) ? "$name is listed as not served\n" : '';
+        echo $its === null ? '' : "$name is listed as not served\n";
         continue;
     }
-    foreach ($declared + ($mine[$name] ?? []) as $member => $_) {
+    [$declared, $its] = array_map(fn (?array $it) => isset($it['methods']) ? visible($it) : ['function' => $it], [$declared, $its]);
+    foreach ($declared + $its as $member => $_) {
         $compared++;
-        [$expected, $got] = [$declared[$member] ?? null, $mine[$name][$member] ?? null];
+        [$expected, $got] = [$declared[$member] ?? null, $its[$member] ?? null];
         if ($expected !== $got && !in_array($member, ONLY_IN_PHP, true)) {
             echo "$name $member\n  stub:     ", json_encode($expected), "\n  polyfill: ", json_encode($got), "\n";
         }
