@@ -251,8 +251,7 @@ final class Snapshot
     /** @return list<array{bool, string, string}> the same for concurrency limits */
     private function permit_warnings(): array
     {
-        // Older versions of the extension have no permits.
-        $permits = $this->status['permits'] ?? ['foreign' => 0, 'unavailable' => null];
+        $permits = $this->status['permits'];
         $foreign = number_format($permits['foreign']);
         return [
             [$permits['unavailable'] !== null, 'warning', 'Concurrency limits deny all calls, because processes cannot hold permits: <q>' . text((string) $permits['unavailable']) . '</q>.'],
@@ -327,12 +326,12 @@ final class Snapshot
         if ($this->status['stores'] === []) {
             return '<p class="empty">No remote store has been used.</p>';
         }
-        // Older versions of the extension do not measure the time of calls.
-        $is_timed = isset($this->status['stores'][0]['calls']);
         $rows = array_map(fn (array $store): array => [
             '<code>' . text($store['name']) . '</code>',
             $store['breaker'] === 'open' ? '<b class="bad">open</b>, ' . self::next_try($store) : '<b class="good">closed</b>',
-            ...($is_timed ? self::times($store) : []),
+            number_format($store['calls']),
+            $store['calls'] > 0 ? duration($store['seconds'] / $store['calls']) : '–',
+            isset($store['p99']) ? duration($store['p99']) : '–',
             duration($store['timeout']),
             number_format($store['failures']),
             number_format($store['opened']),
@@ -340,17 +339,7 @@ final class Snapshot
         ], $this->status['stores']);
         return '<p>Calls sent to stores: ' . number_format($remote['asked']) . ' (' . $this->pace('remote asked', $remote['asked']) . '), failed: '
             . number_format($remote['failed']) . '. Denials that the denial cache answered: ' . number_format($remote['cached']) . '.</p>'
-            . self::table(['Store', 'Breaker', ...($is_timed ? ['#Calls', '#Average', '#99 % within'] : []), '#Timeout', '#Failures in a row', '#Times opened', 'Failures'], $rows);
-    }
-
-    /** @return list<string> the number of calls, their average time, and the time of 99 % */
-    private static function times(array $store): array
-    {
-        return [
-            number_format($store['calls']),
-            $store['calls'] > 0 ? duration($store['seconds'] / $store['calls']) : '–',
-            isset($store['p99']) ? duration($store['p99']) : '–',
-        ];
+            . self::table(['Store', 'Breaker', '#Calls', '#Average', '#99 % within', '#Timeout', '#Failures in a row', '#Times opened', 'Failures'], $rows);
     }
 
     /** Returns the failures of a store by kind, and the last one. */
@@ -389,13 +378,10 @@ final class Snapshot
         return self::table(['Namespace', "#Granted/s $period", "#Denied/s $period", '#Granted', '#Denied', '#Denied share', '#Denied by cache', '#Decided by fallback'], $rows);
     }
 
-    /**
-     * Returns the limits of the guard. Older versions of the extension have fewer counters for
-     * them.
-     */
+    /** Returns the limits of the guard. */
     private function guard(): string
     {
-        $limits = array_filter($this->status['decisions'], fn (array $row): bool => isset($row['clients_denied_today'], $row['blocked']));
+        $limits = array_filter($this->status['decisions'], fn (array $row): bool => isset($row['clients_denied_today']));
         if ($limits === []) {
             return '<p class="empty">The guard has decided about no request. <code>tokenbucket.guard</code> in php.ini sets its limits.</p>';
         }
@@ -471,7 +457,7 @@ final class Snapshot
         return "<p>$where of " . number_format($memory['size'] / 1048576, 1) . '&nbsp;MB. '
             . 'Evicted: ' . number_format($memory['evicted']) . " buckets$longest. "
             . 'Refused: ' . number_format($memory['refused']) . ' calls. '
-            . (isset($this->status['permits']) ? 'Permits held: ' . number_format($this->status['permits']['held']) . '. ' : '')
+            . 'Permits held: ' . number_format($this->status['permits']['held']) . '. '
             . $this->force()
             . ($memory['full'] === 'evict' ? 'A full table evicts the fullest bucket.' : 'A full table denies new buckets.') . '</p>'
             . "<svg class=\"bar\" viewBox=\"0 0 100 1\" preserveAspectRatio=\"none\" aria-hidden=\"true\">$bar</svg>"
@@ -480,8 +466,7 @@ final class Snapshot
 
     private function force(): string
     {
-        // Older versions of the extension have no such field.
-        $guard = $this->status['guard'] ?? ['in_force' => false, 'reason' => null];
+        $guard = $this->status['guard'];
         return $guard['in_force'] ? 'The guard is in force. ' : ($guard['reason'] === null ? '' : 'The guard is not in force: ' . text($guard['reason']) . '. ');
     }
 
@@ -517,7 +502,7 @@ final class Snapshot
     private function counters(): string
     {
         $rows = [];
-        foreach (['shared_memory' => $this->memory, 'permits' => $this->status['permits'] ?? [], 'remote' => $this->status['remote']] as $part => $counters) {
+        foreach (['shared_memory' => $this->memory, 'permits' => $this->status['permits'], 'remote' => $this->status['remote']] as $part => $counters) {
             foreach (array_filter($counters, is_int(...)) as $name => $count) {
                 if (!in_array($name, ['size', 'slots', 'live', 'reclaimable', 'pending', 'empty', 'held'], true)) {
                     $rows[] = ["<code>$part.$name</code>", $this->rate("$part $name", $count), number_format($count)];
