@@ -1307,6 +1307,7 @@ namespace TokenBucket {
      *         evicted: int, blocked: int, evicted_seconds: float,
      *         evicted_seconds_max: float, age: float
      *     },
+     *     guard: array{in_force: bool, reason: ?string},
      *     decisions: list<array{
      *         store: string, namespace: ?string, granted_by_store: int, denied_by_store: int,
      *         denied_by_denial_cache: int, granted_by_fallback: int, denied_by_fallback: int,

@@ -16,6 +16,10 @@ function shape(array $array, string $indent = ''): void
 
 $status = TokenBucket\status();
 shape($status);
+$stub = file_get_contents(__DIR__ . '/../../stubs/tokenbucket.stub.php');
+preg_match('/@return array\{(\s.*?)\n     \* \}\n.*?\n    function status/s', $stub, $found);
+preg_match_all('/^     \*     (\w+): /m', $found[1], $fields);
+print_values(array_keys($status) === $fields[1]);
 
 $memory = $status['shared_memory'];
 print_values($status['version'] === phpversion('tokenbucket'), $memory['backing'], $memory['path'], $memory['full']);
@@ -79,6 +83,7 @@ remote: array
   used_ahead: int
   dropped_ahead: int
 stores: array
+true
 true 'memfd' '' 'evict'
 true
 true

@@ -23,9 +23,9 @@ $stub = file_get_contents(dirname(__DIR__, 3) . '/stubs/tokenbucket.stub.php');
 preg_match('/@return array\{(\s.*?)\n     \* \}\n.*?\n    function status/s', $stub, $found);
 preg_match_all('/(\w+): /', $found[1], $fields);
 $known = [...array_keys($status), ...array_keys($memory), ...array_keys($status['remote']), ...array_keys($status['permits'])];
-// These fields are in lists, which are empty.
+// These fields are in lists, which are empty, or those of the guard, which the polyfill lacks.
 $listed = ['store', 'namespace', 'granted_by_store', 'denied_by_store', 'denied_by_denial_cache', 'granted_by_fallback', 'denied_by_fallback',
-    'identifier', 'name', 'timeout', 'breaker', 'failures', 'retry_after', 'last_cause', 'last_cause_age', 'causes', 'calls', 'seconds', 'p99'];
+    'guard', 'in_force', 'reason', 'identifier', 'name', 'timeout', 'breaker', 'failures', 'retry_after', 'last_cause', 'last_cause_age', 'causes', 'calls', 'seconds', 'p99'];
 print_values(array_values(array_diff($fields[1], $known, $listed)), array_values(array_diff($known, $fields[1])));
 
 echo "-- versions --\n";
