@@ -27,12 +27,14 @@ one_rust_file() {
 }
 
 # Runs PHPUnit on a file or with a filter, in the folder of a bridge, on Debian 13's framework.
+# Debian 13 has no WordPress.
 one_of_bridge() {
-    local bridge=$1 suite=trixie
+    local bridge=$1 suite=trixie bootstrap=()
     [[ -d $(scripts/setup bridges)/phpunit ]] || skip "PHPUnit is not available"
     [[ $bridge != yii ]] || suite=phpunit
-    [[ $bridge != psr15 ]] || suite=bookworm
-    (cd "bridges/$bridge" && TOKENBUCKET=$module ../../scripts/phpunit "$suite" --bootstrap tests/bootstrap.php "${@:2}")
+    [[ $bridge != psr15 && $bridge != wordpress ]] || suite=bookworm
+    [[ $bridge == wordpress ]] || bootstrap=(--bootstrap tests/bootstrap.php)
+    (cd "bridges/$bridge" && TOKENBUCKET=$module ../../scripts/phpunit "$suite" "${bootstrap[@]}" "${@:2}")
 }
 
 # Runs the .phpt of the polyfill, or one of them.
