@@ -91,15 +91,15 @@ final class PermitFiles implements Permits
     {
         do {
             $handle = Quiet::call(static fn () => @fopen($file, 'c+be')) ?: throw new StorageException("tokenbucket/polyfill cannot open $file: " . (error_get_last()['message'] ?? ''));
-            if (!flock($handle, LOCK_EX | LOCK_NB)) {
-                if (!self::isOfDeadProcess((string) fgets($handle))) {
-                    return null;
-                }
-                unlink($file);
-                continue;
+            $isLocked = flock($handle, LOCK_EX | LOCK_NB);
+            if (!$isLocked && self::isOfDeadProcess((string) fgets($handle))) {
+                Quiet::call(static fn () => @unlink($file));
             }
             // A permit that ended meanwhile has removed the file.
         } while (fstat($handle)['nlink'] === 0);
+        if (!$isLocked) {
+            return null;
+        }
         ftruncate($handle, 0);
         fwrite($handle, (string) self::owner(getmypid()));
         $this->locks[] = [getmypid(), $handle];
