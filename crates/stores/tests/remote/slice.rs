@@ -7,7 +7,7 @@ use std::thread::scope;
 use std::time::Instant;
 use stores::remote::redis::{Redis as RedisStore, dsn::Dsn};
 use stores::remote::{Ahead, OnFailure, Settings, StepRequest, Transport, Visit};
-use testkit::{Mode, Proxy, Redis, Upstream};
+use testkit::{Cluster, Mode, PRIMARIES, Proxy, Redis, Upstream};
 
 const AHEAD: Settings = Settings {
     take_ahead: TICKS_PER_SECOND,
@@ -98,6 +98,38 @@ fn a_slice_is_a_part_of_what_is_there() {
         seen.push(extra / COST);
     }
     assert_eq!(seen[2..4], [0, 10]);
+}
+
+#[test]
+fn slices_follow_a_slot_that_moves() {
+    let cluster = Cluster::start(false);
+    let seed = cluster.proxies[0].port();
+    let caller = Caller::redis(&format!("redis+cluster://127.0.0.1:{seed}"), AHEAD);
+    let old = cluster.owner("t:id");
+    let new = (old + 1) % PRIMARIES;
+    let start = Instant::now();
+    let mut granted = 0;
+    let mut take_another_slice = || {
+        let taken = caller.count(Event::TakenAhead);
+        while caller.count(Event::TakenAhead) == taken {
+            assert!(caller.grants("id", &STEP));
+            granted += 1;
+            assert!(start.elapsed() < HANG, "no slice is granted");
+        }
+    };
+    take_another_slice();
+    cluster.migrate("t:id", old, new);
+    take_another_slice();
+    cluster.finish_migration("t:id", old, new);
+    take_another_slice();
+    while caller.grants("id", &STEP) {
+        granted += 1;
+    }
+    let refilled = u64::try_from(start.elapsed().as_nanos()).unwrap() / COST;
+    let dropped = caller.count(Event::DroppedAhead);
+    assert!(granted <= 6000 + refilled, "{granted} and {dropped}");
+    // The first slice leaves the tokens of its life in a full bucket, which are 20 calls.
+    assert!(granted + dropped >= 5980, "{granted} and {dropped}");
 }
 
 #[test]
