@@ -95,8 +95,8 @@ $failed = sprintf('up{job="tokenbucket"} == 0 and scrape_duration_seconds{job="t
 check($prometheus->query("count_over_time(($failed)[1h:1s])") === [], 'only timeouts end a scrape: ' . json_encode($prometheus->get('/api/v1/targets')));
 $control = 'count_over_time((' . strtr($failed, ['"tokenbucket"' => '"unfinished"']) . ')[1h:1s])';
 // On a busy machine, all scrapes so far may have ended by a timeout.
-for ($i = 0; $i < 600 && $prometheus->query($control) === []; $i++) {
-    usleep(100_000);
+for ($i = 0; $i < 30 && $prometheus->query($control) === []; $i++) {
+    $prometheus->wait_for_scrape('tokenbucket');
 }
 check($prometheus->query($control) !== [], 'control: failed scrapes are found');
 check($value('max_over_time(up{job="unfinished"}[1h])') === 0.0, 'control: Prometheus reads OpenMetrics, which ends with EOF');
