@@ -8,7 +8,6 @@ use PHPUnit\Framework\TestCase;
 use Symfony\Component\RateLimiter\CompoundLimiter;
 use Symfony\Component\RateLimiter\Exception\MaxWaitDurationExceededException;
 use Symfony\Component\RateLimiter\LimiterInterface;
-use Symfony\Component\RateLimiter\Policy\NoLimiter;
 use Symfony\Component\RateLimiter\RateLimit;
 use Symfony\Component\RateLimiter\RateLimiterFactory;
 use Symfony\Component\RateLimiter\Storage\InMemoryStorage;
@@ -25,15 +24,6 @@ final class BucketLimiterTest extends TestCase
         $this->memory = new TokenBucketStorageMemory();
     }
 
-    public function testTakesTheLimitAndRefillsContinuously(): void
-    {
-        $limiter = $this->bucket('api', 10, '1 minute', 60);
-        self::assertSame([true, 0, 10], $this->consumed($limiter, 10));
-        self::assertSame([false, 0, 10], $this->consumed($limiter, 1));
-        $this->memory->advance(3.5);
-        self::assertSame([true, 1, 10], $this->consumed($limiter, 2));
-    }
-
     public function testAWindowRefillsItsLimitInAnInterval(): void
     {
         foreach (['fixed_window', 'sliding_window'] as $policy) {
@@ -44,17 +34,6 @@ final class BucketLimiterTest extends TestCase
             $this->memory->advance(1);
             self::assertSame([true, 0, 6], $this->consumed($limiter, 1));
         }
-    }
-
-    public function testACallForNoTokensPeeks(): void
-    {
-        $limiter = $this->bucket('api', 2, '1 minute', 2);
-        $limiter->consume(2);
-        self::assertSame([true, 0, 2], $this->consumed($limiter, 0));
-        $this->memory->advance(30);
-        self::assertSame([true, 1, 2], $this->consumed($limiter, 0));
-        self::assertSame([true, 1, 2], $this->consumed($limiter, 0));
-        self::assertSame([true, 0, 2], $this->consumed($limiter, 1));
     }
 
     public function testRetryAfterIsRoundedUpToASecondAndNeverTooEarly(): void
@@ -169,34 +148,6 @@ final class BucketLimiterTest extends TestCase
         foreach ([[2, 0], [1, 1200], [0, 1200], [2, 2400], [0, 2400]] as [$tokens, $seconds]) {
             self::assertRetryAfter($seconds, fn () => $limiter->reserve($tokens)->getRateLimit());
         }
-    }
-
-    public function testResetFillsTheBucket(): void
-    {
-        $limiter = $this->bucket('api', 5, '1 hour', 1);
-        $limiter->consume(5);
-        $limiter->reset();
-        self::assertSame([true, 0, 5], $this->consumed($limiter, 5));
-    }
-
-    public function testRefusesMoreTokensThanTheLimit(): void
-    {
-        $this->expectExceptionMessage('Cannot reserve more tokens (6) than the burst size of the rate limiter (5).');
-        $this->bucket('api', 5, '1 hour', 1)->consume(6);
-    }
-
-    public function testACompoundLimiterTakesFromAllBucketsOrFromNone(): void
-    {
-        $large = $this->bucket('large', 10, '1 hour', 1);
-        $small = $this->bucket('small', 2, '1 hour', 1);
-        $compound = new CompoundLimiter([$large, new NoLimiter(), $small]);
-        self::assertSame([true, 1, 2], $this->consumed($compound, 1));
-        self::assertSame([true, 0, 2], $this->consumed($compound, 1));
-        self::assertSame([false, 0, 2], $this->consumed($compound, 1));
-        self::assertSame([true, 8, 10], $this->consumed($large, 0));
-        self::assertSame([true, 0, 2], $this->consumed($compound, 0));
-        $compound->reset();
-        self::assertSame([true, 10, 10], $this->consumed($large, 0));
     }
 
     public function testOtherStoragesKeepSymfonysLimiters(): void

@@ -4,22 +4,18 @@ declare(strict_types=1);
 
 namespace TokenBucket\Bridge\Symfony\Tests;
 
-use PHPUnit\Framework\TestCase;
 use RedisServer;
 use Symfony\Bundle\FrameworkBundle\Console\Application;
 use Symfony\Component\Console\Tester\ApplicationTester;
 use Symfony\Component\HttpFoundation\Request;
-use Symfony\Component\HttpKernel\HttpKernelInterface;
-use TokenBucketStorageMemory;
 
 require_once __DIR__ . '/../../../tools/testkit/php/examples.php';
 require_once __DIR__ . '/../../../tools/testkit/php/servers.php';
 
 /** Tests the commands of an operator, with bin/console of examples/symfony and of a kernel. */
-final class ConsoleTest extends TestCase
+final class ConsoleTest extends KernelTestCase
 {
     private string $folder;
-    private ?TestKernel $kernel = null;
 
     protected function setUp(): void
     {
@@ -29,13 +25,8 @@ final class ConsoleTest extends TestCase
 
     protected function tearDown(): void
     {
-        $this->kernel?->shutdown();
+        parent::tearDown();
         exec('rm -rf ' . escapeshellarg($this->folder));
-    }
-
-    public static function tearDownAfterClass(): void
-    {
-        TestKernel::removeCaches();
     }
 
     public function testAnOperatorSeesFreesAndBlocksAClient(): void
@@ -86,7 +77,7 @@ final class ConsoleTest extends TestCase
     {
         // Without Redis, a storage from the DSN throws, but the application's own storage decides
         // locally.
-        $this->kernel = new TestKernel(['api' => ['policy' => 'fixed_window', 'limit' => 3, 'interval' => '1 hour', 'lock_factory' => null]], ['dsn' => 'redis://user:secret@127.0.0.1:1']);
+        $this->kernel = new TestKernel(self::LIMITERS, ['dsn' => 'redis://user:secret@127.0.0.1:1']);
         [$code, $display] = $this->command(['tokenbucket:reset', 'limiter' => 'api', 'key' => 'x']);
         self::assertSame(1, $code);
         self::assertStringStartsWith('tokenbucket: ', $display);
@@ -108,37 +99,33 @@ final class ConsoleTest extends TestCase
 
     public function testAnOperatorFreesALogin(): void
     {
-        $limiters = [
+        $this->start(['except' => ['mine'], 'quotas' => ['daily' => null]], [
             'daily' => ['policy' => 'fixed_window', 'limit' => 2, 'interval' => '1 day', 'lock_factory' => null],
             'api' => ['policy' => 'token_bucket', 'limit' => 3, 'rate' => ['interval' => '1 hour'], 'lock_factory' => null],
             'mine' => ['policy' => 'fixed_window', 'limit' => 3, 'interval' => '1 hour', 'lock_factory' => null],
             'free' => ['policy' => 'no_limit', 'limit' => 1, 'lock_factory' => null],
-        ];
-        $this->kernel = new TestKernel($limiters, ['service' => TokenBucketStorageMemory::class, 'except' => ['mine'], 'quotas' => ['daily' => null]]);
-        $login = fn (string $name, string $password) => $this->kernel->handle(Request::create('/login', server: ['PHP_AUTH_USER' => $name, 'PHP_AUTH_PW' => $password, 'REMOTE_ADDR' => '192.0.2.7']), HttpKernelInterface::MAIN_REQUEST, false)->getStatusCode();
-        array_map(fn () => $login('alice', 'wrong'), range(1, 3));
-        self::assertSame(401, $login('alice', 'right'));
+        ]);
+        array_map(fn () => $this->login('alice', 'wrong'), range(1, 3));
+        self::assertSame(401, $this->login('alice', 'right'));
         self::assertSame([0, 'Alice-192.0.2.7: 0 of 3 tokens, the next token in 1200.0 s'], $this->command(['tokenbucket:peek', 'limiter' => '_login_local_main', 'key' => 'Alice-192.0.2.7']));
         self::assertSame([0, '192.0.2.7: 12 of 15 tokens'], $this->command(['tokenbucket:peek', 'limiter' => '_login_global_main', 'key' => '192.0.2.7']));
         self::assertSame([0, 'Alice-192.0.2.7: 3 of 3 tokens'], $this->command(['tokenbucket:reset', 'limiter' => '_login_local_main', 'key' => 'Alice-192.0.2.7']));
-        self::assertSame(200, $login('alice', 'right'));
+        self::assertSame(200, $this->login('alice', 'right'));
         self::assertSame([0, '192.0.2.7: 0 of 15 tokens, the next token in 900.0 s'], $this->command(['tokenbucket:block', 'limiter' => '_login_global_main', 'key' => '192.0.2.7', 'seconds' => '900']));
-        self::assertSame(401, $login('bob', 'right'));
+        self::assertSame(401, $this->login('bob', 'right'));
         // A quota, and a limiter without a key.
-        $container = $this->kernel->getContainer();
-        $container->get('limiter.daily')->create()->consume(2);
-        $container->get(TokenBucketStorageMemory::class)->advance(86399);
+        $this->factory('daily')->create()->consume(2);
+        $this->memory()->advance(86399);
         self::assertSame([0, ': 0 of 2 tokens, the next token in 1.0 s'], $this->command(['tokenbucket:peek', 'limiter' => 'daily']));
         self::assertSame([0, ': 2 of 2 tokens'], $this->command(['tokenbucket:reset', 'limiter' => 'daily']));
-        self::assertTrue($container->get('limiter.daily')->create()->consume(2)->isAccepted());
+        self::assertTrue($this->factory('daily')->create()->consume(2)->isAccepted());
         self::assertSame([2, 'tokenbucket: the limiter free limits nothing'], $this->command(['tokenbucket:peek', 'limiter' => 'free', 'key' => 'x']));
         self::assertStringStartsWith('tokenbucket: no limiter with buckets has the name mine; the names are daily, api, free, _login_', $this->command(['tokenbucket:peek', 'limiter' => 'mine', 'key' => 'x'])[1]);
     }
 
     public function testALoginsKeyHasTheAddressAsTheRequestHasIt(): void
     {
-        $limiters = ['api' => ['policy' => 'fixed_window', 'limit' => 3, 'interval' => '1 hour', 'lock_factory' => null]];
-        $this->kernel = new TestKernel($limiters, ['service' => TokenBucketStorageMemory::class]);
+        $this->start();
         $limiter = $this->kernel->getContainer()->get('security.login_throttling.main.limiter');
         foreach (['192.0.2.7' => 'Alice', '2001:DB8::1' => 'ALIÇE', '2001:db8::1' => 'Mary-Ann', '2001:dB8::2' => "ALI\xe7E", '2001:dB8::3' => ''] as $address => $name) {
             $request = Request::create('/login', server: ['REMOTE_ADDR' => $address]);

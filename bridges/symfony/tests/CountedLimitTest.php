@@ -5,42 +5,27 @@ declare(strict_types=1);
 namespace TokenBucket\Bridge\Symfony\Tests;
 
 use PHPUnit\Framework\Attributes\DataProvider;
-use PHPUnit\Framework\TestCase;
 use Symfony\Component\HttpFoundation\Request;
 use Symfony\Component\HttpFoundation\Response;
 use Symfony\Component\HttpKernel\Event\RequestEvent;
 use Symfony\Component\HttpKernel\Event\ResponseEvent;
 use Symfony\Component\HttpKernel\HttpKernelInterface;
 use TokenBucket\Bridge\Symfony\CountedLimit;
-use TokenBucketStorageMemory;
 
 /** Counts only the responses with the status 401. */
-final class CountedLimitTest extends TestCase
+final class CountedLimitTest extends KernelTestCase
 {
-    private const LIMITERS = [
+    protected const LIMITERS = [
         'bucket' => ['policy' => 'token_bucket', 'limit' => 3, 'rate' => ['interval' => '1 minute', 'amount' => 3], 'lock_factory' => null],
         'quota' => ['policy' => 'fixed_window', 'limit' => 3, 'interval' => '1 minute', 'lock_factory' => null],
         'own' => ['policy' => 'fixed_window', 'limit' => 3, 'interval' => '1 minute', 'lock_factory' => null],
         'free' => ['policy' => 'no_limit', 'limit' => 1, 'lock_factory' => null],
-        // The controller of the test kernel needs it.
         'api' => ['policy' => 'no_limit', 'limit' => 1, 'lock_factory' => null],
     ];
 
-    private TestKernel $kernel;
-
     protected function setUp(): void
     {
-        $this->kernel = new TestKernel(self::LIMITERS, ['service' => TokenBucketStorageMemory::class, 'quotas' => ['quota' => null], 'except' => ['own']]);
-    }
-
-    protected function tearDown(): void
-    {
-        $this->kernel->shutdown();
-    }
-
-    public static function tearDownAfterClass(): void
-    {
-        TestKernel::removeCaches();
+        $this->start(['quotas' => ['quota' => null], 'except' => ['own']]);
     }
 
     /** @return list<array{string}> */
@@ -52,9 +37,8 @@ final class CountedLimitTest extends TestCase
     #[DataProvider('limiters')]
     public function testOnlyWrongPasswordsCount(string $limiter): void
     {
-        $container = $this->kernel->getContainer();
-        $container->get('event_dispatcher')->addSubscriber($this->limit($limiter));
-        $login = fn (string $name, string $password): Response => $this->kernel->handle(Request::create('/login', server: ['PHP_AUTH_USER' => $name, 'PHP_AUTH_PW' => $password]));
+        $this->kernel->getContainer()->get('event_dispatcher')->addSubscriber($this->limit($limiter));
+        $login = fn (string $name, string $password): Response => $this->send(Request::create('/login', server: ['PHP_AUTH_USER' => $name, 'PHP_AUTH_PW' => $password]));
         for ($i = 0; $i < 10; $i++) {
             self::assertSame(200, $login('bob', 'right')->getStatusCode());
         }
@@ -64,7 +48,7 @@ final class CountedLimitTest extends TestCase
         $denied = $login('bob', 'right');
         self::assertSame(429, $denied->getStatusCode());
         self::assertStringStartsWith('"logins";q=3', $denied->headers->get('RateLimit-Policy'));
-        $container->get(TokenBucketStorageMemory::class)->advance(60);
+        $this->memory()->advance(60);
         self::assertStringStartsWith('"logins";r=2', $login('bob', 'right')->headers->get('RateLimit'));
     }
 
@@ -72,24 +56,24 @@ final class CountedLimitTest extends TestCase
     public function testRequestsInFlightHoldTheirTokens(string $limiter): void
     {
         $limit = $this->limit($limiter);
-        $requests = array_map(fn () => self::login(), range(1, 4));
+        $requests = array_map(fn () => self::attempt(), range(1, 4));
         self::assertSame([0, 0, 0, 429], array_map(fn (Request $request) => $this->take($limit, $request), $requests));
         $this->settle($limit, $requests[0], 200);
         $this->settle($limit, $requests[0], 200);
         $this->settle($limit, $requests[1], 401);
-        self::assertSame([0, 429], [$this->take($limit, self::login()), $this->take($limit, self::login())]);
+        self::assertSame([0, 429], [$this->take($limit, self::attempt()), $this->take($limit, self::attempt())]);
     }
 
     #[DataProvider('limiters')]
     public function testTokensThatWereRefilledInTheMeantimeAreNotGivenBackAgain(string $limiter): void
     {
         $limit = $this->limit($limiter);
-        $late = self::login();
+        $late = self::attempt();
         $this->take($limit, $late);
-        $this->kernel->getContainer()->get(TokenBucketStorageMemory::class)->advance(60);
-        self::assertSame([0, 0, 0, 429], array_map(fn () => $this->take($limit, self::login()), range(1, 4)));
+        $this->memory()->advance(60);
+        self::assertSame([0, 0, 0, 429], array_map(fn () => $this->take($limit, self::attempt()), range(1, 4)));
         $this->settle($limit, $late, 200);
-        self::assertSame(429, $this->take($limit, self::login()));
+        self::assertSame(429, $this->take($limit, self::attempt()));
     }
 
     public function testALimitThatDoesNotApplyTakesNothing(): void
@@ -103,20 +87,20 @@ final class CountedLimitTest extends TestCase
     public function testSymfonysOwnLimiterCannotGiveTokensBack(): void
     {
         $this->expectExceptionMessage('CountedLimit needs a limiter with a bucket, not a Symfony\\');
-        $this->take($this->limit('own'), self::login());
+        $this->take($this->limit('own'), self::attempt());
     }
 
     private function limit(string $limiter): CountedLimit
     {
         return new CountedLimit(
-            $this->kernel->getContainer()->get("limiter.$limiter"),
+            $this->factory($limiter),
             key: fn (Request $request) => $request->getPathInfo() === '/login' ? $request->getClientIp() : null,
             count: fn (Response $response) => $response->getStatusCode() === 401 ? 1 : 0,
             policy: 'logins',
         );
     }
 
-    private static function login(): Request
+    private static function attempt(): Request
     {
         return Request::create('/login');
     }

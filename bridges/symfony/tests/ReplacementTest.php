@@ -10,7 +10,6 @@ use Symfony\Component\RateLimiter\LimiterInterface;
 use Symfony\Component\RateLimiter\Policy\NoLimiter;
 use Symfony\Component\RateLimiter\RateLimit;
 use Symfony\Component\RateLimiter\RateLimiterFactory;
-use Symfony\Component\RateLimiter\Reservation;
 use Symfony\Component\RateLimiter\Storage\InMemoryStorage;
 use Symfony\Component\RateLimiter\SymfonysCompoundLimiter;
 use Symfony\Component\RateLimiter\SymfonysRateLimiterFactory;
@@ -238,21 +237,8 @@ final class ReplacementTest extends TestCase
 
     public function testACompoundGivesBackToTheOtherLimitersIfOneRefusesThat(): void
     {
-        $refusing = new class implements LimiterInterface {
-            public function reserve(int $tokens = 1, ?float $maxTime = null): Reservation
-            {
-                throw new \BadMethodCallException();
-            }
-
-            public function consume(int $tokens = 1): RateLimit
-            {
-                return $tokens < 0 ? throw new \InvalidArgumentException() : new RateLimit(7, new \DateTimeImmutable(), true, 7);
-            }
-
-            public function reset(): void
-            {
-            }
-        };
+        $refusing = $this->createStub(LimiterInterface::class);
+        $refusing->method('consume')->willReturnCallback(fn (int $tokens) => $tokens < 0 ? throw new \InvalidArgumentException() : new RateLimit(7, new \DateTimeImmutable(), true, 7));
         [$nine, $one] = [$this->both('fixed_window', 9)[0], $this->both('fixed_window', 1)[0]];
         $compound = new CompoundLimiter([$refusing, $nine, $one]);
         self::assertSame([true, false], [$compound->consume()->isAccepted(), $compound->consume()->isAccepted()]);

@@ -24,31 +24,19 @@ final class UseBucketsPassTest extends TestCase
 {
     private const CONFIG = ['id' => 'mine', 'policy' => 'fixed_window', 'limit' => 1, 'interval' => '1 hour'];
 
-    public function testArgumentsMayHaveNames(): void
+    public function testALimiterMayHaveItsConfigurationInSeveralForms(): void
     {
         $named = (new ChildDefinition('limiter'))->setArgument('$config', self::CONFIG)->setArgument('$storage', null);
-        self::assertInstanceOf(BucketLimiter::class, $this->compile($named)->get('mine')->create());
+        $parameter = (new ChildDefinition('limiter'))->replaceArgument(0, '%config%');
+        $inherited = (new ChildDefinition('limiter'))->addTag('mine');
+        foreach ([$named, $parameter, $inherited] as $child) {
+            self::assertInstanceOf(BucketLimiter::class, $this->compile(clone $child)->get('mine')->create());
+        }
+        foreach ([$named, $parameter] as $child) {
+            self::assertInstanceOf(Quota::class, $this->compile(clone $child, quotas: ['mine' => null])->get('mine')->create()->bucket);
+        }
         $excepted = (clone $named)->setArgument('$storage', new Reference('own'));
         self::assertStringStartsWith('Symfony\\', $this->compile($excepted, ['mine'])->get('mine')->create()::class);
-    }
-
-    public function testTheConfigurationMayBeAParameter(): void
-    {
-        $child = (new ChildDefinition('limiter'))->replaceArgument(0, '%config%');
-        self::assertInstanceOf(BucketLimiter::class, $this->compile($child)->get('mine')->create());
-    }
-
-    public function testAChildMayInheritItsConfiguration(): void
-    {
-        $child = (new ChildDefinition('limiter'))->addTag('mine');
-        self::assertInstanceOf(BucketLimiter::class, $this->compile($child)->get('mine')->create());
-    }
-
-    public function testALimiterOfTheServicesMayBeAQuota(): void
-    {
-        foreach ([(new ChildDefinition('limiter'))->setArgument('$config', self::CONFIG), (new ChildDefinition('limiter'))->replaceArgument(0, '%config%')] as $child) {
-            self::assertInstanceOf(Quota::class, $this->compile($child, quotas: ['mine' => null])->get('mine')->create()->bucket);
-        }
     }
 
     public function testTheCommandsKnowTheSecretOfALoginLimiterOfTheServices(): void
