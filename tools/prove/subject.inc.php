@@ -39,12 +39,19 @@ abstract class Subject
     /** The number of concurrent clients of php-fpm. */
     public int $clients = 2;
     public ?Fpm $fpm = null;
+    /** The folder of the segment, and of other files of the subject. */
+    protected readonly string $folder;
     /** @var list<int> the processes of the server that was suspended last */
     private array $stopped = [];
     /** The Unix time at which the trial began, rounded up. */
     private ?int $began = null;
     /** The Unix time minus the time of hrtime() when the trial began, in nanoseconds. */
     private int $offset;
+
+    public function __construct()
+    {
+        $this->folder = temporary_folder();
+    }
 
     /** Returns the description of the storage that Extension in worker.php creates. */
     abstract protected function storage(): array;
@@ -77,7 +84,13 @@ abstract class Subject
     /** Returns the PHP settings of the workers. */
     protected function ini(): array
     {
-        return [];
+        return ['tokenbucket.shm_path' => "$this->folder/segment", 'tokenbucket.shm_size' => '1M'];
+    }
+
+    /** Reports whether workers of php-fpm call the limiter, too. */
+    protected function with_fpm(): bool
+    {
+        return true;
     }
 
     /** Returns the command that starts the PHP of a worker. */
@@ -251,13 +264,14 @@ abstract class Subject
     }
 
     /**
-     * Starts a php-fpm with a worker for each client. Returns null if it is not installed.
+     * Starts a php-fpm with a worker for each client. Returns null if the subject does without, or
+     * if it is not installed.
      *
      * @param array<string, string> $directives more directives of the pool
      */
     protected function start_fpm(array $ini = [], array $directives = []): ?Fpm
     {
-        return Fpm::binary() === null ? null : new Fpm(['www' => ['pm.max_children' => $this->clients] + $directives], $ini);
+        return !$this->with_fpm() || Fpm::binary() === null ? null : new Fpm(['www' => ['pm.max_children' => $this->clients] + $directives], $ini);
     }
 
     /** Returns a fault that suspends the server and its child processes. */

@@ -1,4 +1,5 @@
 <?php
+require_once __DIR__ . '/redis.inc.php';
 require_once __DIR__ . '/shared_memory.inc.php';
 
 /**
@@ -33,34 +34,18 @@ final class ChangingMemorySubject extends SharedMemorySubject
     use ChangingLimits;
 }
 
-/** Limits that share a bucket on Redis. No state is lost. */
-final class ChangingRedisSubject extends Subject
+/** Limits that share a bucket on Redis. No state or reply is lost. */
+final class ChangingRedisSubject extends RedisSubject
 {
     use ChangingLimits;
 
-    protected const DENIAL_CACHE = true;
-
-    private readonly RedisServer $server;
-
-    public function __construct()
-    {
-        $this->server = RedisServer::start();
-    }
-
-    protected function storage(): array
-    {
-        return ['class' => 'TokenBucketStorageRedis', 'arguments' => [
-            'dsn' => "redis://127.0.0.1:{$this->server->port}", 'onFailure' => 'Throw', 'denialCacheMaxAge' => 0.1,
-        ]];
-    }
-
-    protected function allowances(): array
-    {
-        return ['tick' => 1_000, 'linger' => 500_000_000, 'cached' => 110_000_000];
-    }
-
     protected function store_faults(): array
     {
-        return ['server stopped' => $this->stopped($this->server)];
+        return ['server stopped' => parent::store_faults()['server stopped']];
+    }
+
+    public function losses(): array
+    {
+        return [];
     }
 }

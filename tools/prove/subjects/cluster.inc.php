@@ -9,11 +9,9 @@ abstract class RedisFleetSubject extends Subject
     // server, and losses are rarer here.
     public const LOSSES = 0.04;
 
-    protected readonly string $folder;
-
     public function __construct()
     {
-        $this->folder = temporary_folder();
+        parent::__construct();
         $this->start();
         $this->fpm = $this->start_fpm();
     }
@@ -22,11 +20,6 @@ abstract class RedisFleetSubject extends Subject
 
     /** @return list<ServerProcess> all servers */
     abstract protected function servers(): array;
-
-    protected function ini(): array
-    {
-        return ['tokenbucket.shm_path' => "$this->folder/segment", 'tokenbucket.shm_size' => '1M'];
-    }
 
     protected function allowances(): array
     {

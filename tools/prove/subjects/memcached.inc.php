@@ -6,18 +6,12 @@ class MemcachedSubject extends Subject
 
     private readonly MemcachedServer $server;
     private readonly Proxy $proxy;
-    protected readonly string $folder;
 
     public function __construct()
     {
-        $this->folder = temporary_folder();
+        parent::__construct();
         $this->server = MemcachedServer::startTcp();
         $this->proxy = new Proxy("tcp://127.0.0.1:{$this->server->port}");
-    }
-
-    protected function ini(): array
-    {
-        return ['tokenbucket.shm_path' => "$this->folder/segment", 'tokenbucket.shm_size' => '1M'];
     }
 
     protected function storage(): array

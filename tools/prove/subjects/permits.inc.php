@@ -175,12 +175,12 @@ final class PermitsBehindNginxSubject extends PermitsSubject
 {
     private const KILLS_A_SECOND = 200 / 30;
 
+    public int $workers = 0;
+    public int $clients = 40;
     private readonly Nginx $nginx;
 
     public function __construct()
     {
-        $this->workers = 0;
-        $this->clients = 40;
         parent::__construct();
         $this->nginx = new Nginx($this->fpm);
     }

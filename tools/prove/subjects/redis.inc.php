@@ -7,11 +7,10 @@ class RedisSubject extends Subject
     protected readonly Proxy $proxy;
     private RedisServer $primary;
     private RedisServer $replica;
-    private readonly string $folder;
 
     public function __construct()
     {
-        $this->folder = temporary_folder();
+        parent::__construct();
         $this->primary = $this->server();
         $this->replica = $this->server(['--repl-diskless-sync-delay', '0']);
         $this->replica->command('REPLICAOF', '127.0.0.1', (string) $this->primary->port);
@@ -31,11 +30,6 @@ class RedisSubject extends Subject
     protected function server(array $options = []): RedisServer
     {
         return RedisServer::start($options);
-    }
-
-    protected function ini(): array
-    {
-        return ['tokenbucket.shm_path' => "$this->folder/segment", 'tokenbucket.shm_size' => '1M'];
     }
 
     protected function storage(): array
@@ -93,12 +87,10 @@ class RedisSubject extends Subject
 /** Batches of buckets on Redis and in shared memory. */
 final class RedisAndMemorySubject extends RedisSubject
 {
-    public function __construct()
+    protected function with_fpm(): bool
     {
-        parent::__construct();
-        // php-fpm is another host, with other buckets in shared memory.
-        $this->fpm?->stop();
-        $this->fpm = null;
+        // php-fpm would be another host, with other buckets in shared memory.
+        return false;
     }
 
     public function load(): array
@@ -115,12 +107,11 @@ final class RedisAndMemorySubject extends RedisSubject
  */
 class RedisLocalSubject extends RedisSubject
 {
-    public function __construct()
+    public int $workers = 5;
+
+    protected function with_fpm(): bool
     {
-        parent::__construct();
-        $this->fpm?->stop();
-        $this->fpm = null;
-        $this->workers = 5;
+        return false;
     }
 
     public function load(): array

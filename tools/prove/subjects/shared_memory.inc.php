@@ -2,19 +2,12 @@
 /** Buckets in a named segment that php-fpm and the command line share. */
 class SharedMemorySubject extends Subject
 {
-    private readonly string $folder;
-
     public function __construct()
     {
-        $this->folder = temporary_folder();
+        parent::__construct();
         // If root starts php-fpm, its workers run as another user and must open the segment.
         chmod($this->folder, 0755);
-        $this->fpm = $this->with_fpm() ? $this->start_fpm($this->ini()) : null;
-    }
-
-    protected function with_fpm(): bool
-    {
-        return true;
+        $this->fpm = $this->start_fpm($this->ini());
     }
 
     public function load(): array
@@ -26,7 +19,7 @@ class SharedMemorySubject extends Subject
 
     protected function ini(): array
     {
-        return ['tokenbucket.shm_path' => "$this->folder/segment", 'tokenbucket.shm_mode' => '0666', 'tokenbucket.shm_size' => '1M'];
+        return ['tokenbucket.shm_mode' => '0666'] + parent::ini();
     }
 
     protected function storage(): array

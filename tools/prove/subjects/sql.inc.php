@@ -6,22 +6,16 @@ class SqlSubject extends Subject
     protected const LOCKOUT_UNIT = 1 << 20;
 
     private readonly MariaDbServer|PostgreSqlServer|SqliteFile $server;
-    private readonly string $folder;
 
     /** @param class-string $server a class of tools/testkit/php/sql_servers.php */
     public function __construct(string $server, private readonly array $credentials, private readonly array $statements = [])
     {
-        $this->folder = temporary_folder();
+        parent::__construct();
         $this->server = $server::start();
         (new TokenBucketStoragePDO($this->server->connect(), 'buckets'))->prepare();
         if ($this->server instanceof SqliteFile) {
             $this->server->connect()->exec('PRAGMA journal_mode = WAL');
         }
-    }
-
-    protected function ini(): array
-    {
-        return ['tokenbucket.shm_path' => "$this->folder/segment", 'tokenbucket.shm_size' => '1M'];
     }
 
     protected function storage(): array

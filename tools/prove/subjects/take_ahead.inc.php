@@ -105,25 +105,21 @@ class TakeAheadSubject extends RedisSubject
     protected const TAKE_AHEAD = 0.3;
 
     public int $workers = 3 * self::HOSTS;
-    protected readonly string $segments;
 
-    public function __construct()
+    protected function with_fpm(): bool
     {
-        $this->segments = temporary_folder();
-        parent::__construct();
-        $this->fpm?->stop();
-        $this->fpm = null;
+        return false;
     }
 
     protected function watcher(): ?Watcher
     {
-        return new TakeWatcher($this->segments, array_column(static::SHARED, 2, 0), static::TAKE_AHEAD);
+        return new TakeWatcher($this->folder, array_column(static::SHARED, 2, 0), static::TAKE_AHEAD);
     }
 
     public function command(int $slot): string
     {
         $host = $slot % self::HOSTS;
-        return php_command(['tokenbucket.shm_path' => "$this->segments/segment$host", 'tokenbucket.shm_size' => '1M']);
+        return php_command(['tokenbucket.shm_path' => "$this->folder/segment$host"] + $this->ini());
     }
 
     public function load(): array
@@ -136,7 +132,7 @@ class TakeAheadSubject extends RedisSubject
     /** Counts the places that were used, because a trial without them proves nothing. */
     public function finish(string $folder): void
     {
-        array_map(fn (string $file) => copy($file, "$folder/" . basename($file)), glob("$this->segments/*.log"));
+        array_map(fn (string $file) => copy($file, "$folder/" . basename($file)), glob("$this->folder/*.log"));
         $count = escapeshellarg('echo TokenBucket\status()["remote"]["used_ahead"];');
         $counts = array_map(fn (int $host) => (int) shell_exec($this->command($host) . " -r $count"), range(0, self::HOSTS - 1));
         echo 'Places used by each host: ', implode(', ', $counts), "\n";
@@ -182,8 +178,8 @@ final class TakeAheadClockSubject extends TakeAheadStormSubject
 
     protected function server(array $options = []): RedisServer
     {
-        set_clock("$this->segments/clock", 0);
-        return WrongRedisServer::by("$this->segments/clock", $options);
+        set_clock("$this->folder/clock", 0);
+        return WrongRedisServer::by("$this->folder/clock", $options);
     }
 
     protected function allowances(): array
@@ -195,7 +191,7 @@ final class TakeAheadClockSubject extends TakeAheadStormSubject
     {
         $step = fn (int $roll) => $roll % (2 * self::EPSILON + 1) - self::EPSILON;
         return [
-            'clock stepped' => [3, fn (Trial $trial, int $roll) => set_clock("$this->segments/clock", $step($roll))],
+            'clock stepped' => [3, fn (Trial $trial, int $roll) => set_clock("$this->folder/clock", $step($roll))],
         ] + parent::store_faults();
     }
 }
