@@ -1,44 +1,32 @@
-//! Tests reading the log records of callers. Some of the callers died in a call.
+//! Tests reading the logs of callers. Some of the callers died in a call.
 
-use crate::permits;
 use prove::call::{Call, Kind, Outcome, TOKEN};
 use prove::log::{self, Log};
-use prove::record::Record;
 
 const RULES: &str = "tick 1\nlinger 100\nbucket 7 20000 400000\nbucket 8 5000 100000\nuncached 8\n";
 
-fn record(time: u64, bucket: u32, what: &str, sequence: u32) -> Record {
-    let wait = if what == "denied" { 55 } else { 0 };
-    waiting(time, bucket, what, sequence, wait)
+/// Reads a log of these lines and of the rules above.
+fn read(lines: &str) -> Result<Log, String> {
+    let (mut rules, mut callers) = (RULES.to_owned(), Vec::new());
+    log::parse(lines, &mut rules, &mut callers)?;
+    let mut log = Log::from_rules(&rules)?;
+    log.add(&callers)?;
+    Ok(log)
 }
 
-fn waiting(time: u64, bucket: u32, what: &str, sequence: u32, wait: u64) -> Record {
-    permits::record(time, bucket, what, sequence, 2, wait)
-}
-
-fn read(files: &[(u32, Vec<Record>)]) -> Log {
-    let mut log = Log::from_rules(RULES).unwrap_or_else(|error| panic!("{error}"));
-    log.add(files).unwrap_or_else(|error| panic!("{error}"));
-    log
-}
-
-fn calls(log: &Log, bucket: u32) -> &[Call] {
-    &log.buckets[&bucket].1
+/// Returns the calls on a bucket in a log of these lines.
+fn calls(lines: &str, bucket: u32) -> Vec<Call> {
+    let log = read(lines).unwrap_or_else(|error| panic!("{error}"));
+    log.buckets[&bucket].1.clone()
 }
 
 #[test]
 fn a_call_is_what_lies_between_its_two_records() {
-    let log = read(&[(
-        1,
-        vec![
-            record(10, 7, "take", 0),
-            record(20, 7, "denied", 0),
-            record(30, 7, "refund", 1),
-            record(40, 7, "done", 1),
-            record(50, 7, "take", 2),
-            record(60, 7, "unsent", 2),
-        ],
-    )]);
+    let found = calls(
+        "10 take 0 7 2000\n20 denied 0 55\n30 refund 1 7 2000\n40 done 1\n\
+        50 take 2 7 2000\n60 unsent 2\n",
+        7,
+    );
     let denied = Call {
         host: 0,
         start: 10,
@@ -59,93 +47,78 @@ fn a_call_is_what_lies_between_its_two_records() {
         ..denied
     };
     // The store was not contacted for the third call.
-    assert_eq!(calls(&log, 7), [denied, refunded]);
-    assert!(log.uncached.contains(&8) && !log.uncached.contains(&7));
+    assert_eq!(found, [denied, refunded]);
 }
 
 #[test]
 fn a_call_without_an_end_may_have_acted_until_its_caller_was_dead_and_a_while_longer() {
-    let unfinished = |at| vec![record(at, 7, "take", 0)];
-    let end = |log: &Log| calls(log, 7)[0].end;
-    let later = vec![record(900, 8, "take", 0)];
+    let unfinished = "caller 3\n10 take 0 7 2000\n";
+    let end = |others: &str| calls(&format!("{unfinished}{others}"), 7)[0].end;
     // The first death is the death of an earlier process with the same id.
-    let deaths = vec![record(5, 3, "death", 0), record(60, 3, "death", 0)];
-    let log = read(&[(3, unfinished(10)), (0, deaths), (4, later.clone())]);
-    assert_eq!(end(&log), 160);
-    assert_eq!(calls(&log, 7)[0].outcome, Outcome::Unknown);
+    let deaths = "caller 0\n5 death 3\n60 death 3\n";
+    let later = "caller 4\n900 take 0 8 2000\n";
+    assert_eq!(end(&format!("{deaths}{later}")), 160);
     // Without a noted death, the call may have acted until the end of the log.
-    assert_eq!(end(&read(&[(3, unfinished(10)), (4, later)])), 1_000);
+    assert_eq!(end(later), 1_000);
     // The caller continued without noting the end, so the call was over at its next log record.
-    let went_on = [unfinished(10), unfinished(30)].concat();
-    assert_eq!(end(&read(&[(3, went_on)])), 130);
+    assert_eq!(end("30 take 1 7 2000\n"), 130);
+    assert_eq!(calls(unfinished, 7)[0].outcome, Outcome::Unknown);
 }
 
 #[test]
 fn an_error_may_have_acted() {
-    let log = read(&[(1, vec![record(10, 7, "take", 0), record(20, 7, "error", 0)])]);
-    assert_eq!(calls(&log, 7)[0].outcome, Outcome::Unknown);
-    assert_eq!(calls(&log, 7)[0].end, 120);
+    let call = calls("10 take 0 7 2000\n20 error 0\n", 7)[0];
+    assert_eq!((call.outcome, call.end), (Outcome::Unknown, 120));
 }
 
 #[test]
 fn a_batch_is_a_call_on_each_of_its_buckets() {
-    let starts = vec![record(10, 7, "take", 0), record(10, 8, "take", 1)];
-    let ends = vec![record(20, 7, "undone", 0), record(20, 8, "denied", 1)];
-    let log = read(&[(1, [starts.clone(), ends].concat())]);
-    let outcome = |log: &Log, bucket| (calls(log, bucket)[0].outcome, calls(log, bucket)[0].end);
-    assert_eq!(outcome(&log, 7), (Outcome::Undone, 20));
+    let outcomes = |others: &str| {
+        let lines = format!("caller 1\n10 take 0 7 2000\n10 take 1 8 2000\n{others}");
+        [7, 8].map(|bucket| {
+            let call = calls(&lines, bucket)[0];
+            (call.outcome, call.end)
+        })
+    };
     let retry_after = Some(55);
-    assert_eq!(outcome(&log, 8), (Outcome::Denied { retry_after }, 20));
+    let denied = Outcome::Denied { retry_after };
+    let ended = outcomes("20 undone 0\n20 denied 1 55\n");
+    assert_eq!(ended, [(Outcome::Undone, 20), (denied, 20)]);
     // A caller that died in the call may have acted on both buckets until its death.
-    let death = vec![record(60, 1, "death", 0)];
-    let log = read(&[(1, starts), (0, death)]);
-    assert_eq!(outcome(&log, 7), (Outcome::Unknown, 160));
-    assert_eq!(outcome(&log, 8), (Outcome::Unknown, 160));
+    let died = outcomes("caller 0\n60 death 1\n");
+    assert_eq!(died, [(Outcome::Unknown, 160); 2]);
 }
 
 #[test]
 fn a_cancel_names_its_reservation() {
-    let reserve = |sequence, time| {
-        [
-            waiting(time, 7, "reserve", sequence, 9),
-            waiting(time + 1, 7, "done", sequence, 4),
-        ]
-    };
-    let cancel = [waiting(30, 7, "cancel", 2, 1), waiting(40, 7, "done", 2, 0)];
-    let log = read(&[(1, [reserve(0, 10), reserve(1, 20), cancel].concat())]);
-    let [used, cancelled, cancel] = calls(&log, 7) else {
-        panic!("{log:?}")
+    let lines = "10 reserve 0 7 2000 9\n11 done 0 4\n20 reserve 1 7 2000 9\n21 done 1 4\n\
+        30 cancel 2 7 2000 1\n40 done 2\n";
+    let [used, cancelled, cancel] = calls(lines, 7)[..] else {
+        panic!("not three calls")
     };
     assert_eq!((used.outcome, used.wait), (Outcome::Done, 4));
     assert_eq!((cancelled.outcome, cancelled.wait), (Outcome::Cancelled, 4));
     assert_eq!((cancel.kind, cancel.wait), (Kind::Cancel, 10));
-    let denied = [
-        waiting(10, 7, "reserve", 0, 9),
-        waiting(11, 7, "denied", 0, 44),
-    ];
+    let denied = calls("10 reserve 0 7 2000 9\n11 denied 0 44\n", 7)[0];
     let retry_after = Some(44);
-    let denied = calls(&read(&[(1, denied.to_vec())]), 7)[0];
     assert_eq!(denied.outcome, Outcome::Denied { retry_after });
     assert_eq!(denied.wait, 9);
 }
 
 #[test]
 fn a_loss_is_every_bucket_s() {
-    let log = read(&[(0, vec![record(10, 0, "lost", 0), record(20, 0, "done", 0)])]);
-    assert_eq!(calls(&log, 7).len(), 1);
-    assert_eq!(calls(&log, 8).len(), 1);
+    for bucket in [7, 8] {
+        assert_eq!(calls("10 lost 0\n20 done 0\n", bucket).len(), 1);
+    }
 }
 
 #[test]
 fn what_makes_no_sense_is_said() {
     assert!(Log::from_rules("bucket 1 2").is_err());
     assert!(Log::from_rules("tolerance 5").is_err());
-    let mut log = Log::from_rules("").unwrap_or_else(|error| panic!("{error}"));
-    let unknown = vec![record(10, 7, "take", 0)];
-    assert!(log.add(&[(1, unknown)]).is_err());
-    let mut log = Log::from_rules(RULES).unwrap_or_else(|error| panic!("{error}"));
-    let cancel = vec![waiting(10, 7, "cancel", 1, 0)];
-    assert!(log.add(&[(1, cancel)]).is_err());
+    // There is no rule of this bucket, and no reservation of this cancel.
+    assert!(read("10 take 0 9 2000\n").is_err());
+    assert!(read("10 cancel 1 7 2000 0\n").is_err());
 }
 
 #[test]
@@ -164,13 +137,15 @@ fn a_log_is_rules_and_the_records_of_callers() {
     assert_eq!(processes, [(0, 2), (3, 5), (4, 2)]);
     let mut log = Log::from_rules(&rules).unwrap_or_else(|error| panic!("{error}"));
     log.add(&callers).unwrap_or_else(|error| panic!("{error}"));
-    let [_, denied, reserved, cancel] = calls(&log, 7) else {
+    let [_, denied, reserved, cancel] = log.buckets[&7].1[..] else {
         panic!("{log:?}")
     };
     assert_eq!(denied.outcome, Outcome::Denied { retry_after: None });
     assert_eq!((denied.cost, denied.floor), (2 * TOKEN, TOKEN / 2));
     assert_eq!((reserved.outcome, reserved.wait), (Outcome::Cancelled, 4));
     assert_eq!((cancel.outcome, cancel.end), (Outcome::Unknown, 61));
+    let uncached = read("").map(|log| log.uncached.into_iter().collect());
+    assert_eq!(uncached, Ok(vec![8]));
     for line in [
         "10 take 0",
         "10 take 0 7 1 2 3",
@@ -184,7 +159,6 @@ fn a_log_is_rules_and_the_records_of_callers() {
         "10  take 0 7",
         "caller me",
     ] {
-        let parsed = log::parse(&format!("{line}\n"), &mut rules, &mut callers);
-        assert!(parsed.is_err(), "{line}");
+        assert!(read(&format!("{line}\n")).is_err(), "{line}");
     }
 }

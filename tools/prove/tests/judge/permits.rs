@@ -1,85 +1,66 @@
 //! Judges logs of permits made by hand, rule by rule.
 
+use prove::log::{self, Caller};
 use prove::permits::{Limits, Verdict};
-use prove::record::Record;
 
 const DONE: &str = "done";
 const DENIED: &str = "denied";
 const CONTENDED: &str = "excused";
 const ERROR: &str = "error";
-/// The process id in a file that only has deaths.
-const CAMPAIGN: u32 = 99;
 
-/// Returns a log record with the word `what`.
-pub fn record(time: u64, bucket: u32, what: &str, sequence: u32, cost: u32, wait: u64) -> Record {
-    let line = match what {
-        "death" | "doom" => format!("{time} {what} {bucket}"),
-        "done" | "denied" | "excused" | "error" | "unsent" | "undone" => {
-            format!("{time} {what} {sequence} {wait}")
-        }
-        _ => format!("{time} {what} {sequence} {bucket} {} {wait}", 1_000 * cost),
-    };
-    Record::parse(&line).unwrap_or_else(|| panic!("no record: {line}"))
+/// Returns the lines of a call with a limit of 2.
+fn ask(number: u32, start: u64, end: u64, answer: &str) -> String {
+    format!("{start} take {number} 7 2000\n{end} {answer} {number}\n")
 }
 
-/// Returns the records of a call with a limit of 2.
-fn ask(sequence: u32, start: u64, end: u64, answer: &str) -> [Record; 2] {
-    [
-        record(start, 7, "take", sequence, 2, 0),
-        record(end, 7, answer, sequence, 0, 0),
-    ]
+fn release(number: u32, of: u32, start: u64, end: u64) -> String {
+    format!("{start} cancel {number} 7 0 {of}\n{end} done {number}\n")
 }
 
-fn release(sequence: u32, of: u32, start: u64, end: u64) -> [Record; 2] {
-    [
-        record(start, 7, "cancel", sequence, 0, of.into()),
-        record(end, 7, DONE, sequence, 0, 0),
-    ]
-}
-
-/// Returns the records of a granted call and of the release of its permit, each from a start to an
+/// Returns the lines of a granted call and of the release of its permit, each from a start to an
 /// end.
-fn hold(asked: [u64; 2], released: [u64; 2]) -> Vec<Record> {
-    [
-        ask(0, asked[0], asked[1], DONE),
-        release(1, 0, released[0], released[1]),
-    ]
-    .concat()
+fn hold(asked: [u64; 2], released: [u64; 2]) -> String {
+    ask(0, asked[0], asked[1], DONE) + &release(1, 0, released[0], released[1])
 }
 
-fn denial(start: u64, end: u64) -> Vec<Record> {
-    ask(0, start, end, DENIED).to_vec()
+fn denial(start: u64, end: u64) -> String {
+    ask(0, start, end, DENIED)
 }
 
-fn killed(process: u32, doom: u64, death: u64) -> Vec<Record> {
-    vec![
-        record(doom, process, "doom", 0, 0, 0),
-        record(death, process, "death", 0, 0, 0),
-    ]
+fn killed(process: u32, doom: u64, death: u64) -> String {
+    format!("{doom} doom {process}\n{death} death {process}\n")
 }
 
-/// Judges callers with the process ids 1, 2 and so on, and deaths.
-fn judge(rules: &str, callers: &[Vec<Record>], deaths: &[Record]) -> Verdict {
+/// Reads the lines of callers with the process ids 1, 2 and so on, and of deaths.
+fn read(callers: &[String], deaths: &str) -> Vec<Caller> {
+    let mut text = deaths.to_owned();
+    for (process, lines) in (1..).zip(callers) {
+        text.extend([format!("caller {process}\n"), lines.clone()]);
+    }
+    let mut read = Vec::new();
+    log::parse(&text, &mut String::new(), &mut read).unwrap_or_else(|error| panic!("{error}"));
+    read
+}
+
+fn judge(rules: &str, callers: &[String], deaths: &str) -> Verdict {
     let limits = Limits::from_rules(rules).unwrap_or_else(|| panic!("no limits: {rules}"));
-    let mut files: Vec<_> = (1..).zip(callers.iter().cloned()).collect();
-    files.push((CAMPAIGN, deaths.to_vec()));
-    Verdict::of(&files, &limits).unwrap_or_else(|error| panic!("{error}"))
+    Verdict::of(&read(callers, deaths), &limits).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn faults(callers: &[Vec<Record>], deaths: &[Record]) -> [u64; 3] {
+fn faults(callers: &[String], deaths: &str) -> [u64; 3] {
     judge("limit 7 2\n", callers, deaths).faults
 }
 
 #[test]
 fn three_holders_of_a_limit_of_two_are_too_many() {
     let two = [hold([10, 11], [50, 51]), hold([20, 21], [40, 41])];
-    assert_eq!(faults(&two, &[]), [0; 3]);
+    assert_eq!(faults(&two, ""), [0; 3]);
     let [a, b] = two;
     let third = hold([30, 31], [60, 61]);
-    assert_eq!(faults(&[a.clone(), b.clone(), third], &[]), [1, 0, 0]);
+    assert_eq!(faults(&[a.clone(), b.clone(), third], ""), [1, 0, 0]);
     // The third call was answered when another release had begun.
     let later = hold([30, 40], [60, 61]);
-    assert_eq!(faults(&[a, b, later], &[]), [0; 3]);
+    assert_eq!(faults(&[a, b, later], ""), [0; 3]);
 }
 
 #[test]
@@ -96,11 +77,11 @@ fn a_holder_is_certain_until_it_is_about_to_be_killed() {
 #[test]
 fn a_denial_needs_as_many_holders_as_its_limit_at_one_instant() {
     let one = [hold([10, 11], [50, 51])];
-    let with = |more: Vec<Record>| [one.to_vec(), vec![more, denial(20, 30)]].concat();
-    assert_eq!(faults(&with(hold([12, 13], [40, 41])), &[]), [0; 3]);
+    let with = |more: String| [one.to_vec(), vec![more, denial(20, 30)]].concat();
+    assert_eq!(faults(&with(hold([12, 13], [40, 41])), ""), [0; 3]);
     // A permit may have been held since the start of its call, and until the end of its release.
-    assert_eq!(faults(&with(hold([30, 80], [90, 91])), &[]), [0; 3]);
-    assert_eq!(faults(&with(hold([12, 13], [15, 20])), &[]), [0; 3]);
+    assert_eq!(faults(&with(hold([30, 80], [90, 91])), ""), [0; 3]);
+    assert_eq!(faults(&with(hold([12, 13], [15, 20])), ""), [0; 3]);
     // Two permits are held one after the other.
     let turns = [
         hold([10, 11], [50, 51]),
@@ -108,15 +89,15 @@ fn a_denial_needs_as_many_holders_as_its_limit_at_one_instant() {
         hold([25, 26], [60, 61]),
     ];
     let with_turns = [turns.to_vec(), vec![denial(24, 24)]].concat();
-    assert_eq!(faults(&with_turns, &[]), [0, 0, 1]);
+    assert_eq!(faults(&with_turns, ""), [0, 0, 1]);
     let moving = [one.to_vec(), vec![hold([60, 61], [70, 71]), denial(51, 60)]].concat();
-    assert_eq!(faults(&moving, &[]), [0, 1, 0]);
+    assert_eq!(faults(&moving, ""), [0, 1, 0]);
 }
 
 #[test]
 fn the_permits_of_a_dead_caller_are_free() {
     let callers = [
-        ask(0, 10, 11, DONE).to_vec(),
+        ask(0, 10, 11, DONE),
         hold([12, 13], [90, 91]),
         denial(70, 71),
     ];
@@ -125,7 +106,7 @@ fn the_permits_of_a_dead_caller_are_free() {
     assert_eq!(faults(&callers, &killed(1, 50, 60)), [0, 0, 1]);
     // A call of unknown outcome may have taken a permit and held it until the same instant.
     let mut unknown = callers.clone();
-    unknown[0].truncate(1);
+    unknown[0] = "10 take 0 7 2000\n".into();
     assert_eq!(faults(&unknown, &killed(1, 60, 75)), [0; 3]);
     assert_eq!(faults(&unknown, &killed(1, 50, 60)), [0, 0, 1]);
 }
@@ -133,7 +114,7 @@ fn the_permits_of_a_dead_caller_are_free() {
 #[test]
 fn a_permit_with_a_lease_may_outlive_its_caller_but_not_its_lease() {
     let callers = [
-        ask(0, 10, 11, DONE).to_vec(),
+        ask(0, 10, 11, DONE),
         hold([12, 13], [90, 91]),
         denial(70, 71),
     ];
@@ -151,35 +132,35 @@ fn a_permit_with_a_lease_may_outlive_its_caller_but_not_its_lease() {
             hold([start, start], [95, 96]),
         ]
     };
-    let over = |start| judge(&rules(20), &third(start), &[]).faults[0];
+    let over = |start| judge(&rules(20), &third(start), "").faults[0];
     assert_eq!((over(25), over(33)), (0, 0));
     let living = [
         hold([10, 11], [90, 91]),
         hold([12, 13], [90, 91]),
         hold([28, 28], [95, 96]),
     ];
-    assert_eq!(judge(&rules(20), &living, &[]).faults, [1, 0, 0]);
+    assert_eq!(judge(&rules(20), &living, "").faults, [1, 0, 0]);
     // A call that got an error may take effect later.
     let mut failed = callers.clone();
-    failed[0] = ask(0, 10, 11, ERROR).to_vec();
+    failed[0] = ask(0, 10, 11, ERROR);
     let lingers = |linger| format!("limit 7 2\nlease 30\nlinger {linger}\n");
-    let faults = |linger| judge(&lingers(linger), &failed[..], &[]).faults;
+    let faults = |linger| judge(&lingers(linger), &failed[..], "").faults;
     assert_eq!((faults(30), faults(20)), ([0; 3], [0, 1, 0]));
 }
 
 #[test]
 fn the_id_of_a_dead_process_is_used_again() {
-    let callers = [ask(0, 10, 11, DONE).to_vec(), denial(70, 71)];
+    let callers = [ask(0, 10, 11, DONE), denial(70, 71)];
     let deaths = [killed(1, 2, 3), killed(1, 80, 81)].concat();
     let rules = "limit 7 1\n";
-    let limited = |callers: &[Vec<Record>]| judge(rules, callers, &deaths).faults;
+    let limited = |callers: &[String]| judge(rules, callers, &deaths).faults;
     // The denial has a limit of 2, and one permit is held.
     assert_eq!(limited(&callers), [0, 0, 1]);
 }
 
 #[test]
 fn other_denials_are_counted_only() {
-    let verdict = judge("limit 7 2\n", &[ask(0, 10, 11, CONTENDED).to_vec()], &[]);
+    let verdict = judge("limit 7 2\n", &[ask(0, 10, 11, CONTENDED)], "");
     assert_eq!((verdict.faults, verdict.excused), ([0; 3], 1));
     assert!(!verdict.is_convicted() && !verdict.is_evidence());
 }
@@ -202,7 +183,6 @@ fn rules_are_about_limits_or_about_buckets() {
     assert!(Limits::from_rules("").is_none());
     let limits = Limits::from_rules("limit 1 2\nlease 3\n");
     assert_eq!(limits.map(|it| (it.of[&1], it.lease)), Some((2, 3)));
-    let files = [(1, denial(1, 2))];
     let other = Limits::from_rules("limit 8 2\n").unwrap_or_default();
-    assert!(Verdict::of(&files, &other).is_err());
+    assert!(Verdict::of(&read(&[denial(1, 2)], ""), &other).is_err());
 }
