@@ -6,7 +6,7 @@ use segment::slots::counters::Event;
 use std::thread::{scope, sleep};
 use std::time::{Duration, Instant};
 use stores::remote::{OnFailure, Settings};
-use testkit::{Mode, Proxy, Redis, Upstream, eventually};
+use testkit::{Mode, Proxy, Redis, eventually};
 
 const TAKE_AHEAD: Ticks = TICKS_PER_SECOND;
 const AHEAD: Settings = Settings {
@@ -52,7 +52,7 @@ fn uses_place(caller: &Caller) -> bool {
 #[test]
 fn a_used_up_bucket_takes_one_round_trip_a_grant() {
     let redis = Redis::start(&[]);
-    let proxy = Proxy::tcp(Upstream::Tcp(redis.port()));
+    let proxy = Proxy::tcp(redis.port());
     let hosts = [(); 2].map(|()| Caller::redis(&dsn(proxy.port()), AHEAD));
     let start = boot_clock();
     hosts[0].put("id", &raise(0));
@@ -83,7 +83,7 @@ fn a_used_up_bucket_takes_one_round_trip_a_grant() {
 #[test]
 fn calls_are_denied_until_the_place_is_due() {
     let redis = Redis::start(&[]);
-    let proxy = Proxy::tcp(Upstream::Tcp(redis.port()));
+    let proxy = Proxy::tcp(redis.port());
     let caller = Caller::redis(&dsn(proxy.port()), AHEAD);
     let begin = boot_clock();
     caller.put("id", &raise(400 * MILLISECOND));
@@ -154,7 +154,7 @@ fn only_the_same_plain_call_uses_the_place() {
 #[test]
 fn a_place_whose_reply_is_lost_is_not_used() {
     let redis = Redis::start(&[]);
-    let proxy = Proxy::tcp(Upstream::Tcp(redis.port()));
+    let proxy = Proxy::tcp(redis.port());
     let settings = Settings {
         timeout: 200 * MILLISECOND,
         ..AHEAD

@@ -17,7 +17,7 @@ use stores::remote::memcached::servers::parse_servers;
 use stores::remote::redis::Redis;
 use stores::remote::redis::dsn::Dsn;
 use stores::remote::{Answer, Cause, Failure, OnFailure, Remote, Settings, Transport};
-use testkit::{Proxy, Upstream};
+use testkit::Proxy;
 
 pub const MILLISECOND: Ticks = TICKS_PER_SECOND / 1000;
 pub const HOUR: Ticks = 3600 * TICKS_PER_SECOND;
@@ -286,7 +286,7 @@ impl Server {
     }
 
     pub fn proxy(&self) -> Proxy {
-        Proxy::tcp(Upstream::Tcp(self.port()))
+        Proxy::tcp(self.port())
     }
 
     /// Returns a caller of a server of this kind at `port`.

@@ -4,14 +4,14 @@ use crate::caller::{Caller, MILLISECOND, take, within};
 use gcra::decision::retry_after;
 use gcra::{Decision, Denial, Verdict};
 use std::time::Duration;
-use testkit::{Memcached, Mode, Proxy, Upstream};
+use testkit::{Memcached, Mode, Proxy};
 
 /// Another client changes the bucket after the slow client has read it, so memcached refuses the
 /// write. The reply arrives late, so there is no time to try again.
 #[test]
 fn a_contended_call_is_denied_beside_its_tokens() {
     let server = Memcached::start_tcp(&[]);
-    let proxy = Proxy::tcp(Upstream::Tcp(server.port()));
+    let proxy = Proxy::tcp(server.port());
     let settings = within(10_000 * MILLISECOND);
     let at = |port| Caller::memcached(&format!("127.0.0.1:{port}"), settings);
     let (slow, other) = (at(proxy.port()), at(server.port()));

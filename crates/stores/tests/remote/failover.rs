@@ -3,19 +3,19 @@
 
 use crate::caller::{Caller, PLAIN, take};
 use stores::remote::Cause;
-use testkit::{Proxy, Redis, Upstream};
+use testkit::{Proxy, Redis};
 
 /// Returns a caller that has a connection to a primary, and the server that replaces this primary.
 /// Open connections still lead to the old primary, which is now a replica.
 fn demoted(options: &[&str]) -> (Caller, Proxy, [Redis; 2]) {
     let (old, new) = (Redis::start(options), Redis::start(&[]));
-    let proxy = Proxy::tcp(Upstream::Tcp(old.port()));
+    let proxy = Proxy::tcp(old.port());
     let caller = Caller::redis(&format!("redis://127.0.0.1:{}", proxy.port()), PLAIN);
     assert!(caller.grants("id", &take(1)));
     new.follow(&old);
     new.cli(&["REPLICAOF", "NO", "ONE"]);
     old.follow(&new);
-    proxy.lead(Upstream::Tcp(new.port()));
+    proxy.lead(new.port());
     (caller, proxy, [old, new])
 }
 

@@ -92,7 +92,7 @@ fn a_server_that_hangs() {
 #[test]
 fn a_tls_handshake_that_hangs() {
     let redis = testkit::Redis::start_tls();
-    let proxy = testkit::Proxy::tcp(testkit::Upstream::Tcp(redis.tls_port()));
+    let proxy = testkit::Proxy::tcp(redis.tls_port());
     let (port, authority) = (proxy.port(), redis.ca_file());
     let dsn = format!("rediss://127.0.0.1:{port}?cafile={}", authority.display());
     let [caller, hasty] = [PLAIN, HASTY].map(|settings| Caller::redis(&dsn, settings));

@@ -12,7 +12,7 @@ use stores::remote::memcached::servers::parse_servers;
 use stores::remote::redis::dsn::Dsn;
 use stores::remote::{Answer, Cause, OnFailure, Pipelined, Remote, Settings, memcached, redis};
 use testkit::{
-    Cluster, Memcached, Mode, PRIMARY, Proxy, Redis, Sentinel, Upstream, eventually, major_version,
+    Cluster, Memcached, Mode, PRIMARY, Proxy, Redis, Sentinel, eventually, major_version,
 };
 
 /// Returns the DSN of the primary that the sentinels at these ports know.
@@ -74,7 +74,7 @@ fn an_older_configuration_does_not_replace_a_newer_one() {
     let (old, new) = (Redis::start(&[]), Redis::start(&[]));
     let stale = Sentinel::start(&old, &["sentinel config-epoch mymaster 4"]);
     let good = [(); 2].map(|()| Sentinel::start(&new, &["sentinel config-epoch mymaster 5"]));
-    let hanging = Proxy::tcp(Upstream::Tcp(good[0].port()));
+    let hanging = Proxy::tcp(good[0].port());
     let dsn = at(&[hanging.port(), stale.port(), good[1].port()]);
     let caller = Caller::redis(&dsn, PLAIN);
     assert!(caller.grants("id", &take(1)));
@@ -91,7 +91,7 @@ fn an_older_configuration_does_not_replace_a_newer_one() {
 fn sentinels_that_are_far_away_are_believed() {
     let primary = Redis::start(&[]);
     let sentinel = Sentinel::start(&primary, &[]);
-    let proxies = [(); 3].map(|()| Proxy::tcp(Upstream::Tcp(sentinel.port())));
+    let proxies = [(); 3].map(|()| Proxy::tcp(sentinel.port()));
     let dsn = at(&proxies.each_ref().map(Proxy::port));
     let all = |mode| proxies.iter().for_each(|proxy| proxy.set(mode));
     all(Mode::Delay(Duration::from_millis(150)));
@@ -112,7 +112,7 @@ fn seeds_that_are_far_away_are_believed() {
     let seeds: Vec<_> = cluster
         .nodes
         .iter()
-        .map(|node| Proxy::tcp(Upstream::Tcp(node.port())))
+        .map(|node| Proxy::tcp(node.port()))
         .collect();
     let hosts: Vec<_> = seeds
         .iter()
@@ -277,7 +277,7 @@ fn a_closed_tls_connection_is_said_to_be_closed() {
 #[test]
 fn a_tls_connection_that_ends_without_a_message_is_said_to_be_closed() {
     let redis = Redis::start_tls();
-    let proxy = Proxy::tcp(Upstream::Tcp(redis.tls_port()));
+    let proxy = Proxy::tcp(redis.tls_port());
     let at = format!("rediss://127.0.0.1:{}", proxy.port());
     let dsn = format!("{at}?cafile={}", redis.ca_file().display());
     let caller = Caller::redis(&dsn, PLAIN);
@@ -299,9 +299,7 @@ fn all_are_asked_at_once<T: Pipelined + Sync>(
     store: impl Fn(u16) -> Remote<'static, T>,
     port: u16,
 ) {
-    let proxies: Vec<_> = (0..SERVERS)
-        .map(|_| Proxy::tcp(Upstream::Tcp(port)))
-        .collect();
+    let proxies: Vec<_> = (0..SERVERS).map(|_| Proxy::tcp(port)).collect();
     let all = |mode| proxies.iter().for_each(|proxy| proxy.set(mode));
     let ports = proxies.iter().map(Proxy::port).chain([port]);
     let stores: Vec<_> = ports.map(store).collect();

@@ -12,7 +12,7 @@ use stores::remote::permits::ServerPermit;
 use stores::remote::redis::Redis as Client;
 use stores::remote::redis::dsn::Dsn;
 use stores::remote::{Answer, Cause, Failure, Remote, Settings};
-use testkit::{PRIMARY, Proxy, Redis, Sentinel, Upstream};
+use testkit::{PRIMARY, Proxy, Redis, Sentinel};
 
 type Asked = Result<Acquired<ServerPermit>, Refusal>;
 
@@ -317,7 +317,7 @@ fn a_foreign_key_is_left_alone() {
 #[test]
 fn a_call_is_one_round_trip() {
     let redis = Redis::start(&[]);
-    let proxy = Proxy::tcp(Upstream::Tcp(redis.port()));
+    let proxy = Proxy::tcp(redis.port());
     let limiter = Limiter::at(proxy.port(), PLAIN);
     let mut permit = limiter.acquire("id", 1).unwrap();
     let before = (proxy.round_trips(), limiter.count(Event::Asked));

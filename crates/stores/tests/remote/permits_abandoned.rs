@@ -6,7 +6,7 @@ use crate::permits::{Limiter, pass, set};
 use segment::slots::counters::Event;
 use std::thread::scope;
 use stores::remote::Cause;
-use testkit::{Cluster, Mode, Proxy, Redis, Upstream, eventually};
+use testkit::{Cluster, Mode, Proxy, Redis, eventually};
 
 /// A server behind a proxy, with a patient and a hasty limiter. Both share their connections and
 /// the permits that must be removed.
@@ -20,7 +20,7 @@ struct Scene {
 impl Scene {
     fn new() -> Self {
         let redis = Redis::start(&[]);
-        let proxy = Proxy::tcp(Upstream::Tcp(redis.port()));
+        let proxy = Proxy::tcp(redis.port());
         let [limiter, hasty] = [PLAIN, HASTY].map(|it| Limiter::at(proxy.port(), it));
         // The server knows the script from now on.
         assert_eq!(limiter.held("id"), 0);

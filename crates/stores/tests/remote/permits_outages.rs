@@ -4,7 +4,7 @@ use crate::caller::{HASTY, HOUR, PLAIN, under};
 use crate::permits::{Limiter, pass, set};
 use segment::slots::counters::Event;
 use stores::remote::{Cause, Failure, OnFailure};
-use testkit::{Mode, Proxy, Redis, Upstream, eventually};
+use testkit::{Mode, Proxy, Redis, eventually};
 
 #[test]
 fn a_lease_that_has_ended_is_not_renewed_while_the_server_is_down() {
@@ -34,7 +34,7 @@ fn a_server_that_loses_its_data_loses_the_permits() {
 #[test]
 fn a_server_that_hangs_fails_within_the_timeout() {
     let redis = Redis::start(&[]);
-    let proxy = Proxy::tcp(Upstream::Tcp(redis.port()));
+    let proxy = Proxy::tcp(redis.port());
     let limiter = Limiter::at(proxy.port(), HASTY);
     assert!(eventually(|| limiter.ask("id", 9, HOUR).is_ok()));
     let opened = limiter.count(Event::Opened);

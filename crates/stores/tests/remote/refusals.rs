@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 use stores::remote::Cause;
-use testkit::{Memcached, Proxy, Redis, Upstream, eventually};
+use testkit::{Memcached, Proxy, Redis, eventually};
 
 fn dsn(redis: &Redis) -> String {
     format!("redis://127.0.0.1:{}", redis.port())
@@ -206,7 +206,7 @@ fn a_server_that_is_too_old() {
 
 #[test]
 fn a_server_that_forgets_every_script() {
-    let proxy = Proxy::tcp(Upstream::Tcp(replying("-NOSCRIPT No matching script.\r\n")));
+    let proxy = Proxy::tcp(replying("-NOSCRIPT No matching script.\r\n"));
     let caller = Caller::redis(&format!("redis://127.0.0.1:{}", proxy.port()), PLAIN);
     let cause = caller.fails("id", &take(1));
     assert!(matches!(cause, Cause::Refused(_)), "{cause}");

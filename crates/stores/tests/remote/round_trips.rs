@@ -4,7 +4,7 @@ use crate::caller::{CAPACITY, Caller, HOUR, MILLISECOND, PLAIN, Server, cached, 
 use gcra::{Denial, Verdict};
 use std::thread::sleep;
 use std::time::Duration;
-use testkit::{Proxy, Redis, Upstream};
+use testkit::{Proxy, Redis};
 
 fn trips(proxy: &Proxy, call: impl FnOnce()) -> u64 {
     let before = proxy.round_trips();
@@ -66,7 +66,7 @@ fn a_denial_for_more_than_the_capacity_has_the_numbers_of_the_bucket() {
 #[test]
 fn a_script_is_sent_to_a_server_that_does_not_know_it() {
     let redis = Redis::start(&[]);
-    let proxy = Proxy::tcp(Upstream::Tcp(redis.port()));
+    let proxy = Proxy::tcp(redis.port());
     let caller = Caller::redis(&format!("redis://127.0.0.1:{}", proxy.port()), PLAIN);
     let grant = || assert!(caller.grants("id", &take(1)));
     assert_eq!(trips(&proxy, grant), 2);
@@ -84,7 +84,7 @@ fn a_script_is_sent_to_a_server_that_does_not_know_it() {
 fn a_password_travels_with_the_first_command() {
     let redis = Redis::start(&["--requirepass", "secret"]);
     redis.cli(&["ACL", "SETUSER", "ann", "on", ">hers", "~*", "+@all"]);
-    let proxy = Proxy::tcp(Upstream::Tcp(redis.port()));
+    let proxy = Proxy::tcp(redis.port());
     let port = proxy.port();
     let dsn = format!("redis://:secret@127.0.0.1:{port}");
     Caller::redis(&dsn, PLAIN).take("id", &take(1));
@@ -106,7 +106,7 @@ fn a_password_travels_with_the_first_command() {
 #[test]
 fn under_tls_a_connection_is_used_again() {
     let redis = Redis::start_tls();
-    let proxy = Proxy::tcp(Upstream::Tcp(redis.tls_port()));
+    let proxy = Proxy::tcp(redis.tls_port());
     let (port, authority) = (proxy.port(), redis.ca_file());
     let dsn = format!("rediss://127.0.0.1:{port}?cafile={}", authority.display());
     let settings = within(1000 * MILLISECOND);

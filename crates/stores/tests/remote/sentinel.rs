@@ -7,7 +7,7 @@ use segment::slots::counters::Event;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 use stores::remote::{Cause, OnFailure, Settings};
-use testkit::{Mode, PRIMARY, Proxy, Redis, Sentinel, Upstream, eventually, major_version};
+use testkit::{Mode, PRIMARY, Proxy, Redis, Sentinel, eventually, major_version};
 
 /// A primary, its replica, and the sentinels that know them.
 struct Trio {
@@ -111,7 +111,7 @@ fn a_primary_that_was_demoted_is_left() {
 fn sentinels_that_hang_cost_a_part_of_one_call() {
     let trio = Trio::start(&[]);
     let sentinels = trio.sentinels.iter();
-    let proxies = sentinels.map(|sentinel| Proxy::tcp(Upstream::Tcp(sentinel.port())));
+    let proxies = sentinels.map(|sentinel| Proxy::tcp(sentinel.port()));
     let proxies: Vec<_> = proxies.collect();
     let dsn = dsn("", proxies.iter().map(Proxy::port));
     let contacts = || [0, 1, 2].map(|index: usize| proxies[index].connections());
@@ -152,7 +152,7 @@ fn sentinels_that_hang_cost_a_part_of_one_call() {
 #[test]
 fn a_sentinel_may_take_its_time() {
     let trio = Trio::start(&[]);
-    let proxy = Proxy::tcp(Upstream::Tcp(trio.sentinels[0].port()));
+    let proxy = Proxy::tcp(trio.sentinels[0].port());
     // An answer has more than 30 bytes.
     proxy.set(Mode::Drip(Duration::from_millis(5)));
     let caller = Caller::redis(&dsn("", std::iter::once(proxy.port())), PLAIN);

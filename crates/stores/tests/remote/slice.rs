@@ -7,7 +7,7 @@ use std::thread::scope;
 use std::time::Instant;
 use stores::remote::redis::{Redis as RedisStore, dsn::Dsn};
 use stores::remote::{Ahead, OnFailure, Settings, StepRequest, Transport, Visit};
-use testkit::{Cluster, Mode, PRIMARIES, Proxy, Redis, Upstream};
+use testkit::{Cluster, Mode, PRIMARIES, Proxy, Redis};
 
 const AHEAD: Settings = Settings {
     take_ahead: TICKS_PER_SECOND,
@@ -44,7 +44,7 @@ fn time(redis: &Redis) -> Timestamp {
 #[test]
 fn one_round_trip_serves_many_grants() {
     let redis = Redis::start(&[]);
-    let proxy = Proxy::tcp(Upstream::Tcp(redis.port()));
+    let proxy = Proxy::tcp(redis.port());
     let caller = Caller::redis(&dsn(proxy.port()), AHEAD);
     let before = proxy.round_trips();
     scope(|threads| {
@@ -207,7 +207,7 @@ fn other_calls_leave_the_slice() {
 #[test]
 fn after_a_lost_reply_the_next_call_takes_no_slice() {
     let redis = Redis::start(&[]);
-    let proxy = Proxy::tcp(Upstream::Tcp(redis.port()));
+    let proxy = Proxy::tcp(redis.port());
     let settings = Settings {
         timeout: 300 * MILLISECOND,
         on_failure: OnFailure::Deny,

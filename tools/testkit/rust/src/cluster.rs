@@ -2,7 +2,7 @@
 
 use crate::places::take_places;
 use crate::redis::{Redis, major_version};
-use crate::{Proxy, Upstream, eventually, free_port};
+use crate::{Proxy, eventually, free_port};
 
 pub const PRIMARIES: usize = 3;
 
@@ -23,7 +23,7 @@ impl Cluster {
         let has_bus_option = major_version() >= 7;
         let start = |_| {
             // The server's port is not known yet.
-            let proxy = Proxy::tcp(Upstream::Tcp(0));
+            let proxy = Proxy::tcp(0);
             let (announced, bus) = (proxy.port().to_string(), free_port());
             let text = bus.to_string();
             let mut options = vec!["--cluster-enabled", "yes"];
@@ -46,7 +46,7 @@ impl Cluster {
             } else {
                 node.port() + 10_000
             };
-            proxy.lead(Upstream::Tcp(node.port()));
+            proxy.lead(node.port());
             (bus, (node, proxy))
         };
         let (bus, started): (Vec<_>, Vec<_>) = (0..count).map(start).unzip();

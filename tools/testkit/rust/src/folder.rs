@@ -1,9 +1,16 @@
 //! The folder of a server, for its sockets and its log.
 
-use crate::process::unprivileged;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+/// Returns the ids of nobody and nogroup if root runs the tests. Servers then run as that user and
+/// group.
+pub fn unprivileged() -> Option<(u32, u32)> {
+    rustix::process::geteuid()
+        .is_root()
+        .then_some((65534, 65534))
+}
 
 /// A folder that belongs to the user of the server. Dropping the value removes the folder.
 ///

@@ -25,7 +25,7 @@ pub use inconclusive::inconclusive;
 pub use memcached::Memcached;
 pub use places::take_places;
 pub use process::Process;
-pub use proxy::{Mode, Proxy, Upstream};
+pub use proxy::{Mode, Proxy};
 pub use redis::{Redis, major_version};
 pub use sentinel::{PRIMARY, Sentinel};
 

@@ -5,7 +5,7 @@
 //! closed. Only the test process and its forked children hold the other end of the pipe.
 
 use crate::eventually;
-use crate::folder::Folder;
+use crate::folder::{Folder, unprivileged};
 use crate::places::take_places;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::{File, read_dir, read_to_string};
@@ -14,14 +14,6 @@ use std::process::{Child, Command, Stdio};
 
 /// The watchdog's shell script. It kills the server and removes the folder once its input ends.
 const WATCHDOG: &str = r#"cat >/dev/null; kill -9 "$1"; rm -rf "$2""#;
-
-/// Returns the ids of nobody and nogroup if root runs the tests. Servers then run as that user and
-/// group.
-pub fn unprivileged() -> Option<(u32, u32)> {
-    rustix::process::geteuid()
-        .is_root()
-        .then_some((65534, 65534))
-}
 
 /// The process of a server, which ends when this is dropped.
 pub struct Process {

@@ -4,15 +4,10 @@
 //! replies of these stores are short, so one read returns a whole reply, or all replies of a
 //! pipeline.
 
-use crate::folder::Folder;
-use rustix::net::{Shutdown, shutdown};
-use std::fs::File;
+use rustix::net;
 use std::io::{Read, Result, Write};
-use std::net::{TcpListener, TcpStream};
-use std::os::fd::OwnedFd;
-use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::thread::{JoinHandle, sleep, spawn};
 use std::time::Duration;
@@ -37,29 +32,21 @@ pub enum Mode {
     HoldRequests,
 }
 
-/// The address of the server.
-#[derive(Clone, Debug)]
-pub enum Upstream {
-    /// A port of 127.0.0.1.
-    Tcp(u16),
-    Unix(PathBuf),
-}
-
-/// A running proxy. It ends, with all its connections, when it is dropped.
+/// A proxy that listens on a port of 127.0.0.1. It ends, with all its connections, when it is
+/// dropped.
 pub struct Proxy {
     wire: Arc<Wire>,
-    listener: Arc<OwnedFd>,
+    listener: TcpListener,
     accepting: Option<JoinHandle<()>>,
-    port: Option<u16>,
-    folder: Option<Folder>,
 }
 
 /// The state that all connections share.
 struct Wire {
-    upstream: Mutex<Upstream>,
+    /// The port of the server on 127.0.0.1.
+    upstream: AtomicU16,
     mode: Mutex<Mode>,
     counts: Counts,
-    open: Mutex<Vec<Arc<File>>>,
+    open: Mutex<Vec<Arc<TcpStream>>>,
     is_delivering: AtomicBool,
 }
 
@@ -68,67 +55,35 @@ struct Counts {
     connections: AtomicU64,
     round_trips: AtomicU64,
     requests: AtomicU64,
-    request_bytes: AtomicU64,
     reply_bytes: AtomicU64,
 }
 
 impl Proxy {
-    /// Listens on a port of 127.0.0.1.
-    pub fn tcp(upstream: Upstream) -> Self {
+    /// Starts a proxy of the server at this port of 127.0.0.1.
+    pub fn tcp(upstream: u16) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
-        let port = listener.local_addr().unwrap().port();
-        let accepting = listener.try_clone().unwrap();
-        let accept = move || accepting.accept().map(|(stream, _)| undelayed(stream));
-        Self::run(upstream, listener.into(), accept, Some(port), None)
-    }
-
-    /// Listens on a Unix socket.
-    pub fn unix(upstream: Upstream) -> Self {
-        let folder = Folder::new();
-        let listener = UnixListener::bind(folder.file("proxy.sock")).unwrap();
-        let accepting = listener.try_clone().unwrap();
-        let accept = move || accepting.accept().map(|(stream, _)| file(stream));
-        Self::run(upstream, listener.into(), accept, None, Some(folder))
-    }
-
-    fn run(
-        upstream: Upstream,
-        listener: OwnedFd,
-        accept: impl Fn() -> Result<File> + Send + 'static,
-        port: Option<u16>,
-        folder: Option<Folder>,
-    ) -> Self {
         let wire = Arc::new(Wire {
-            upstream: Mutex::new(upstream),
+            upstream: AtomicU16::new(upstream),
             mode: Mutex::new(Mode::Pass),
             counts: Counts::default(),
             open: Mutex::default(),
             is_delivering: AtomicBool::default(),
         });
-        let shared = Arc::clone(&wire);
+        let (shared, accepting) = (Arc::clone(&wire), listener.try_clone().unwrap());
         let accepting = spawn(move || {
-            while let Ok(client) = accept() {
+            while let Ok((client, _)) = accepting.accept() {
                 shared.connect(client);
             }
         });
         Self {
             wire,
-            listener: Arc::new(listener),
+            listener,
             accepting: Some(accepting),
-            port,
-            folder,
         }
     }
 
-    /// Returns the port of a proxy from [`Self::tcp`].
     pub fn port(&self) -> u16 {
-        self.port.expect("a proxy on a port")
-    }
-
-    /// Returns the socket of a proxy from [`Self::unix`].
-    pub fn socket(&self) -> PathBuf {
-        let folder = self.folder.as_ref().expect("a proxy on a socket");
-        folder.file("proxy.sock")
+        self.listener.local_addr().unwrap().port()
     }
 
     /// Sets the mode. It applies to bytes from the next read on.
@@ -143,8 +98,8 @@ impl Proxy {
     }
 
     /// Sends new connections to another server. Open connections stay.
-    pub fn lead(&self, upstream: Upstream) {
-        *self.wire.upstream.lock().unwrap() = upstream;
+    pub fn lead(&self, upstream: u16) {
+        self.wire.upstream.store(upstream, SeqCst);
     }
 
     /// Ends all open connections. New connections are still accepted.
@@ -168,11 +123,6 @@ impl Proxy {
         self.wire.counts.requests.load(SeqCst)
     }
 
-    /// Returns the number of bytes that clients sent.
-    pub fn request_bytes(&self) -> u64 {
-        self.wire.counts.request_bytes.load(SeqCst)
-    }
-
     /// Returns the number of bytes that the server sent, delivered or not.
     pub fn reply_bytes(&self) -> u64 {
         self.wire.counts.reply_bytes.load(SeqCst)
@@ -182,7 +132,7 @@ impl Proxy {
 impl Drop for Proxy {
     fn drop(&mut self) {
         // This ends the wait in accept().
-        shutdown(&self.listener, Shutdown::Both).ok();
+        net::shutdown(&self.listener, net::Shutdown::Both).ok();
         if let Some(accepting) = self.accepting.take() {
             accepting.join().ok();
         }
@@ -192,22 +142,22 @@ impl Drop for Proxy {
 }
 
 impl Wire {
-    fn connect(self: &Arc<Self>, client: File) {
+    fn connect(self: &Arc<Self>, client: TcpStream) {
         self.counts.connections.fetch_add(1, SeqCst);
-        let upstream = self.upstream.lock().unwrap().clone();
-        let server = match upstream {
-            Upstream::Tcp(port) => TcpStream::connect(("127.0.0.1", port)).map(undelayed),
-            Upstream::Unix(path) => UnixStream::connect(path).map(file),
-        };
         // If the server is down, the client's connection ends.
-        let Ok(server) = server else { return };
-        let (client, server) = (Arc::new(client), Arc::new(server));
-        let both = [Arc::clone(&client), Arc::clone(&server)];
+        let Ok(server) = TcpStream::connect(("127.0.0.1", self.upstream.load(SeqCst))) else {
+            return;
+        };
+        let both = [client, server].map(|stream| {
+            // With this option, each byte of `Mode::Drip` is sent at once and alone.
+            stream.set_nodelay(true).ok();
+            Arc::new(stream)
+        });
         self.open.lock().unwrap().extend(both.clone());
         let answered = Arc::new(AtomicBool::new(true));
         for requests in [true, false] {
             let (wire, answered) = (Arc::clone(self), Arc::clone(&answered));
-            let (client, server) = (Arc::clone(&client), Arc::clone(&server));
+            let [client, server] = both.clone();
             spawn(move || {
                 let ended = if requests {
                     wire.carry_requests(&client, &server, &answered)
@@ -222,7 +172,12 @@ impl Wire {
         }
     }
 
-    fn carry_requests(&self, client: &File, server: &File, answered: &AtomicBool) -> Result<()> {
+    fn carry_requests(
+        &self,
+        client: &TcpStream,
+        mut server: &TcpStream,
+        answered: &AtomicBool,
+    ) -> Result<()> {
         let mut buffer = vec![0; 1 << 16];
         loop {
             let bytes = read(client, &mut buffer)?;
@@ -231,21 +186,23 @@ impl Wire {
                 self.counts.round_trips.fetch_add(1, SeqCst);
             }
             self.counts.requests.fetch_add(1, SeqCst);
-            let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
-            self.counts.request_bytes.fetch_add(length, SeqCst);
             let mode = self.mode();
             while mode == Mode::HoldRequests && !self.is_delivering.load(SeqCst) {
                 sleep(Duration::from_millis(1));
             }
             if mode != Mode::SwallowRequests {
-                (&*server).write_all(bytes)?;
+                server.write_all(bytes)?;
             }
         }
     }
 
-    fn carry_replies(&self, server: &File, client: &File, answered: &AtomicBool) -> Result<()> {
+    fn carry_replies(
+        &self,
+        server: &TcpStream,
+        mut client: &TcpStream,
+        answered: &AtomicBool,
+    ) -> Result<()> {
         let mut buffer = vec![0; 1 << 16];
-        let mut client = client;
         loop {
             let bytes = read(server, &mut buffer)?;
             let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
@@ -278,34 +235,23 @@ impl Wire {
         *self.mode.lock().unwrap()
     }
 
-    fn end(&self, side: &Arc<File>) {
-        shutdown(side, Shutdown::Both).ok();
+    fn end(&self, side: &Arc<TcpStream>) {
+        side.shutdown(Shutdown::Both).ok();
         let mut open = self.open.lock().unwrap();
         open.retain(|other| !Arc::ptr_eq(side, other));
     }
 
     fn cut(&self) {
         for side in self.open.lock().unwrap().drain(..) {
-            shutdown(&side, Shutdown::Both).ok();
+            side.shutdown(Shutdown::Both).ok();
         }
     }
 }
 
 /// Returns the bytes of one read. The end of the stream is an error.
-fn read<'a>(mut from: &File, buffer: &'a mut [u8]) -> Result<&'a [u8]> {
+fn read<'a>(mut from: &TcpStream, buffer: &'a mut [u8]) -> Result<&'a [u8]> {
     match from.read(buffer)? {
         0 => Err(std::io::ErrorKind::UnexpectedEof.into()),
         length => Ok(&buffer[..length]),
     }
-}
-
-/// Converts a socket of either kind into a file, to read from and write to.
-fn file(stream: impl Into<OwnedFd>) -> File {
-    File::from(stream.into())
-}
-
-fn undelayed(stream: TcpStream) -> File {
-    // With this option, each byte of `Mode::Drip` is sent at once and alone.
-    stream.set_nodelay(true).ok();
-    file(stream)
 }
