@@ -121,8 +121,8 @@ function limiters_of_a_host(): array
         $symfony('flock', fn () => new FlockStore($locks)),
         new Limiter(
             'Laravel RateLimiter on APCu',
-            '$limiter->attempt()',
-            fn (string $identifier, int $capacity) => new LaravelWindow(new ApcStore(new ApcWrapper), $identifier, $capacity)
+            '$limiter()',
+            fn (string $identifier, int $capacity) => laravel_window(new ApcStore(new ApcWrapper), $identifier, $capacity)
         ),
     ];
 }
@@ -144,8 +144,8 @@ function limiters_on_redis(RedisServer $server): array
         $symfony('lock on Redis', fn (Redis $client) => new RedisLockStore($client)),
         new Limiter(
             'Laravel RateLimiter on Redis',
-            '$limiter->attempt()',
-            fn (string $identifier, int $capacity) => new LaravelWindow(new LaravelRedisStore(laravel_redis($server)), $identifier, $capacity)
+            '$limiter()',
+            fn (string $identifier, int $capacity) => laravel_window(new LaravelRedisStore(laravel_redis($server)), $identifier, $capacity)
         ),
         new Limiter(
             'Laravel DurationLimiter on Redis',
@@ -159,8 +159,11 @@ function limiters_on_redis(RedisServer $server): array
         ),
         new Limiter(
             'leaky bucket in sorted sets',
-            '$limiter->request()',
-            fn (string $identifier, int $capacity) => new SortedSetLimiter(phpredis($server), $identifier, $capacity)
+            '$limiter()',
+            function (string $identifier, int $capacity) use ($server): Closure {
+                $redis = phpredis($server);
+                return fn () => plain_request($redis, 'hits', $identifier, $capacity);
+            }
         ),
     ];
 }
@@ -172,13 +175,19 @@ function limiters_on_memcached(int $port): array
         ours('memcached', fn () => new TokenBucketStorageMemcached("127.0.0.1:$port", '', PATIENCE, TokenBucket\OnFailure::Throw)),
         new Limiter(
             'check() behind a lock',
-            '$limiter->check()',
-            fn (string $identifier, int $capacity, int $seconds) => new LockedBucket(memcache($port), $identifier, $capacity, $capacity * $seconds)
+            '$limiter()',
+            function (string $identifier, int $capacity, int $seconds) use ($port): Closure {
+                $throttle = new PlainClientThrottle(memcache($port));
+                return fn () => !$throttle->check($identifier, $capacity, $capacity * $seconds);
+            }
         ),
         new Limiter(
             'counter a minute, five minutes',
-            '$limiter->request()',
-            fn (string $identifier, int $capacity) => new MinuteCounter(memcache($port), $identifier, $capacity)
+            '$limiter()',
+            function (string $identifier, int $capacity) use ($port): Closure {
+                $window = new PlainMinuteWindow(memcache($port), $identifier);
+                return fn () => $window->limitRequestsInMinutes($capacity, 5);
+            }
         ),
     ];
 }
@@ -223,68 +232,14 @@ function symfony(CacheItemPoolInterface $pool, ?PersistingStoreInterface $locks,
     return $factory->create($identifier);
 }
 
-/** Laravel's limiter, which counts an identifier's hits in a window. */
-final class LaravelWindow
+/** Returns a call of Laravel's limiter, which counts an identifier's hits in a window. */
+function laravel_window(Store $store, string $identifier, int $limit): Closure
 {
-    private readonly LaravelRateLimiter $limiter;
-
-    public function __construct(Store $store, private readonly string $identifier, private readonly int $limit)
-    {
-        $this->limiter = new LaravelRateLimiter(new Repository($store));
-    }
-
-    public function attempt(): bool
-    {
-        return $this->limiter->attempt($this->identifier, $this->limit, static fn () => true, 3600);
-    }
+    $limiter = new LaravelRateLimiter(new Repository($store));
+    return fn () => $limiter->attempt($identifier, $limit, static fn () => true, 3600);
 }
 
 function laravel_redis(RedisServer $server): RedisManager
 {
     return new RedisManager(null, 'phpredis', ['default' => ['host' => $server->socket, 'port' => 0]]);
-}
-
-/** A sorted set of hits for each client. */
-final class SortedSetLimiter
-{
-    public function __construct(private readonly Redis $redis, private readonly string $member, private readonly int $limit)
-    {
-    }
-
-    public function request(): bool
-    {
-        return plain_request($this->redis, 'hits', $this->member, $this->limit);
-    }
-}
-
-/** A bucket in memcached that each call locks. */
-final class LockedBucket
-{
-    private readonly PlainClientThrottle $limiter;
-
-    public function __construct(Memcache $memcache, private readonly string $key, private readonly int $limit, private readonly int $window)
-    {
-        $this->limiter = new PlainClientThrottle($memcache);
-    }
-
-    public function check(): bool
-    {
-        return !$this->limiter->check($this->key, $this->limit, $this->window);
-    }
-}
-
-/** Counts calls by minute, and limits the sum of the last five counters. */
-final class MinuteCounter
-{
-    private readonly PlainMinuteWindow $window;
-
-    public function __construct(Memcache $memcache, string $client, private readonly int $limit)
-    {
-        $this->window = new PlainMinuteWindow($memcache, $client);
-    }
-
-    public function request(): bool
-    {
-        return $this->window->limitRequestsInMinutes($this->limit, 5);
-    }
 }
