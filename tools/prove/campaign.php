@@ -79,25 +79,17 @@ function far(int $minutes): Subject|string
 }
 
 /**
- * Returns the controls.
+ * Returns the controls: all classes that are Scripted and not abstract.
  *
  * @return array<class-string<Scripted>, string> why the control is skipped, or an empty string
  */
 function controls(): array
 {
-    $controls = [
-        CheckThenIncrement::class, FetchDecideSave::class, BlindRetry::class, BlindRetryOnCluster::class,
-        WholeCancel::class, LateGiveBack::class, CheckedFloor::class,
-        FirstHitWindow::class, NextWindowGiveBack::class, CheckThenCount::class, RenewedBlock::class,
-        KeptInstant::class, LastSpan::class,
-        PlaceBeforeDue::class, PlaceWithoutEnd::class, LeasedPlace::class, PlaceAfterReset::class, PlaceAfterBlock::class, PlaceForEver::class,
-        SliceWithoutEnd::class, SliceAfterReset::class, SliceOfShortRecord::class, SliceOfOtherLimit::class,
-        CountedPermits::class, LeasedPermits::class, OnceReadPermits::class,
-    ];
-    return array_fill_keys($controls, '') + [
+    $is_control = fn (string $class) => is_subclass_of($class, Scripted::class) && !(new ReflectionClass($class))->isAbstract();
+    return [
         NumberedPermits::class => can_unshare() ? '' : 'unshare is not permitted',
         ClockAhead::class => can_set_clocks() ? '' : 'libfaketime is not installed',
-    ];
+    ] + array_fill_keys(array_filter(get_declared_classes(), $is_control), '');
 }
 
 /**

@@ -98,7 +98,7 @@ final class CheckThenIncrement extends Control
     public static function run(History $history): void
     {
         $server = MemcachedServer::startUnix();
-        take_twice($history, fn () => new self(new Wire("unix://$server->socket")), 4);
+        take_twice($history, $history->bucket(4, 0.01), fn () => new self(new Wire("unix://$server->socket")), 4);
     }
 }
 
@@ -122,16 +122,14 @@ final class FetchDecideSave extends Control
     public static function run(History $history): void
     {
         $wire = self::redis();
-        take_twice($history, fn () => new self($wire()), 4);
+        take_twice($history, $history->bucket(4, 0.01), fn () => new self($wire()), 4);
     }
 }
 
-/** Lets two callers decide on the same state of a bucket. */
-function take_twice(History $history, callable $limiter, int $cost, int $floor = 0): void
+/** Lets two callers decide on the same state of a bucket or a lockout. */
+function take_twice(History $history, array $bucket, callable $limiter, int $cost = 1, int $floor = 0): void
 {
-    $bucket = $history->bucket(4, 0.01);
     [$one, $other] = [$history->caller($limiter()), $history->caller($limiter())];
-    $answers = [];
     $first = $history->meanwhile(
         fn () => $one->take($bucket, $cost, $floor),
         function () use ($other, $bucket, $cost, $floor, &$second) {

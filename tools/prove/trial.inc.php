@@ -197,11 +197,10 @@ final class Trial
 
     public function kill_fpm_worker(int $roll): bool
     {
-        $workers = $this->subject->fpm->workers();
-        if ($workers === []) {
+        $worker = $this->fpm_worker($roll);
+        if ($worker === null) {
             return false;
         }
-        $worker = $workers[$roll % count($workers)];
         $this->events->doom($worker);
         posix_kill($worker, SIGKILL);
         wait_for('a killed worker has ended', fn () => !is_alive($worker));
@@ -211,12 +210,16 @@ final class Trial
 
     public function stop_fpm_worker(int $roll, int $milliseconds): bool
     {
+        $worker = $this->fpm_worker($roll);
+        $worker === null || $this->stop($milliseconds, $worker);
+        return $worker !== null;
+    }
+
+    /** Returns a worker of php-fpm, or null if there is none at the moment. */
+    private function fpm_worker(int $roll): ?int
+    {
         $workers = $this->subject->fpm->workers();
-        if ($workers === []) {
-            return false;
-        }
-        $this->stop($milliseconds, $workers[$roll % count($workers)]);
-        return true;
+        return $workers[$roll % max(1, count($workers))] ?? null;
     }
 
     private function start(int $slot): void
