@@ -54,7 +54,7 @@ final class Row
     public function gather(int $rounds, float $part): void
     {
         $of_round = array_chunk($this->samples, intdiv(count($this->samples), $rounds));
-        $this->samples = array_map(fn (array $samples) => quantile($samples, $part), $of_round);
+        $this->samples = array_map(fn (array $samples) => quantiles($samples, [$part])[0], $of_round);
     }
 }
 
@@ -66,14 +66,8 @@ function must(bool $holds, string $what): void
     }
 }
 
-/** Returns the value below which the given part of the values lies. */
-function quantile(array $values, float $part): float
-{
-    return quantiles($values, [$part])[0];
-}
-
 /**
- * Returns the quantiles of several parts.
+ * Returns the values below which the given parts of the values lie.
  *
  * @param list<float> $parts
  * @return list<float>
@@ -99,43 +93,23 @@ function sample_shuffled(array $rows, int $rounds, int $samples, float $part): v
     array_map(fn (Row $row) => $row->gather($rounds, $part), $rows);
 }
 
-/** Formats the median, the least and the most of the rounds. */
-function spread(array $values, string $format): string
-{
-    return vsprintf($format, of_rounds($values));
-}
-
 /** @return array{float, float, float} the median, the least and the most */
 function of_rounds(array $values): array
 {
     return quantiles($values, [0.5, 0, 1]);
 }
 
-/** @return array<string, mixed> the times of a row and its ratio to another, for Record::row() */
-function kept(Row $row, ?Row $beside): array
-{
-    $figures = ['ns' => of_rounds($row->samples)];
-    if ($beside !== null) {
-        $figures += ['beside' => $beside->name, 'beside_ns' => of_rounds($beside->samples), 'ratio' => of_rounds($row->ratios($beside))];
-    }
-    return $figures;
-}
-
-/** Formats the times of a row, without the end of the line. */
-function figures(Row $row): string
-{
-    $micros = array_map(fn (float $nanos) => $nanos / 1000, $row->samples);
-    return sprintf('%-41s %s', $row->name, spread($micros, '%8.2f %8.2f to %7.2f'));
-}
-
+/** Prints and saves the times of a row, and their ratios to those of another row. */
 function report(Row $row, ?Row $beside = null): void
 {
-    echo figures($row);
+    $figures = ['ns' => of_rounds($row->samples)];
+    printf('%-41s %8.2f %8.2f to %7.2f', $row->name, ...array_map(fn (float $nanos) => $nanos / 1000, $figures['ns']));
     if ($beside !== null) {
-        printf('  %s x %s', spread($row->ratios($beside), '%7.3f (%.3f to %.3f)'), $beside->name);
+        $figures += ['beside' => $beside->name, 'beside_ns' => of_rounds($beside->samples), 'ratio' => of_rounds($row->ratios($beside))];
+        printf('  %7.3f (%.3f to %.3f) x %s', ...[...$figures['ratio'], $beside->name]);
     }
     echo "\n";
-    Record::row($row->name, kept($row, $beside));
+    Record::row($row->name, $figures);
 }
 
 function title(string $title): void

@@ -119,8 +119,8 @@ function report_rates(array $rates): void
     Record::title($title);
     printf("%-34s %12s %19s %8s\n", $title, 'requests/s', 'least to most', 'of none');
     foreach ($rates as $name => $of_rounds) {
-        $parts = quantiles($of_rounds, [0.5, 0, 1]);
-        $ratio = quantiles(array_map(fn (float $rate, float $none) => $rate / $none, $of_rounds, $rates['none']), [0.5, 0, 1]);
+        $parts = of_rounds($of_rounds);
+        $ratio = of_rounds(array_map(fn (float $rate, float $none) => $rate / $none, $of_rounds, $rates['none']));
         printf("%-34s %12.0f %8.0f to %7.0f %8.3f\n", NAMES[$name], ...[...$parts, $ratio[0]]);
         Record::row(NAMES[$name], ['per_second' => $parts, 'beside' => NAMES['none'], 'ratio' => $ratio]);
     }
