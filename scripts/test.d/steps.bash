@@ -37,13 +37,7 @@ steps=(
     'musl|full|600|the C library musl'
 )
 
-is_step() {
-    local row
-    for row in "${steps[@]}"; do
-        [[ ${row%%|*} != "$1" ]] || return 0
-    done
-    return 1
-}
+is_step() { declare -F "step_$1" >/dev/null; }
 
 list_steps() {
     local row name tier seconds what
