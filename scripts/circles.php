@@ -1,16 +1,17 @@
 <?php
-// Fails if files of the product import each other in a circle. Reads the paths in each file, except
-// in its tests. A name that a file passes on with `pub use` is an import of the file behind it. The
-// files of a folder may import from the folder's mod.rs, which declares them.
+// Fails if files of the product, the judge or the testkit import each other in a circle. Reads the
+// paths in each file, except in its tests. A name that a file passes on with `pub use` is an import
+// of the file behind it. The files of a folder may import from the folder's mod.rs, which declares
+// them.
 
 chdir(__DIR__ . '/..');
 $code = $passed = $imports = [];
 // Each module by its path, for example gcra/step.
-foreach (glob('{src,crates/*/src}{,/*,/*/*,/*/*/*}/*.rs', GLOB_BRACE) as $file) {
+foreach (glob('{src,crates/*/src,tools/prove/src,tools/testkit/rust/src}{,/*,/*/*,/*/*/*}/*.rs', GLOB_BRACE) as $file) {
     if (preg_match('~/tests(\.rs|/)~', $file)) {
         continue;
     }
-    $module = preg_replace(['~^crates/([^/]+)/src~', '~^src~', '~(/mod|/lib)?\.rs$~'], ['$1', 'tokenbucket', ''], $file);
+    $module = preg_replace(['~^(?:crates|tools)/([^/]+)(?:/rust)?/src~', '~^src~', '~(/mod|/lib)?\.rs$~'], ['$1', 'tokenbucket', ''], $file);
     $code[$module] = preg_replace(['~//.*~', '~"(\\\\.|[^"\\\\])*"~s', '~#\[cfg\(test\)\]\s*(#\[.*\]\s*)*mod \w+ \{.*~s'], '', file_get_contents($file));
 }
 

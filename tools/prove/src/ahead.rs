@@ -8,8 +8,8 @@
 //! if its reply was late. Both are less than what the rate adds in the longest time that a host
 //! keeps tokens, so the capacity is less by that.
 
-use crate::call::{Call, Kind};
-use crate::rules::{Quota, Rules};
+use crate::call::{Call, Kind, Quota};
+use crate::rules::Rules;
 
 /// Returns the calls, the quota and the allowances for rules 2 and 3. `stored` are the takes that
 /// the proxy has logged.

@@ -51,9 +51,9 @@
 //! grants count as charges do, if they ended before the start of a grant that counts. Then
 //! W <= C − f + r·(t2 − t1) + G.
 
-use crate::call::{Call, Nanos, Tokens};
+use crate::call::{Call, Nanos, Quota, Tokens};
 use crate::gifts::gifts;
-use crate::rules::{Quota, Rules};
+use crate::rules::Rules;
 use crate::sums::Overlaps;
 use crate::tree::Prefixes;
 

@@ -1,6 +1,5 @@
-//! One call as its caller observed it, in nanoseconds and units of 1e-12 tokens.
-
-use crate::rules::Quota;
+//! One call as its caller observed it, and the quota of its bucket. Times are in nanoseconds, and
+//! tokens in units of 1e-12.
 
 /// An amount in units of 1e-12 tokens.
 pub type Tokens = i128;
@@ -9,6 +8,45 @@ pub type Nanos = u64;
 
 /// One token in units of [`Tokens`].
 pub const TOKEN: Tokens = 1_000_000_000_000;
+
+/// The capacity and rate of a bucket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quota {
+    /// The most tokens that the bucket holds.
+    pub capacity: Tokens,
+    /// The [`Tokens`] added in a nanosecond.
+    pub rate: Tokens,
+}
+
+impl Quota {
+    /// Converts a capacity in thousandths of a token and a rate in thousandths of a token a second.
+    pub fn from_thousandths(capacity: u64, rate: u64) -> Self {
+        Self {
+            capacity: Tokens::from(capacity) * 1_000_000_000,
+            rate: Tokens::from(rate),
+        }
+    }
+
+    /// Returns the tokens that the rate adds in `time` nanoseconds.
+    pub fn refill(&self, time: Nanos) -> Tokens {
+        self.rate * Tokens::from(time)
+    }
+
+    /// Returns the nanoseconds in which the rate adds `tokens`, rounded up.
+    pub fn time(&self, tokens: Tokens) -> Nanos {
+        let rate = self.rate.max(1);
+        Nanos::try_from((tokens + rate - 1) / rate).unwrap_or(Nanos::MAX)
+    }
+
+    /// Returns the quota of `times` buckets together.
+    pub fn times(&self, times: u32) -> Self {
+        let times = Tokens::from(times);
+        Self {
+            capacity: self.capacity * times,
+            rate: self.rate * times,
+        }
+    }
+}
 
 /// The operation of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -53,9 +53,9 @@
 //! greatest at the start of the interval, or right after another call starts in the interval. A
 //! tree holds D at these points. Each denial queries the greatest value of its range.
 
-use crate::call::{Call, Kind, Nanos, Outcome, Tokens};
+use crate::call::{Call, Kind, Nanos, Outcome, Quota, Tokens};
 use crate::gifts::owing;
-use crate::rules::{Quota, Rules};
+use crate::rules::Rules;
 use crate::tree::Maxima;
 
 /// The number of denials that no history explains, and the first such denial.

@@ -16,9 +16,9 @@
 //! instants, so they do not count.
 
 use crate::bound::{Opening, Sweep, Worst};
-use crate::call::{Call, Kind, Outcome};
+use crate::call::{Call, Kind, Outcome, Quota};
 use crate::gifts::all_returned;
-use crate::rules::{Quota, Rules};
+use crate::rules::Rules;
 use crate::sums::Overlaps;
 
 /// Checks the calls of one host on one bucket against rule 4, without tokens that hosts hold: the

@@ -35,8 +35,8 @@
 //! are a debt that no call has logged. It is at most r·`ahead`. So a reset or a loss adds that much
 //! more, and each gift counts until the places that were taken before it have ended.
 
-use crate::call::{Call, Kind, Nanos, Outcome, Tokens};
-use crate::rules::{Quota, Rules};
+use crate::call::{Call, Kind, Nanos, Outcome, Quota, Tokens};
+use crate::rules::Rules;
 use crate::sums::Overlaps;
 
 /// The most tokens that a call can have added to a bucket beyond the tokens that rule 1 counts.

@@ -16,9 +16,8 @@
 //! A denial changes nothing. So a limiter whose denials make a block longer breaks rule 3.
 
 use crate::call::{Call, Kind, Nanos, Outcome};
-use crate::rules::Rules;
+use crate::rules::{Broken, Rules};
 use crate::sums::Overlaps;
-use crate::verdict::Broken;
 
 /// The most grants of one span of time that rule 1 compares. More are not needed, because the
 /// blocks soon become longer than a trial.

@@ -22,10 +22,10 @@
 //! died or continued. `linger` is added, because the request may still have been on its way. If no
 //! death was noted, the end of the log replaces the death.
 
-use crate::call::{Call, Kind, Nanos, Outcome};
+use crate::call::{Call, Kind, Nanos, Outcome, Quota};
 use crate::lockouts::Lockout;
 use crate::record::{Answer, Phase, Record};
-use crate::rules::{Quota, Rules};
+use crate::rules::Rules;
 use crate::windows::Windows;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;

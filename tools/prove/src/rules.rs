@@ -1,49 +1,10 @@
-//! The rules for the judgement of a bucket: its quota and the allowances.
+//! The allowances of the judgement, and the faults that it counts by rules of their own.
 //!
 //! The allowances are fixed before the judge reads the log. Each allowance weakens the evidence, so
 //! there are few allowances. [`Rules`] lists all of them. [`crate::verdict::Verdict`] reports the
 //! sum of the allowances that widen every window.
 
 use crate::call::{Nanos, Tokens};
-
-/// The capacity and rate of a bucket.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Quota {
-    /// The most tokens that the bucket holds.
-    pub capacity: Tokens,
-    /// The [`Tokens`] added in a nanosecond.
-    pub rate: Tokens,
-}
-
-impl Quota {
-    /// Converts a capacity in thousandths of a token and a rate in thousandths of a token a second.
-    pub fn from_thousandths(capacity: u64, rate: u64) -> Self {
-        Self {
-            capacity: Tokens::from(capacity) * 1_000_000_000,
-            rate: Tokens::from(rate),
-        }
-    }
-
-    /// Returns the tokens that the rate adds in `time` nanoseconds.
-    pub fn refill(&self, time: Nanos) -> Tokens {
-        self.rate * Tokens::from(time)
-    }
-
-    /// Returns the nanoseconds in which the rate adds `tokens`, rounded up.
-    pub fn time(&self, tokens: Tokens) -> Nanos {
-        let rate = self.rate.max(1);
-        Nanos::try_from((tokens + rate - 1) / rate).unwrap_or(Nanos::MAX)
-    }
-
-    /// Returns the quota of `times` buckets together.
-    pub fn times(&self, times: u32) -> Self {
-        let times = Tokens::from(times);
-        Self {
-            capacity: self.capacity * times,
-            rate: self.rate * times,
-        }
-    }
-}
 
 /// The allowances: how far a limiter may differ from an exact limiter. All times are in
 /// nanoseconds.
@@ -83,4 +44,22 @@ impl Rules {
         buckets: 1,
         evicted: 0,
     };
+}
+
+/// The faults by one rule of a quota or of a lockout.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Broken {
+    pub count: u64,
+    /// The message for the first fault.
+    pub first: String,
+}
+
+impl Broken {
+    /// Counts a fault.
+    pub fn add(&mut self, message: impl FnOnce() -> String) {
+        if self.count == 0 {
+            self.first = message();
+        }
+        self.count += 1;
+    }
 }

@@ -24,9 +24,8 @@
 //! unknown outcome count as grants. A loss of state only lowers E.
 
 use crate::bound;
-use crate::call::{Call, Kind, Nanos, Outcome, Tokens};
-use crate::rules::{Quota, Rules};
-use crate::verdict::Broken;
+use crate::call::{Call, Kind, Nanos, Outcome, Quota, Tokens};
+use crate::rules::{Broken, Rules};
 
 /// The time by which a store may forget a full bucket too late: 15 ms and a thousandth of the span.
 const LATE: Nanos = 15_000_000;

@@ -13,10 +13,10 @@
 //! loss is printed with these debts, which callers took themselves.
 
 use crate::bound::{self, Worst};
-use crate::call::{Call, Kind, Outcome, TOKEN, Tokens};
+use crate::call::{Call, Kind, Outcome, Quota, TOKEN, Tokens};
 use crate::gifts::gifts;
 use crate::log::Log;
-use crate::rules::{Quota, Rules};
+use crate::rules::{Broken, Rules};
 use crate::{ahead, denials, drains, lockouts, shared, waits, windows};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -71,24 +71,6 @@ pub struct Verdict {
     /// One capacity of the bucket for each loss of state.
     emptied: Tokens,
     evicted: Tokens,
-}
-
-/// The faults by one rule of a quota or of a lockout.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Broken {
-    pub count: u64,
-    /// The message for the first fault.
-    pub first: String,
-}
-
-impl Broken {
-    /// Counts a fault.
-    pub fn add(&mut self, message: impl FnOnce() -> String) {
-        if self.count == 0 {
-            self.first = message();
-        }
-        self.count += 1;
-    }
 }
 
 impl Verdict {

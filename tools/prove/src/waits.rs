@@ -36,9 +36,9 @@
 //! order of their starts. Earlier denials enter a tree over their starts once they have ended. The
 //! later denial is judged by the greatest bracket of the admitted earlier denials.
 
-use crate::call::{Call, Nanos, Outcome, Tokens};
+use crate::call::{Call, Nanos, Outcome, Quota, Tokens};
 use crate::gifts::all_returned;
-use crate::rules::{Quota, Rules};
+use crate::rules::Rules;
 use crate::sums::Overlaps;
 use crate::tree::Maxima;
 

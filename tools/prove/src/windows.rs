@@ -20,9 +20,8 @@
 //! the next window.
 
 use crate::call::{Call, Kind, Nanos, Outcome, TOKEN, Tokens};
-use crate::rules::Rules;
+use crate::rules::{Broken, Rules};
 use crate::sums::Overlaps;
-use crate::verdict::Broken;
 
 /// The limit of a quota and its windows.
 #[derive(Clone, Debug, PartialEq, Eq)]

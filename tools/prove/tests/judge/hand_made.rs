@@ -3,9 +3,9 @@
 //!
 //! The bucket has a capacity of 2 tokens and gains one token a second. Times are in seconds.
 
-use prove::call::{Call, Kind, Outcome, TOKEN, Tokens};
+use prove::call::{Call, Kind, Outcome, Quota, TOKEN, Tokens};
 use prove::log::Log;
-use prove::rules::{Quota, Rules};
+use prove::rules::Rules;
 use prove::verdict::Verdict;
 use prove::{ahead, bound, denials, drains, waits};
 

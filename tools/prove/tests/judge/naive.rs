@@ -1,9 +1,9 @@
 //! Compares the sweeps with direct implementations of the rules, on small random logs.
 
 use crate::simulated::Dice;
-use prove::call::{Call, Kind, Nanos, Outcome, TOKEN, Tokens};
+use prove::call::{Call, Kind, Nanos, Outcome, Quota, TOKEN, Tokens};
 use prove::gifts::{all_returned, gifts};
-use prove::rules::{Quota, Rules};
+use prove::rules::Rules;
 use prove::{bound, denials, drains, waits};
 
 const QUOTA: Quota = Quota {

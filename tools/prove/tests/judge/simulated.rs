@@ -1,7 +1,7 @@
 //! Simulates an exact limiter and its callers. The judge must accept the logs.
 
-use prove::call::{Call, Kind, Nanos, Outcome, TOKEN, Tokens};
-use prove::rules::{Quota, Rules};
+use prove::call::{Call, Kind, Nanos, Outcome, Quota, TOKEN, Tokens};
+use prove::rules::Rules;
 use prove::{bound, denials, drains, waits};
 
 /// A random generator: Marsaglia's xorshift.
