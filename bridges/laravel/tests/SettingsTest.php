@@ -36,14 +36,16 @@ final class SettingsTest extends BridgeTestCase
 
     public function testThePolicyMayHaveAnyCaseAndIsLocalByDefault(): void
     {
-        $attempt = function (array $settings): bool {
+        $attempt = function (array $settings, string $key = 'denied'): bool {
             $limiter = $this->application(APPLICATION, $settings + ['storage' => 'unix:///nonexistent/redis.sock']);
-            return $limiter->attempt('local', 1, fn () => true, 3600);
+            return $limiter->attempt($key, 1, fn () => true, 3600);
         };
         foreach (['deny', 'DENY', 'Deny', OnFailure::Deny] as $policy) {
             $this->assertFalse($attempt(['on_failure' => $policy]));
         }
-        $this->assertSame([true, false], [$attempt([]), $attempt([])]);
+        foreach (['missing' => [], 'empty' => ['on_failure' => '']] as $key => $settings) {
+            $this->assertSame([true, false], [$attempt($settings, $key), $attempt($settings, $key)], $key);
+        }
     }
 
     public function testWindowsMayBeAListOrText(): void
