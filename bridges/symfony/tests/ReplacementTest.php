@@ -100,10 +100,13 @@ final class ReplacementTest extends TestCase
 
     public function testALimitOfZeroDenies(): void
     {
+        // If a bucket denies, no limiter of the application is changed.
+        $unchanged = $this->createMock(LimiterInterface::class);
+        $unchanged->expects(self::never())->method('consume');
         foreach (['token_bucket', 'fixed_window', 'sliding_window'] as $policy) {
             $limiter = $this->limiter($policy, 0, '1 hour', 'zero');
             $other = $this->limiter($policy, 5, '1 hour', 'five');
-            foreach ([$limiter, new CompoundLimiter([$other, $limiter]), new CompoundLimiter([new NoLimiter(), $limiter])] as $denying) {
+            foreach ([$limiter, new CompoundLimiter([$other, $limiter]), new CompoundLimiter([$unchanged, $limiter])] as $denying) {
                 $result = $denying->consume();
                 self::assertSame([false, 0, 0], [$result->isAccepted(), $result->getRemainingTokens(), $result->getLimit()]);
                 self::assertGreaterThan(time() + 3600, $result->getRetryAfter()->getTimestamp());
