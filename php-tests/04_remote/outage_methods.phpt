@@ -23,6 +23,7 @@ foreach (OnFailure::cases() as $policy) {
             ? sprintf('%s %s remaining %s, retryAfter %s%s', json_encode($value->allowed), $value->reason, $value->remaining, round($value->retryAfter, $value->reason === 'unavailable' ? 3 : -2), $value->fallback ? ', fallback' : '')
             : json_encode($value);
     };
+    $methods = [];
     foreach ([
         'consume(2)' => fn () => $bucket->consume(2),
         'consume(6)' => fn () => $bucket->consume(6),
@@ -47,102 +48,52 @@ foreach (OnFailure::cases() as $policy) {
         'storage consume()' => fn () => [$storage->consume('b', 1000, 5000, fn () => true), $storage->consume('c', 1000, 5000, fn () => false)],
     ] as $what => $call) {
         try {
-            echo "$what: ", $shown($call()), "\n";
+            $result = $shown($call());
         } catch (TokenBucket\StorageException $e) {
             // The message reports a failed connection or an open breaker.
-            echo get_class($e), ', ', str_contains($e->getMessage(), 'its breaker is open') || str_contains($e->getMessage(), 'cannot connect') ? 'as expected' : $e->getMessage(), "\n";
+            $result = get_class($e) . ', ' . (str_contains($e->getMessage(), 'its breaker is open') || str_contains($e->getMessage(), 'cannot connect') ? 'as expected' : $e->getMessage());
         }
+        $methods[$result][] = $what;
+    }
+    foreach ($methods as $result => $of_result) {
+        echo "$result: ", implode(', ', $of_result), "\n";
     }
 }
 echo implode("\n", Warnings::take()), "\n";
 ?>
 --EXPECT--
 -- Local --
-consume(2): true
-consume(6): false
-attempt(6): false exceeds_capacity remaining 0, retryAfter INF
-consume(0): true
-attempt(4): false insufficient_tokens remaining 3, retryAfter 1000, fallback
-peek(): true granted remaining 3, retryAfter 0, fallback
-attempt(3): true granted remaining 0, retryAfter 0, fallback
-wait(0.1): false insufficient_tokens remaining 0, retryAfter 1000, fallback
-refund(): null
-peek() after it: true granted remaining 1, retryAfter 0, fallback
-attemptAll(): true granted remaining 0, retryAfter 0, fallback
-attemptAll(2): false insufficient_tokens remaining 0, retryAfter 2000, fallback
-mixed: false insufficient_tokens remaining 0, retryAfter 1000, fallback
-block(): true granted remaining -4, retryAfter 0, fallback
-drain(): true granted remaining -4, retryAfter 0, fallback
-peek() in the block: false insufficient_tokens remaining -4, retryAfter 5000, fallback
-reset(): null
-peek() after that: true granted remaining 5, retryAfter 0, fallback
-prepare(): null
-bootstrap(): null
-storage consume(): [true,false]
+true: consume(2), consume(0)
+false: consume(6)
+false exceeds_capacity remaining 0, retryAfter INF: attempt(6)
+false insufficient_tokens remaining 3, retryAfter 1000, fallback: attempt(4)
+true granted remaining 3, retryAfter 0, fallback: peek()
+true granted remaining 0, retryAfter 0, fallback: attempt(3), attemptAll()
+false insufficient_tokens remaining 0, retryAfter 1000, fallback: wait(0.1), mixed
+null: refund(), reset(), prepare(), bootstrap()
+true granted remaining 1, retryAfter 0, fallback: peek() after it
+false insufficient_tokens remaining 0, retryAfter 2000, fallback: attemptAll(2)
+true granted remaining -4, retryAfter 0, fallback: block(), drain()
+false insufficient_tokens remaining -4, retryAfter 5000, fallback: peek() in the block
+true granted remaining 5, retryAfter 0, fallback: peek() after that
+[true,false]: storage consume()
 -- Allow --
-consume(2): true
-consume(6): false
-attempt(6): false exceeds_capacity remaining 0, retryAfter INF
-consume(0): true
-attempt(4): true granted remaining 5, retryAfter 0, fallback
-peek(): true granted remaining 5, retryAfter 0, fallback
-attempt(3): true granted remaining 5, retryAfter 0, fallback
-wait(0.1): true granted remaining 5, retryAfter 0, fallback
-refund(): null
-peek() after it: true granted remaining 5, retryAfter 0, fallback
-attemptAll(): true granted remaining 5, retryAfter 0, fallback
-attemptAll(2): true granted remaining 5, retryAfter 0, fallback
-mixed: true granted remaining 4, retryAfter 0
-block(): true granted remaining 5, retryAfter 0, fallback
-drain(): true granted remaining 5, retryAfter 0, fallback
-peek() in the block: true granted remaining 5, retryAfter 0, fallback
-reset(): null
-peek() after that: true granted remaining 5, retryAfter 0, fallback
-prepare(): null
-bootstrap(): null
-storage consume(): [true,true]
+true: consume(2), consume(0)
+false: consume(6)
+false exceeds_capacity remaining 0, retryAfter INF: attempt(6)
+true granted remaining 5, retryAfter 0, fallback: attempt(4), peek(), attempt(3), wait(0.1), peek() after it, attemptAll(), attemptAll(2), block(), drain(), peek() in the block, peek() after that
+null: refund(), reset(), prepare(), bootstrap()
+true granted remaining 4, retryAfter 0: mixed
+[true,true]: storage consume()
 -- Deny --
-consume(2): false
-consume(6): false
-attempt(6): false exceeds_capacity remaining 0, retryAfter INF
-consume(0): false
-attempt(4): false unavailable remaining 0, retryAfter 1, fallback
-peek(): false unavailable remaining 0, retryAfter 1, fallback
-attempt(3): false unavailable remaining 0, retryAfter 1, fallback
-wait(0.1): false unavailable remaining 0, retryAfter 1, fallback
-refund(): null
-peek() after it: false unavailable remaining 0, retryAfter 1, fallback
-attemptAll(): false unavailable remaining 0, retryAfter 1, fallback
-attemptAll(2): false unavailable remaining 0, retryAfter 1, fallback
-mixed: false unavailable remaining 0, retryAfter 1, fallback
-block(): false unavailable remaining 0, retryAfter 1, fallback
-drain(): false unavailable remaining 0, retryAfter 1, fallback
-peek() in the block: false unavailable remaining 0, retryAfter 1, fallback
-reset(): null
-peek() after that: false unavailable remaining 0, retryAfter 1, fallback
-prepare(): null
-bootstrap(): null
-storage consume(): [false,false]
+false: consume(2), consume(6), consume(0)
+false exceeds_capacity remaining 0, retryAfter INF: attempt(6)
+false unavailable remaining 0, retryAfter 1, fallback: attempt(4), peek(), attempt(3), wait(0.1), peek() after it, attemptAll(), attemptAll(2), mixed, block(), drain(), peek() in the block, peek() after that
+null: refund(), reset(), prepare(), bootstrap()
+[false,false]: storage consume()
 -- Throw --
-consume(2): TokenBucket\StorageException, as expected
-consume(6): false
-attempt(6): false exceeds_capacity remaining 0, retryAfter INF
-consume(0): TokenBucket\StorageException, as expected
-attempt(4): TokenBucket\StorageException, as expected
-peek(): TokenBucket\StorageException, as expected
-attempt(3): TokenBucket\StorageException, as expected
-wait(0.1): TokenBucket\StorageException, as expected
-refund(): TokenBucket\StorageException, as expected
-peek() after it: TokenBucket\StorageException, as expected
-attemptAll(): TokenBucket\StorageException, as expected
-attemptAll(2): TokenBucket\StorageException, as expected
-mixed: TokenBucket\StorageException, as expected
-block(): TokenBucket\StorageException, as expected
-drain(): TokenBucket\StorageException, as expected
-peek() in the block: TokenBucket\StorageException, as expected
-reset(): TokenBucket\StorageException, as expected
-peek() after that: TokenBucket\StorageException, as expected
-prepare(): null
-bootstrap(): TokenBucket\StorageException, as expected
-storage consume(): TokenBucket\StorageException, as expected
+TokenBucket\StorageException, as expected: consume(2), consume(0), attempt(4), peek(), attempt(3), wait(0.1), refund(), peek() after it, attemptAll(), attemptAll(2), mixed, block(), drain(), peek() in the block, reset(), peek() after that, bootstrap(), storage consume()
+false: consume(6)
+false exceeds_capacity remaining 0, retryAfter INF: attempt(6)
+null: prepare()
 Warning: TokenBucket::consume(): unix:redis.sock?db=0: cannot connect: Connection refused (os error); using shared memory of this host until it recovers
