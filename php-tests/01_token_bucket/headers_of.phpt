@@ -6,6 +6,7 @@ require __DIR__ . '/../../tools/testkit/php/check.php';
 
 use TokenBucket\Decision;
 
+fold_equal_lines();
 function fields(array $headers): void
 {
     foreach ($headers as $name => $value) {
@@ -93,10 +94,6 @@ my own: 429
 -- arguments --
 ValueError: TokenBucket\Decision::headersOf(): Argument #1 ($decisions) must not be empty
 TypeError: TokenBucket\Decision::headersOf(): Argument #1 ($decisions) must contain only TokenBucket\Decision objects
-ValueError: TokenBucket\Decision::headersOf(): Argument #1 ($decisions) must have keys of printable ASCII characters
-ValueError: TokenBucket\Decision::headersOf(): Argument #1 ($decisions) must have keys of printable ASCII characters
+ValueError: TokenBucket\Decision::headersOf(): Argument #1 ($decisions) must have keys of printable ASCII characters (2 times)
 LogicException: A granted decision is no problem
-TypeError: TokenBucket\Decision::problem(): Argument #1 ($policies) must contain only strings and integers
-TypeError: TokenBucket\Decision::problem(): Argument #1 ($policies) must contain only strings and integers
-TypeError: TokenBucket\Decision::problem(): Argument #1 ($policies) must contain only strings and integers
-TypeError: TokenBucket\Decision::problem(): Argument #1 ($policies) must contain only strings and integers
+TypeError: TokenBucket\Decision::problem(): Argument #1 ($policies) must contain only strings and integers (4 times)

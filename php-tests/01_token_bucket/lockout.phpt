@@ -6,6 +6,7 @@ require __DIR__ . '/../../tools/testkit/php/check.php';
 
 use TokenBucket\Lockout;
 
+fold_equal_lines();
 $storage = new TokenBucketStorageMemory;
 $lockout = new Lockout($storage, 'alice', attempts: 3, block: 60, factor: 2, maxBlock: 200);
 echo "-- three attempts, then a block of a minute --\n";
@@ -85,9 +86,7 @@ allowed granted remaining=1.0 capacity=3.0 retryAfter=0.0 resetAfter=199.999
 allowed granted remaining=0.0 capacity=3.0 retryAfter=0.0 resetAfter=320.000002
 denied locked_out remaining=0.0 capacity=3.0 retryAfter=120.000002 resetAfter=320.000002
 -- each further failure makes it longer, up to the longest block --
-200.0
-200.0
-200.0
+200.0 (3 times)
 -- a success forgets, and a quiet time, too --
 allowed granted remaining=3.0 capacity=3.0 retryAfter=0.0 resetAfter=0.0
 allowed granted remaining=2.0 capacity=3.0 retryAfter=0.0 resetAfter=200.0
@@ -104,15 +103,12 @@ true
 true true 'locked_out'
 2.0 1.0
 -- arguments --
-ValueError: TokenBucket\Lockout::__construct(): Argument #3 ($attempts) must be between 1 and 512
-ValueError: TokenBucket\Lockout::__construct(): Argument #3 ($attempts) must be between 1 and 512
+ValueError: TokenBucket\Lockout::__construct(): Argument #3 ($attempts) must be between 1 and 512 (2 times)
 ValueError: TokenBucket\Lockout::__construct(): Argument #4 ($block) must be greater than 0
 ValueError: TokenBucket\Lockout::__construct(): Argument #4 ($block) must be greater than or equal to 0
 ValueError: TokenBucket\Lockout::__construct(): Argument #4 ($block) must be finite
 ValueError: TokenBucket\Lockout::__construct(): Argument #4 ($block) must be less than 2^60 nanoseconds (36 years)
-ValueError: TokenBucket\Lockout::__construct(): Argument #5 ($factor) must be finite and greater than or equal to 1
-ValueError: TokenBucket\Lockout::__construct(): Argument #5 ($factor) must be finite and greater than or equal to 1
-ValueError: TokenBucket\Lockout::__construct(): Argument #5 ($factor) must be finite and greater than or equal to 1
+ValueError: TokenBucket\Lockout::__construct(): Argument #5 ($factor) must be finite and greater than or equal to 1 (3 times)
 ValueError: TokenBucket\Lockout::__construct(): Argument #6 ($maxBlock) must be greater than 0
 ValueError: TokenBucket\Lockout::__construct(): Argument #6 ($maxBlock) must be finite
 TypeError: TokenBucket\Lockout::__construct(): Argument #1 ($storage) must be of type TokenBucketStorage, stdClass given

@@ -6,6 +6,7 @@ require __DIR__ . '/../../tools/testkit/php/check.php';
 
 use TokenBucket\{Decision, Lockout};
 
+fold_equal_lines();
 $storage = new TokenBucketStorageMemory;
 $lockout = new Lockout($storage, 'alice', attempts: 3);
 $attempts = fn (int $count, ?Lockout $of = null) => array_map(fn () => ($of ?? $lockout)->attempt(), range(1, $count));
@@ -83,9 +84,5 @@ false
 -- at most 100 in a row --
 103
 -- decisions of other calls --
-ValueError: TokenBucket\Lockout::cancel(): Argument #1 ($attempt) must be the decision of attempt() of this lockout
-ValueError: TokenBucket\Lockout::cancel(): Argument #1 ($attempt) must be the decision of attempt() of this lockout
-ValueError: TokenBucket\Lockout::cancel(): Argument #1 ($attempt) must be the decision of attempt() of this lockout
-ValueError: TokenBucket\Lockout::cancel(): Argument #1 ($attempt) must be the decision of attempt() of this lockout
-ValueError: TokenBucket\Lockout::cancel(): Argument #1 ($attempt) must be the decision of attempt() of this lockout
+ValueError: TokenBucket\Lockout::cancel(): Argument #1 ($attempt) must be the decision of attempt() of this lockout (5 times)
 true

@@ -7,6 +7,7 @@ require __DIR__ . '/../../tools/testkit/php/check.php';
 use TokenBucket\Period;
 use TokenBucket\Quota;
 
+fold_equal_lines();
 /** A storage that is written in PHP. */
 class OwnStorage implements TokenBucketStorage
 {
@@ -57,11 +58,7 @@ echo thrown(fn () => serialize($quota)), "\n";
 ?>
 --EXPECT--
 -- limits --
-ValueError: TokenBucket\Quota::__construct(): Argument #3 ($limit) must be between 1 and the microseconds of the period's shortest window
-ValueError: TokenBucket\Quota::__construct(): Argument #3 ($limit) must be between 1 and the microseconds of the period's shortest window
-ValueError: TokenBucket\Quota::__construct(): Argument #3 ($limit) must be between 1 and the microseconds of the period's shortest window
-ValueError: TokenBucket\Quota::__construct(): Argument #3 ($limit) must be between 1 and the microseconds of the period's shortest window
-ValueError: TokenBucket\Quota::__construct(): Argument #3 ($limit) must be between 1 and the microseconds of the period's shortest window
+ValueError: TokenBucket\Quota::__construct(): Argument #3 ($limit) must be between 1 and the microseconds of the period's shortest window (5 times)
 nothing thrown
 -- types --
 TypeError: TokenBucket\Quota::__construct(): Argument #3 ($limit) must be of type int, string given

@@ -10,6 +10,7 @@ require __DIR__ . '/../../tools/testkit/php/check.php';
 
 use TokenBucket\{Decision, OnFailure};
 
+fold_equal_lines();
 const DAY = 86400;
 
 function print_headers(Decision $decision): void
@@ -51,10 +52,7 @@ foreach (['contended', 'table_full', 'unavailable', 'insufficient_tokens'] as $r
 ?>
 --EXPECT--
 table_full: {"RateLimit-Policy":"\"a\";q=2;w=172800","RateLimit":"\"a\";r=0","Retry-After":"1","X-RateLimit-Limit":"2","X-RateLimit-Remaining":"0"}
-unavailable: {"RateLimit-Policy":"\"a\";q=10;w=864000","RateLimit":"\"a\";r=0","Retry-After":"1","X-RateLimit-Limit":"10","X-RateLimit-Remaining":"0"}
-unavailable: {"RateLimit-Policy":"\"a\";q=10;w=864000","RateLimit":"\"a\";r=0","Retry-After":"1","X-RateLimit-Limit":"10","X-RateLimit-Remaining":"0"}
-unavailable: {"RateLimit-Policy":"\"a\";q=10;w=864000","RateLimit":"\"a\";r=0","Retry-After":"1","X-RateLimit-Limit":"10","X-RateLimit-Remaining":"0"}
-unavailable: {"RateLimit-Policy":"\"a\";q=10;w=864000","RateLimit":"\"a\";r=0","Retry-After":"1","X-RateLimit-Limit":"10","X-RateLimit-Remaining":"0"}
+unavailable: {"RateLimit-Policy":"\"a\";q=10;w=864000","RateLimit":"\"a\";r=0","Retry-After":"1","X-RateLimit-Limit":"10","X-RateLimit-Remaining":"0"} (4 times)
 contended: {"RateLimit-Policy":"\"a\";q=10;w=864000","RateLimit":"\"a\";r=2","Retry-After":"1","X-RateLimit-Limit":"10","X-RateLimit-Remaining":"2"}
 table_full: {"RateLimit-Policy":"\"a\";q=10;w=864000","RateLimit":"\"a\";r=2","Retry-After":"1","X-RateLimit-Limit":"10","X-RateLimit-Remaining":"2"}
 unavailable: {"RateLimit-Policy":"\"a\";q=10;w=864000","RateLimit":"\"a\";r=2","Retry-After":"1","X-RateLimit-Limit":"10","X-RateLimit-Remaining":"2"}

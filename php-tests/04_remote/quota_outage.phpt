@@ -10,6 +10,7 @@ use TokenBucket\OnFailure;
 use TokenBucket\Period;
 use TokenBucket\Quota;
 
+fold_equal_lines();
 foreach ([OnFailure::Local, OnFailure::Allow, OnFailure::Deny] as $policy) {
     echo "-- $policy->name --\n";
     alike([TokenBucketStorageRedis::class, TokenBucketStorageMemcached::class], function (string $class) use ($policy) {
@@ -38,28 +39,15 @@ foreach ([OnFailure::Local, OnFailure::Allow, OnFailure::Deny] as $policy) {
 'insufficient_tokens' 1.0 true true
 'granted' 1.0 true true
 'granted' -2.0 true true
-'granted' 0.0 true true
-'granted' 0.0 true true
+'granted' 0.0 true true (2 times)
 'insufficient_tokens' 0.0 true true
 false true
 3.0
 -- Allow --
-'granted' 3.0 true true
-'granted' 3.0 true true
-'granted' 3.0 true true
-'granted' 3.0 true true
-'granted' 3.0 true true
-'granted' 3.0 true true
-'granted' 3.0 true true
+'granted' 3.0 true true (7 times)
 true true
 3.0
 -- Deny --
-'unavailable' 0.0 true true
-'unavailable' 0.0 true true
-'unavailable' 0.0 true true
-'unavailable' 0.0 true true
-'unavailable' 0.0 true true
-'unavailable' 0.0 true true
-'unavailable' 0.0 true true
+'unavailable' 0.0 true true (7 times)
 false true
 0.0

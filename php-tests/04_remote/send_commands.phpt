@@ -4,6 +4,7 @@ TokenBucketStorageRedis::sendCommands() returns the replies of each server, and 
 <?php
 require __DIR__ . '/../../tools/testkit/php/testkit.php';
 
+fold_equal_lines();
 $redis = RedisServer::start(['--requirepass', 'geheim']);
 $storage = new TokenBucketStorageRedis("redis://:geheim@127.0.0.1:$redis->port/1");
 $show = function (array $answers) use ($redis): void {
@@ -36,11 +37,8 @@ redis://127.0.0.1:PORT/0 "it answered: WRONGPASS invalid username-password pair 
 redis://127.0.0.1:PORT/0 [{"error":"it answered: NOAUTH Authentication required."}]
 redis://localhost:1/0 "cannot connect: Connection refused (os error 111)"
 ValueError: TokenBucketStorageRedis::sendCommands(): Argument #1 ($commands) must not be empty
-TypeError: TokenBucketStorageRedis::sendCommands(): Argument #1 ($commands) must contain only lists of strings
-TypeError: TokenBucketStorageRedis::sendCommands(): Argument #1 ($commands) must contain only lists of strings
-TypeError: TokenBucketStorageRedis::sendCommands(): Argument #1 ($commands) must contain only lists of strings
-ValueError: TokenBucketStorageRedis::sendCommands(): Argument #2 ($timeout) must be greater than 0
-ValueError: TokenBucketStorageRedis::sendCommands(): Argument #2 ($timeout) must be greater than 0
+TypeError: TokenBucketStorageRedis::sendCommands(): Argument #1 ($commands) must contain only lists of strings (3 times)
+ValueError: TokenBucketStorageRedis::sendCommands(): Argument #2 ($timeout) must be greater than 0 (2 times)
 ValueError: TokenBucketStorageRedis::sendCommands(): Argument #2 ($timeout) must be less than or equal to 3600
 ValueError: TokenBucketStorageRedis::sendCommands(): Argument #2 ($timeout) must be finite
 ValueError: TokenBucketStorageRedis::sendCommands(): Argument #3 ($server) must have a host

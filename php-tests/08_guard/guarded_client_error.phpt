@@ -7,6 +7,7 @@ The guard: invalid arguments of a GuardedClient throw and change nothing
 require __DIR__ . '/clients.inc.php';
 require __DIR__ . '/../../tools/testkit/php/child.php';
 
+fold_equal_lines();
 $path = segment_path();
 $ini = ['tokenbucket.shm_path' => $path];
 $fpm = new Fpm(ini: $ini + ['tokenbucket.guard' => 'ip 2/day; ip+path 9/day; all 9/day']);
@@ -68,8 +69,7 @@ echo "-- private memory\n", php_run('try { new TokenBucket\GuardedClient("", [])
 --EXPECT--
 200
 -- the limit
-ValueError: TokenBucket\GuardedClient::__construct(): Argument #1 ($limit) must be one limit
-ValueError: TokenBucket\GuardedClient::__construct(): Argument #1 ($limit) must be one limit
+ValueError: TokenBucket\GuardedClient::__construct(): Argument #1 ($limit) must be one limit (2 times)
 ValueError: TokenBucket\GuardedClient::__construct(): Argument #1 ($limit) must be a limit that the guard has used, "guard: ip 3/day burst 3" given
 ValueError: TokenBucket\GuardedClient::__construct(): Argument #1 ($limit) must have a space and a whole number at position 3, "\x00 2/day" given
 ValueError: TokenBucket\GuardedClient::__construct(): Argument #1 ($limit) must have a key: ip, net, host, path, header:Name or all at position 1, "\x3cb>\n" given
@@ -79,12 +79,9 @@ ValueError: TokenBucket\GuardedClient::__construct(): Argument #1 ($limit) must 
 ValueError: TokenBucket\GuardedClient::__construct(): Argument #1 ($limit) must be a limit that the guard has used, "guard: all 2/day burst 2" given
 -- the values
 ValueError: TokenBucket\GuardedClient::__construct(): Argument #2 ($values) must have a value for each key of the limit in its order, 1 in all
-ValueError: TokenBucket\GuardedClient::__construct(): Argument #2 ($values) must have an address such as 192.0.2.1 or 2001:db8::1 for the key "ip"
-ValueError: TokenBucket\GuardedClient::__construct(): Argument #2 ($values) must have an address such as 192.0.2.1 or 2001:db8::1 for the key "ip"
+ValueError: TokenBucket\GuardedClient::__construct(): Argument #2 ($values) must have an address such as 192.0.2.1 or 2001:db8::1 for the key "ip" (2 times)
 ValueError: TokenBucket\GuardedClient::__construct(): Argument #2 ($values) must have a value for each key of the limit in its order, 1 in all
-TypeError: TokenBucket\GuardedClient::__construct(): Argument #2 ($values) must contain only strings
-TypeError: TokenBucket\GuardedClient::__construct(): Argument #2 ($values) must contain only strings
-TypeError: TokenBucket\GuardedClient::__construct(): Argument #2 ($values) must contain only strings
+TypeError: TokenBucket\GuardedClient::__construct(): Argument #2 ($values) must contain only strings (3 times)
 ValueError: TokenBucket\GuardedClient::__construct(): Argument #2 ($values) must have an address such as 192.0.2.1 or 2001:db8::1 for the key "ip"
 ValueError: TokenBucket\GuardedClient::__construct(): Argument #2 ($values) must have a value for each key of the limit in its order, 2 in all
 ValueError: TokenBucket\GuardedClient::__construct(): Argument #2 ($values) must be empty, because all clients share the bucket
@@ -107,8 +104,7 @@ a closure in the scope of the class: null
 Error: Cannot access private property TokenBucket\GuardedClient::$identifier
 Error: Cannot create dynamic property TokenBucket\GuardedClient::$x
 ValueError: TokenBucket\GuardedClient::block(): Argument #1 ($seconds) must be greater than or equal to 0
-ValueError: TokenBucket\GuardedClient::block(): Argument #1 ($seconds) must be finite
-ValueError: TokenBucket\GuardedClient::block(): Argument #1 ($seconds) must be finite
+ValueError: TokenBucket\GuardedClient::block(): Argument #1 ($seconds) must be finite (2 times)
 ValueError: TokenBucket\GuardedClient::block(): Argument #1 ($seconds) must be less than 2^60 nanoseconds (36 years)
 TypeError: TokenBucket\GuardedClient::block(): Argument #1 ($seconds) must be of type float, string given
 1

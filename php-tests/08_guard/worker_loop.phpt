@@ -4,8 +4,9 @@ TokenBucket\guard() applies the limits to each request of a worker loop, and its
 <?php require __DIR__ . '/skipif.inc.php'; ?>
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/child.php';
+require __DIR__ . '/../../tools/testkit/php/testkit.php';
 
+fold_equal_lines();
 $ini = [
     'tokenbucket.guard' => 'ip 1/day burst 3; on POST /login all 1/day; unless cookie a agent bot net 1/day; on /export* ip concurrent 1; on /export* all concurrent 2',
     'tokenbucket.guard_allow' => '192.0.2.9', 'tokenbucket.guard_trusted_proxies' => '10.0.0.1',
@@ -107,8 +108,7 @@ $run('no address', <<<'PHP'
 allowed, 2 of 3 left
 allowed, 1 of 3 left
 allowed, 0 of 3 left
-denied by "ip 1/day burst 3": insufficient_tokens
-denied by "ip 1/day burst 3": insufficient_tokens
+denied by "ip 1/day burst 3": insufficient_tokens (2 times)
 allowed, 2 of 3 left
 
 == conditions, and the script that runs
@@ -135,9 +135,7 @@ allowed, 0 of 2 left
 denied by "all concurrent 2": too_many_concurrent
 
 == null
-null
-null
-null
+null (3 times)
 
 == no limit counts the request
 null
@@ -146,20 +144,13 @@ null
 null
 
 == observe
-null
-null
-null
+null (3 times)
 0 held
 guard: ip 1/day burst 3: 3 granted
 
 == $_SERVER, also if PHP code has changed it
-allowed, 2 of 3 left
-allowed, 2 of 3 left
+allowed, 2 of 3 left (2 times)
 allowed, 1 of 3 left
 
 == no address
-TokenBucket\guard(): Argument #1 ($server) must have the address of the client as "REMOTE_ADDR"
-TokenBucket\guard(): Argument #1 ($server) must have the address of the client as "REMOTE_ADDR"
-TokenBucket\guard(): Argument #1 ($server) must have the address of the client as "REMOTE_ADDR"
-TokenBucket\guard(): Argument #1 ($server) must have the address of the client as "REMOTE_ADDR"
-TokenBucket\guard(): Argument #1 ($server) must have the address of the client as "REMOTE_ADDR"
+TokenBucket\guard(): Argument #1 ($server) must have the address of the client as "REMOTE_ADDR" (5 times)
