@@ -357,7 +357,7 @@ step_valgrind() {
     planted_leak
     under_valgrind php-tests/00_module/{status,any_arguments}.phpt php-tests/10_concurrency/{acquire,arguments_error}.phpt \
         php-tests/01_token_bucket/{attempt_all,garbage,lifetimes,reentrancy,storage,subclass,userland}*.phpt \
-        php-tests/04_remote/{objects,outage_handlers}_*.phpt php-tests/05_pdo/userland_{cycles,handlers,references}.phpt \
+        php-tests/04_remote/{objects,outage_handlers}_*.phpt php-tests/05_pdo/userland_{classes,references}.phpt \
         php-tests/06_compat/{outages,client_throttle,leaky_bucket,minute_window,rate_limiter}*_error.phpt
 }
 
