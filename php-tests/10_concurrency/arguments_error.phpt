@@ -1,5 +1,8 @@
 --TEST--
 ConcurrencyLimit converts its arguments by PHP's rules, and throws for invalid ones
+--EXTENSIONS--
+pdo
+pdo_sqlite
 --FILE--
 <?php
 require __DIR__ . '/../../tools/testkit/php/check.php';
@@ -52,7 +55,7 @@ class Userland implements TokenBucketStorage
 
     public function consume($identifier, $microtime, $full_microtime, $bootstrap_closure) {}
 }
-foreach ([new TokenBucketStorageRedis('redis://127.0.0.1:1'), new TokenBucketStorageMemcached('127.0.0.1:1'), new Userland, new stdClass, null] as $other) {
+foreach ([new TokenBucketStorageRedis('redis://127.0.0.1:1'), new TokenBucketStorageMemcached('127.0.0.1:1'), new TokenBucketStoragePDO(new PDO('sqlite::memory:'), 'limits'), new Userland, new stdClass, null] as $other) {
     echo thrown(fn () => new ConcurrencyLimit($other, 'x', 1)), "\n";
 }
 echo "-- the number of arguments, and strict types --\n";
@@ -112,7 +115,7 @@ TypeError: TokenBucket\ConcurrencyLimit::acquire(): Argument #1 ($timeout) must 
 true true true
 -- the storage --
 nothing thrown
-LogicException: TokenBucket\ConcurrencyLimit needs a TokenBucketStorageSharedMemory, a TokenBucketStorageRedis or a TokenBucketStorageMemory, because other storages cannot keep permits (2 times)
+LogicException: TokenBucket\ConcurrencyLimit needs a TokenBucketStorageSharedMemory, a TokenBucketStorageRedis or a TokenBucketStorageMemory, because other storages cannot keep permits (3 times)
 TypeError: TokenBucket\ConcurrencyLimit::__construct(): Argument #1 ($storage) must be of type TokenBucketStorage, stdClass given
 TypeError: TokenBucket\ConcurrencyLimit::__construct(): Argument #1 ($storage) must be of type TokenBucketStorage, null given
 -- the number of arguments, and strict types --

@@ -21,7 +21,6 @@ return [
         '10_concurrency/redis' => 'There are no storages of servers.',
         '10_concurrency/redis_outage' => 'There are no storages of servers.',
         '10_concurrency/redis_requests' => 'There are no storages of servers.',
-        '10_concurrency/storages_error' => 'There are no storages of servers.',
         '01_token_bucket/wait_system_calls' => 'The test counts the system calls of a PHP without this package, and PHP code makes others.',
     ],
     'with' => [
@@ -94,9 +93,9 @@ return [
         ],
         'There are no storages of servers.' => [
             'arguments_error' => [
-                "new TokenBucketStorageRedis('redis://127.0.0.1:1'), new TokenBucketStorageMemcached('127.0.0.1:1'), " => '',
+                "new TokenBucketStorageRedis('redis://127.0.0.1:1'), new TokenBucketStorageMemcached('127.0.0.1:1'), new TokenBucketStoragePDO(new PDO('sqlite::memory:'), 'limits'), " => '',
                 "nothing thrown\nLogicException" => 'LogicException',
-                'keep permits (2 times)' => 'keep permits',
+                'keep permits (3 times)' => 'keep permits',
             ],
             'garbage_weak_map' => ["    new TokenBucketStorageRedis('redis://127.0.0.1:1', onFailure: TokenBucket\OnFailure::Allow),\n" => '', "--\n3\n0\n" => "--\n2\n0\n"],
         ],
