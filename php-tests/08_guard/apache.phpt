@@ -1,13 +1,7 @@
 --TEST--
 The guard: limits are exact in the children of Apache prefork, also after a graceful reload
 --SKIPIF--
-<?php
-require __DIR__ . '/skipif.inc.php';
-$testkit = __DIR__ . '/../../tools/testkit/php/apache.php';
-is_file($testkit) || die('skip the testkit has no Apache');
-require $testkit;
-Apache::is_installed() || die('skip there is no Apache with this php');
-?>
+<?php require __DIR__ . '/skip_apache.inc.php'; ?>
 --FILE--
 <?php
 require __DIR__ . '/../../tools/testkit/php/apache.php';

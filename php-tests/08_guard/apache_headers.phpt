@@ -1,11 +1,7 @@
 --TEST--
 The guard: Apache's mod_php counts by the header Authorization, also without CGIPassAuth
 --SKIPIF--
-<?php
-require __DIR__ . '/skipif.inc.php';
-require __DIR__ . '/../../tools/testkit/php/apache.php';
-Apache::is_installed() || die('skip there is no Apache with this php');
-?>
+<?php require __DIR__ . '/skip_apache.inc.php'; ?>
 --FILE--
 <?php
 require __DIR__ . '/../../tools/testkit/php/apache.php';

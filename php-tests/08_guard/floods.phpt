@@ -1,11 +1,7 @@
 --TEST--
 The guard: a flood through nginx runs the script exactly as often as the limit allows, however it is sent
 --SKIPIF--
-<?php
-require __DIR__ . '/skipif.inc.php';
-exec('command -v nginx', $path, $missing);
-$missing && die('skip there is no nginx');
-?>
+<?php require __DIR__ . '/skip_nginx.inc.php'; ?>
 --FILE--
 <?php
 require __DIR__ . '/clients.inc.php';

@@ -1,11 +1,7 @@
 --TEST--
 The guard: servers that ignore sections of php.ini warn about settings in them
 --SKIPIF--
-<?php
-require __DIR__ . '/skipif.inc.php';
-require __DIR__ . '/../../tools/testkit/php/apache.php';
-Apache::is_installed() || die('skip there is no Apache with this php');
-?>
+<?php require __DIR__ . '/skip_apache.inc.php'; ?>
 --FILE--
 <?php
 require __DIR__ . '/clients.inc.php';

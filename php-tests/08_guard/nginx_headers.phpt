@@ -1,11 +1,7 @@
 --TEST--
 The guard: header lines that nginx passes twice, renames or drops do not change the client
 --SKIPIF--
-<?php
-require __DIR__ . '/skipif.inc.php';
-exec('command -v nginx', $path, $missing);
-$missing && die('skip there is no nginx');
-?>
+<?php require __DIR__ . '/skip_nginx.inc.php'; ?>
 --FILE--
 <?php
 require __DIR__ . '/clients.inc.php';

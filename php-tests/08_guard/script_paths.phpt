@@ -1,13 +1,7 @@
 --TEST--
 The guard: paths that run the same script are one path, whatever SCRIPT_NAME is
 --SKIPIF--
-<?php
-require __DIR__ . '/skipif.inc.php';
-require __DIR__ . '/../../tools/testkit/php/apache.php';
-exec('command -v nginx', $path, $missing);
-$missing && die('skip there is no nginx');
-Apache::is_installed() || die('skip there is no Apache with this php');
-?>
+<?php require __DIR__ . '/skip_web_servers.inc.php'; ?>
 --FILE--
 <?php
 require __DIR__ . '/clients.inc.php';

@@ -1,11 +1,7 @@
 --TEST--
 The guard: a client that stalls holds a permit only while the script runs, and the servers bound that time
 --SKIPIF--
-<?php
-require __DIR__ . '/skipif.inc.php';
-exec('command -v nginx', $path, $missing);
-$missing && die('skip there is no nginx');
-?>
+<?php require __DIR__ . '/skip_nginx.inc.php'; ?>
 --FILE--
 <?php
 require __DIR__ . '/held.inc.php';
