@@ -1,16 +1,10 @@
 --TEST--
 The guard: it reads the cookies that $_COOKIE has, whatever a client sends
 --SKIPIF--
-<?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
-is_slow() && die('skip php-cgi is not run under valgrind');
-(PHP_DEBUG || PHP_ZTS) && die('skip php-cgi is another build of PHP');
-exec('command -v php-cgi' . PHP_MAJOR_VERSION . '.' . PHP_MINOR_VERSION, $path, $code);
-$code === 0 || die('skip there is no php-cgi for this php');
-?>
+<?php require __DIR__ . '/php_cgi.inc.php'; skip_without_php_cgi(); ?>
 --FILE--
 <?php
-require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
+require __DIR__ . '/php_cgi.inc.php';
 require_once __DIR__ . '/../../tools/testkit/php/fast_cgi.php';
 require_once __DIR__ . '/../../tools/testkit/php/wait_for.php';
 
@@ -32,8 +26,7 @@ file_put_contents("$folder/script.php", <<<'PHP'
     PHP);
 $row = fn (string $name): string => "guard: unless cookie $name all 1000000000/second burst 1000000000";
 $guard = implode(';', array_map(fn (string $name) => "unless cookie $name all 1000000000/second", array_map(fn ($name) => str_replace('"', '%22', (string) $name), array_keys(NAMES))));
-$command = 'exec php-cgi' . PHP_MAJOR_VERSION . '.' . PHP_MINOR_VERSION . ' ' . (getenv('TEST_PHP_EXTRA_ARGS') ?: '-n')
-    . ' -d max_input_vars=' . MOST . ' -d ' . escapeshellarg("tokenbucket.guard=\"$guard\"") . " -b $folder/socket";
+$command = php_cgi(['max_input_vars' => MOST, 'tokenbucket.guard' => $guard]) . " -b $folder/socket";
 $process = proc_open($command, [['file', '/dev/null', 'r'], ['file', '/dev/null', 'w'], ['file', '/dev/null', 'w']], $pipes, $folder, ['PATH' => getenv('PATH'), 'PHP_FCGI_MAX_REQUESTS' => '100000']);
 wait_for('php-cgi listens', fn () => @stream_socket_client("unix://$folder/socket") !== false);
 

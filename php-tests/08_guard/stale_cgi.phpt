@@ -1,28 +1,15 @@
 --TEST--
 The guard: php-cgi denies requests that have waited too long, and PHP's own web server passes no instant
 --SKIPIF--
-<?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
-is_slow() && die('skip php-cgi is not run under valgrind');
-(PHP_DEBUG || PHP_ZTS) && die('skip php-cgi is another build of PHP');
-exec('command -v php-cgi' . PHP_MAJOR_VERSION . '.' . PHP_MINOR_VERSION, $path, $code);
-$code === 0 || die('skip there is no php-cgi for this php');
-?>
+<?php require __DIR__ . '/php_cgi.inc.php'; skip_without_php_cgi(); ?>
 --FILE--
 <?php
-require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
+require __DIR__ . '/php_cgi.inc.php';
 require_once __DIR__ . '/../../tools/testkit/php/built_in.php';
 require_once __DIR__ . '/../../tools/testkit/php/fast_cgi.php';
 require_once __DIR__ . '/../../tools/testkit/php/http.php';
 
 const SETTINGS = ['tokenbucket.guard_max_age' => '150'];
-
-/** Returns the command of php-cgi with the settings of the test. */
-function php_cgi(): string
-{
-    $settings = array_map(fn (string $name) => " -d $name=" . SETTINGS[$name], array_keys(SETTINGS));
-    return 'exec php-cgi' . PHP_MAJOR_VERSION . '.' . PHP_MINOR_VERSION . ' ' . (getenv('TEST_PHP_EXTRA_ARGS') ?: '-n') . implode($settings);
-}
 
 /** A php-cgi that waits for requests of FastCGI at a socket, one after another. */
 final class FastCgiServer extends ServerProcess
@@ -35,7 +22,7 @@ final class FastCgiServer extends ServerProcess
     protected function arguments(int $port): array
     {
         file_put_contents("$this->folder/script.php", '<?php echo "script";');
-        return ['sh', '-c', php_cgi() . " -b $this->socket"];
+        return ['sh', '-c', php_cgi(SETTINGS) . " -b $this->socket"];
     }
 
     protected function answers(int $port): bool
@@ -44,19 +31,6 @@ final class FastCgiServer extends ServerProcess
         return @stream_socket_client("unix://$this->socket") !== false
             && FastCgi::get($this->socket, "$this->folder/script.php") === 'script';
     }
-}
-
-/** Runs php-cgi as a web server does for each request, and returns its output. */
-function cgi(string $script, array $variables): string
-{
-    $variables += [
-        'GATEWAY_INTERFACE' => 'CGI/1.1', 'REQUEST_METHOD' => 'GET', 'SCRIPT_FILENAME' => $script, 'SCRIPT_NAME' => '/script.php',
-        'REQUEST_URI' => '/script.php', 'REDIRECT_STATUS' => '200', 'PATH' => getenv('PATH'),
-    ];
-    $process = proc_open(php_cgi(), [['file', '/dev/null', 'r'], ['pipe', 'w'], ['redirect', 1]], $pipes, null, $variables);
-    $output = stream_get_contents($pipes[1]);
-    proc_close($process);
-    return $output;
 }
 
 /** Prints the statuses of requests by the variables of their age. */
@@ -74,7 +48,7 @@ function print_statuses(string $name, callable $output): void
 
 $server = new FastCgiServer();
 print_statuses('FastCGI', fn (array $variables) => FastCgi::output($server->socket, "$server->folder/script.php", $variables));
-print_statuses('CGI', fn (array $variables) => cgi("$server->folder/script.php", $variables));
+print_statuses('CGI', fn (array $variables) => cgi("$server->folder/script.php", SETTINGS, $variables)[0]);
 $server->kill();
 
 // A variable in the environment of the server must not count as the age of a request.
