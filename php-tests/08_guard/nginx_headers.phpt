@@ -12,21 +12,18 @@ $fpm = new Fpm(['www' => ['listen.mode' => '0666']], ['tokenbucket.guard' => 'ip
 $fpm->script('script', '<?php echo "script";');
 $nginx = new Nginx($fpm);
 /** Sends requests, to which $lines adds header lines, and prints their statuses. */
-$requests = function (string $what, string $target, callable $lines, int $count = 5) use ($nginx): void {
+$requests = function (string $what, callable $lines) use ($nginx): void {
     $statuses = [];
-    for ($i = 0; $i < $count; $i++) {
-        $statuses[] = http_request($nginx->port, $target, $lines($i))[0] ?? 'lost';
+    for ($i = 0; $i < 5; $i++) {
+        $statuses[] = http_request($nginx->port, '/script', $lines($i))[0] ?? 'lost';
     }
     echo "$what: ", implode(' ', $statuses), "\n";
 };
-$requests('one line', '/script', fn () => ['X-Forwarded-For: 203.0.113.1']);
-$requests('two lines', '/script', fn (int $i) => ["X-Forwarded-For: 198.51.100.$i", 'X-Forwarded-For: 203.0.113.2']);
-$requests('an underscore', '/script', fn (int $i) => ["X_Forwarded_For: 198.51.100.$i", 'X-Forwarded-For: 203.0.113.3', "X_Forwarded_For: 198.51.100.$i"]);
-$requests('lower case', '/script', fn () => ['x-forwarded-for: 203.0.113.4']);
-foreach (['//script', '/./script', '/x/../script', '/%73cript', '/script?a', 'http://y/script'] as $target) {
-    $requests($target, $target, fn () => ['X-Forwarded-For: 203.0.113.1'], 2);
-}
-$requests('control: another address each', '/script', fn (int $i) => ["X-Forwarded-For: 203.0.114.$i"]);
+$requests('one line', fn () => ['X-Forwarded-For: 203.0.113.1']);
+$requests('two lines', fn (int $i) => ["X-Forwarded-For: 198.51.100.$i", 'X-Forwarded-For: 203.0.113.2']);
+$requests('an underscore', fn (int $i) => ["X_Forwarded_For: 198.51.100.$i", 'X-Forwarded-For: 203.0.113.3', "X_Forwarded_For: 198.51.100.$i"]);
+$requests('lower case', fn () => ['x-forwarded-for: 203.0.113.4']);
+$requests('control: another address each', fn (int $i) => ["X-Forwarded-For: 203.0.114.$i"]);
 $nginx->kill();
 ?>
 --EXPECT--
@@ -34,10 +31,4 @@ one line: 200 200 200 429 429
 two lines: 200 200 200 429 429
 an underscore: 200 200 200 429 429
 lower case: 200 200 200 429 429
-//script: 429 429
-/./script: 429 429
-/x/../script: 429 429
-/%73cript: 429 429
-/script?a: 429 429
-http://y/script: 429 429
 control: another address each: 200 200 200 200 200

@@ -24,6 +24,7 @@ $line = function (string $what, array $ini, string $code = SHOW): void {
     echo "== $what\n", trim(php_run($code, ['error_log' => $log] + $ini)), "\n", preg_replace('/^\[.*?\] /m', '', file_get_contents($log));
 };
 $line('the command line', GUARD);
+$line('a limit that would count the command line', ['tokenbucket.guard' => 'header:X 1/day'], 'echo TokenBucket\status()["shared_memory"]["granted"], " counted";');
 $line('no limit', []);
 putenv('RR_MODE=http');
 $line('RoadRunner', GUARD);
@@ -46,6 +47,8 @@ foreach ([
 false, "the command line serves no requests"
 Guard => not in force: the command line serves no requests
 tokenbucket_guard_in_force{reason="the command line serves no requests"} 0
+== a limit that would count the command line
+0 counted
 == no limit
 false, "no limit is set"
 Guard => not in force: no limit is set

@@ -15,12 +15,6 @@ $start = function (array $ini): array {
     return [$fpm, $page];
 };
 
-echo "== without a password\n";
-[$fpm, $page] = $start([]);
-echo act($fpm, '198.51.100.1', null), "\n", act($fpm, '198.51.100.1', ''), "\n", act($fpm, '198.51.100.1', 'right'), "\n";
-echo statuses($fpm, $page, CLIENT), "\n";
-$fpm->stop();
-
 echo "== with a named segment, which only the command line shares without a password\n";
 [$fpm, $page] = $start(['tokenbucket.shm_path' => segment_path()]);
 echo act($fpm, '198.51.100.1', null), "\n", statuses($fpm, $page, CLIENT), "\n";
@@ -98,12 +92,6 @@ count($answers) === 1 || hrtime(true) - $start < 2e9 || inconclusive('the machin
 echo json_encode($answers), "\n";
 ?>
 --EXPECT--
-== without a password
-200 200 429
-TokenBucket\AccessDeniedException: tokenbucket.guard_password_hash is not set
-TokenBucket\AccessDeniedException: tokenbucket.guard_password_hash is not set
-TokenBucket\AccessDeniedException: tokenbucket.guard_password_hash is not set
-429
 == with a named segment, which only the command line shares without a password
 200 200 429
 TokenBucket\AccessDeniedException: tokenbucket.guard_password_hash is not set

@@ -1,5 +1,5 @@
 --TEST--
-The guard: each limit has a row of its own, also for an observed denial, and one line in the log
+The guard: each limit has a row of its own, and the mode "observe" denies nothing, counts, and logs a line a minute
 --SKIPIF--
 <?php require __DIR__ . '/skipif.inc.php'; ?>
 --FILE--
@@ -18,10 +18,10 @@ $client = ['REMOTE_ADDR' => '192.0.2.1', 'SERVER_NAME' => 'a'];
 foreach (['enforce', 'observe'] as $mode) {
     echo "== $mode\n";
     $log = log_file();
-    $fpm = new Fpm(ini: ['error_log' => $log, 'tokenbucket.guard' => 'ip 1/day burst 2; ip+path 1/day burst 2; path 1/day burst 5', 'tokenbucket.guard_mode' => $mode]);
+    $fpm = new Fpm(ini: ['error_log' => $log, 'tokenbucket.guard' => 'path 1/day burst 5; ip 1/day burst 2; ip+path 1/day burst 2', 'tokenbucket.guard_mode' => $mode]);
     $script = $fpm->script('script', SCRIPT);
     echo statuses($fpm, $script, ...array_fill(0, 6, $client)), "\n";
-    rows($fpm, 'guard: ip 1/day burst 2', 'guard: ip+path 1/day burst 2', 'guard: path 1/day burst 5');
+    rows($fpm, 'guard: path 1/day burst 5', 'guard: ip 1/day burst 2', 'guard: ip+path 1/day burst 2', 'guard: no address');
     echo preg_replace('/^\[.*?\] /m', '', file_get_contents($log));
     $fpm->stop();
 }
@@ -59,14 +59,16 @@ echo count($lines), ' line: ', preg_replace(['/^\[.*?\] /', '/\.{10,}/'], ['', '
 --EXPECT--
 == enforce
 200 200 429 429 429 429
+  guard: path 1/day burst 5: {"granted":2,"denied":0}
   guard: ip 1/day burst 2: {"granted":2,"denied":4}
   guard: ip+path 1/day burst 2: {"granted":2,"denied":0}
-  guard: path 1/day burst 5: {"granted":2,"denied":0}
+  guard: no address: {"granted":4,"denied":0}
 == observe
 200 200 200 200 200 200
+  guard: path 1/day burst 5: {"granted":5,"denied":1}
   guard: ip 1/day burst 2: {"granted":2,"denied":4}
   guard: ip+path 1/day burst 2: {"granted":2,"denied":4}
-  guard: path 1/day burst 5: {"granted":5,"denied":1}
+  guard: no address: {"granted":4,"denied":0}
 tokenbucket: guard: 192.0.2.1 exceeds "ip 1/day burst 2" and would be denied in the mode "enforce"
 tokenbucket: guard: 192.0.2.1 exceeds "ip+path 1/day burst 2" and would be denied in the mode "enforce"
 tokenbucket: guard: 192.0.2.1 exceeds "path 1/day burst 5" and would be denied in the mode "enforce"
