@@ -10,13 +10,6 @@ echo "-- less important calls stop at the floor --\n";
 while (($decision = $bucket->attempt(1, floor: 6))->allowed);
 show($decision);
 show($bucket->attempt(5));
-echo "-- the reason depends on the tokens that are there --\n";
-show($bucket->attempt(1, 6));
-show($bucket->attempt(2, 6));
-show($bucket->peek(1, 1));
-echo "-- retryAfter is the time until the floor and the tokens are there --\n";
-$storage->advance(3);
-show($bucket->attempt(1, 6));
 echo "-- header fields are those of the tokens above the floor --\n";
 $bucket->reset();
 foreach ([[3, 0], [0, 6], [1, 6], [1, 6], [1, 9.5], [5, 6]] as [$tokens, $floor]) {
@@ -66,12 +59,6 @@ print_values($bucket->attempt(1e308, 1e308)->reason, $bucket->attempt(PHP_INT_MA
 -- less important calls stop at the floor --
 denied below_floor remaining=6.0 capacity=10.0 retryAfter=0.5 resetAfter=2.0
 allowed granted remaining=1.0 capacity=10.0 retryAfter=0.0 resetAfter=4.5
--- the reason depends on the tokens that are there --
-denied below_floor remaining=1.0 capacity=10.0 retryAfter=3.0 resetAfter=4.5
-denied insufficient_tokens remaining=1.0 capacity=10.0 retryAfter=3.5 resetAfter=4.5
-denied below_floor remaining=1.0 capacity=10.0 retryAfter=0.5 resetAfter=4.5
--- retryAfter is the time until the floor and the tokens are there --
-allowed granted remaining=6.0 capacity=10.0 retryAfter=0.0 resetAfter=2.0
 -- header fields are those of the tokens above the floor --
 granted: "p";q=10;w=5 "p";r=7;t=4 none 10 7
 granted: "p";q=4;w=5 "p";r=1;t=1 none 4 1

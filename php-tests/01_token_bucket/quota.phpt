@@ -58,23 +58,7 @@ $quota->reset();
 told($quota->attempt(0.5));
 $quota->refund(0.5);
 told($quota->attempt(1.5));
-
-echo "-- a changed limit keeps what was used --\n";
-$small = new Quota($storage, 'plan', 10, Period::Month);
-$small->consume(10);
-$large = new Quota($storage, 'plan', 20, Period::Month);
-print_values($small->peek()->remaining, $large->peek()->remaining, $large->consume(10), $large->consume());
-
-echo "-- beside a bucket: both or none --\n";
-$bucket = new TokenBucket($storage, 'second', 2, 1);
-$month = new Quota($storage, 'month', 3, Period::Month);
-$both = ['second' => $bucket, 'month' => $month];
-print_values(TokenBucket::attemptAll($both)->allowed, TokenBucket::attemptAll($both)->allowed);
-print_values(TokenBucket::attemptAll($both)->refusedBy, $month->peek()->remaining);
-$storage->advance(2);
-print_values(TokenBucket::attemptAll($both)->allowed, TokenBucket::attemptAll($both)->refusedBy, $bucket->peek()->remaining);
-print_values(TokenBucket::attemptAll([[$month, 0], [$month, 0]])->allowed);
-print_values(array_map(fn ($decision) => $decision->allowed, TokenBucket::attemptEach($both)));
+print_values($quota->consume(2), TokenBucket::attemptAll([[$quota, 0], [$quota, 0]])->allowed);
 
 echo "-- every period, from a fake clock that starts on Monday, 2024-01-01 --\n";
 foreach (Period::cases() as $period) {
@@ -137,14 +121,7 @@ false
 -- a cost is rounded up to whole tokens, and a refund is rounded down --
 'granted' 4.0 0.0 82800.0
 'granted' 2.0 0.0 82800.0
--- a changed limit keeps what was used --
-0.0 10.0 true false
--- beside a bucket: both or none --
 true true
-'second' 1.0
-true 'month' 1.0
-true
-['second' => true, 'month' => false]
 -- every period, from a fake clock that starts on Monday, 2024-01-01 --
 'Minute' 60.0 false true
 'Hour' 3600.0 false true

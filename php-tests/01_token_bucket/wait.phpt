@@ -13,12 +13,6 @@ $slept = (hrtime(true) - $start) / 1e9;
 print_values($decision->allowed, $decision->reason);
 check($slept >= 0.2, "0.2 s: $slept");
 
-echo "-- timeout too short: denies at once --\n";
-$slow = new TokenBucket(new TokenBucketStorageSharedMemory, 'slow', 1, 0.001);
-$slow->consume();
-$decision = $slow->wait(800.0);
-print_values($decision->allowed, $decision->reason, $decision->retryAfter > 900 && $decision->retryAfter <= 1000);
-
 echo "-- twenty calls in a row --\n";
 $many = new TokenBucket(new TokenBucketStorageSharedMemory, 'many', 1, 100);
 $start = hrtime(true);
@@ -32,6 +26,4 @@ check($took >= 0.19, "20 at 100 a second: $took");
 --EXPECT--
 true
 true 'granted'
--- timeout too short: denies at once --
-false 'insufficient_tokens' true
 -- twenty calls in a row --
