@@ -14,6 +14,13 @@ class Broken extends TokenBucket
         return $this;
     }
 }
+class Starved extends TokenBucket
+{
+    protected function _bootstrap($initialTokens)
+    {
+        parent::_bootstrap(0);
+    }
+}
 $broken = (new Broken($storage, 'y', 10, 1))->break();
 $calls = [
     fn() => TokenBucket::attemptAll([]),
@@ -28,6 +35,7 @@ $calls = [
     fn() => TokenBucket::attemptAll([$bucket], NAN),
     fn() => TokenBucket::attemptAll([$bucket], 'x'),
     fn() => TokenBucket::attemptAll([$bucket, $broken]),
+    fn() => TokenBucket::attemptAll([$bucket, new Starved($storage, 'z', 10, 1)]),
 ];
 foreach ($calls as $call) {
     echo thrown($call), "\n";
@@ -49,5 +57,6 @@ ValueError: TokenBucket::attemptAll(): Argument #2 ($tokens) must be greater tha
 ValueError: TokenBucket::attemptAll(): Argument #2 ($tokens) must be finite
 TypeError: TokenBucket::attemptAll(): Argument #2 ($tokens) must be of type int|float, string given
 ValueError: TokenBucket::$_bucket_capacity must be greater than 0
+LogicException: TokenBucket::attemptAll() does not support a class that overrides _bootstrap()
 float(10)
 float(9)

@@ -14,27 +14,6 @@ class Starting extends TokenBucket
     }
 }
 
-echo "-- attemptAll() keeps a bucket alive while PHP code frees it through a reference --\n";
-class Emptying extends TokenBucket
-{
-    public static ?Closure $empty = null;
-
-    protected function _tokens_to_seconds($tokens)
-    {
-        (self::$empty)();
-        return parent::_tokens_to_seconds($tokens);
-    }
-}
-$storage = new TokenBucketStorageMemory;
-$first = new Emptying($storage, 'first', 10, 1);
-$second = new TokenBucket($storage, 'second', 10, 1);
-Emptying::$empty = function () use (&$second) {
-    $second = null;
-};
-var_dump(TokenBucket::attemptAll([$first, &$second])->allowed, $second);
-
-Emptying::$empty = null;
-
 echo "-- __toString() of an identifier may give its bucket another storage --\n";
 class Restless
 {
@@ -102,9 +81,6 @@ $map[$storage]->storage = WeakReference::create($storage);
 unset($storage);
 ?>
 --EXPECTF--
--- attemptAll() keeps a bucket alive while PHP code frees it through a reference --
-bool(true)
-NULL
 -- __toString() of an identifier may give its bucket another storage --
 started true
 started true

@@ -32,6 +32,8 @@ foreach ([$bucket, new Sub($memory, 'y', 1, 1), $memory, $shared] as $object) {
 echo "-- clones --\n";
 echo thrown(fn() => clone $memory), "\n";
 echo thrown(fn() => clone $shared), "\n";
+echo "-- a second constructor call --\n";
+echo thrown(fn() => $shared->__construct('b')), "\n";
 echo "-- interfaces and skipped constructors create no objects --\n";
 echo thrown(fn() => new TokenBucketStorage), "\n";
 echo thrown(fn() => (new ReflectionClass($memory))->newInstanceWithoutConstructor()), "\n";
@@ -90,6 +92,8 @@ Exception: Unserialization of 'TokenBucketStorageSharedMemory' is not allowed
 -- clones --
 Error: Trying to clone an uncloneable object of class TokenBucketStorageMemory
 Error: Trying to clone an uncloneable object of class TokenBucketStorageSharedMemory
+-- a second constructor call --
+Error: TokenBucketStorageSharedMemory has already been constructed
 -- interfaces and skipped constructors create no objects --
 Error: Cannot instantiate interface TokenBucketStorage
 ReflectionException: Class TokenBucketStorageMemory is an internal class marked as final that cannot be instantiated without invoking its constructor
