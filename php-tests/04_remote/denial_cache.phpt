@@ -33,6 +33,15 @@ on_each_store(function (string $kind, Closure $bucket, Closure $asked, Closure $
         $is([[false, false], 2], $asked(fn () => [$plain->consume(), $plain->consume()]), 'each call asks');
     }
 
+    // A cached denial applies the floor of each call.
+    $kept = $bucket('kept');
+    $is([true, 1], $asked(fn () => $kept->attempt(1.5, 2)->allowed), 'above the floor');
+    $is(['below_floor', 1], $asked(fn () => $kept->attempt(2, 2)->reason), 'below the floor');
+    $is(['below_floor', 0], $asked(fn () => $kept->attempt(2, 2)->reason), 'below the floor again');
+    $is(['insufficient_tokens', 0], $asked(fn () => $kept->attempt(3.6, 0.5)->reason), 'without the tokens');
+    $is([true, 1], $asked(fn () => $kept->attempt(2, 1)->allowed), 'above a lower floor');
+    $is([true, 1], $asked(fn () => $kept->attempt(1)->allowed), 'without a floor');
+
     // Tokens that this host gives back count at once.
     $own = $bucket('own', 5);
     foreach (['refund' => fn () => $own->refund(2), 'reset' => fn () => $own->reset()] as $method => $call) {

@@ -1,12 +1,54 @@
 --TEST--
-An error handler may interfere with the call that warns of an outage
+An error handler may interfere with the call that warns of an outage, and may end the script
 --EXTENSIONS--
 pcntl
 --INI--
 tokenbucket.failure_report=warning
 --FILE--
 <?php
-require __DIR__ . '/outage_handlers.inc.php';
+require __DIR__ . '/outage.inc.php';
+
+use TokenBucket\OnFailure;
+
+class Changing extends TokenBucket
+{
+    public function change(string $identifier, int $capacity): void
+    {
+        $this->_identifier = $identifier;
+        $this->_bucket_capacity = $capacity;
+        $this->_tokens_per_second = 0.5;
+    }
+}
+
+/** Allocates memory, so that freed memory is overwritten. */
+function scribble(): array
+{
+    return array_map(fn ($i) => str_repeat(chr(65 + $i % 26), 10 + $i), range(0, 300));
+}
+
+const METHODS = ['consume', 'attempt', 'peek', 'wait', 'refund', 'reset'];
+
+/**
+ * Creates storages whose server is down. Each storage has another database or path, so its store
+ * has not warned yet.
+ */
+final class Down
+{
+    private static int $number = 0;
+
+    public static function storage(OnFailure $policy = OnFailure::Local): TokenBucketStorage
+    {
+        $number = ++self::$number;
+        return $number % 2
+            ? new TokenBucketStorageRedis("unix:///nowhere/tokenbucket.sock?db=$number", 'p', 1.0, $policy)
+            : new TokenBucketStorageMemcached("unix:///nowhere/tokenbucket-$number.sock", 'p', 1.0, $policy);
+    }
+}
+
+function call(TokenBucket $bucket, string $method): mixed
+{
+    return $method === 'wait' ? $bucket->wait(1) : $bucket->$method();
+}
 
 echo "-- An error handler may change the bucket during the call that warns --\n";
 foreach ([...METHODS, ...METHODS] as $method) {
@@ -102,6 +144,15 @@ check(str_starts_with(thrown(fn () => TokenBucket::attemptAll($buckets)), 'Domai
 echo implode(' ', array_map(fn ($bucket) => $bucket->peek()->remaining, $buckets)), "\n";
 echo str_starts_with(thrown(fn () => Down::storage()->consume('x', 1, 5, fn () => true)), 'DomainException') ? "thrown\n" : "not thrown\n";
 echo str_starts_with(thrown(fn () => Down::storage()->bootstrap('x', 1)), 'DomainException') ? "thrown\n" : "not thrown\n";
+
+echo "-- An error handler may end the script --\n";
+$bucket = new TokenBucket(Down::storage(), 'x', 5, 0.001);
+register_shutdown_function(function () use ($bucket): void {
+    var_dump($bucket->peek()->remaining);
+});
+set_error_handler(fn () => exit("ends\n"));
+$bucket->consume();
+echo "not reached\n";
 ?>
 --EXPECT--
 -- An error handler may change the bucket during the call that warns --
@@ -116,3 +167,6 @@ DomainException: TokenBucket::attempt(): memcached at unix:tokenbucket.sock: can
 4 4
 thrown
 thrown
+-- An error handler may end the script --
+ends
+float(4)

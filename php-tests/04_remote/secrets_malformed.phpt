@@ -1,8 +1,9 @@
 --TEST--
-No password is shown when the constructor refuses the DSN or another argument
+No password is shown when the constructor refuses an argument, and the search finds planted passwords
 --EXTENSIONS--
 pcntl
 --INI--
+tokenbucket.failure_report=warning
 zend.exception_ignore_args=0
 zend.exception_string_param_max_len=1000
 log_errors=0
@@ -10,6 +11,23 @@ log_errors=0
 <?php
 require __DIR__ . '/secrets.inc.php';
 
+echo "-- the control: the search finds passwords in a trace --\n";
+foreach (PASSWORDS as $password) {
+    $told = fn (string $dsn): Exception => new RuntimeException('told');
+    $shown = seen_of($told("redis://:$password@h"));
+    check(array_diff(['as it is', 'its head', 'its tail'], found($shown, $password)) === [], 'a trace shows an argument');
+    check(in_array('encoded', found('AUTH ' . rawurlencode($password), $password), true), 'an encoded one is found');
+}
+
+echo "-- the control: the search finds a password that a storage shows --\n";
+Planted::$class = TokenBucketStorageMemcached::class;
+Planted::$password = 'planted0';
+Planted::$arguments = ['servers' => 'unix:///nowhere/planted0'];
+ob_start();
+look('');
+echo str_contains(ob_get_clean(), 'FAILED') ? 'found' : 'missed', "\n";
+
+echo "-- malformed arguments --\n";
 foreach (PASSWORDS as $kind => $password) {
     $encoded = rawurlencode($password);
     foreach ([
@@ -36,6 +54,10 @@ foreach (PASSWORDS as $kind => $password) {
 }
 ?>
 --EXPECT--
+-- the control: the search finds passwords in a trace --
+-- the control: the search finds a password that a storage shows --
+found
+-- malformed arguments --
 Error: Unknown named parameter $retries
 Error: Unknown named parameter $retries
 Error: Unknown named parameter $retries
