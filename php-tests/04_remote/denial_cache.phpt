@@ -26,6 +26,8 @@ on_each_store(function (string $kind, Closure $bucket, Closure $asked, Closure $
     $is([0.0, 1], $asked(fn () => $x->peek()->remaining), 'peek() asks');
     $is([false, 0], $asked(fn () => $x->consume()), 'what peek() has seen is told');
     $is([[false, false], 0], $asked(fn () => in_processes(2, fn () => $x->consume())), 'told to other processes of this host');
+    $others = [$bucket('x'), $bucket('x', 10, 0.002)];
+    $is([[false, false], 0], $asked(fn () => array_map(fn ($other) => $other->consume(2), $others)), 'told to other objects, also of another limit with this span');
 
     foreach ([[false, LASTING], [true, 0.0]] as [$denialCache, $age]) {
         $plain = new TokenBucket($storage($denialCache, $age), 'plain' . json_encode($denialCache), 1, 0.001);

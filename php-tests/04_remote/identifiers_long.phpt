@@ -1,5 +1,5 @@
 --TEST--
-The time to hash a long identifier is not part of the timeout, and its key is short
+The time to hash a long identifier is not part of the timeout
 --EXTENSIONS--
 pcntl
 --INI--
@@ -16,15 +16,7 @@ foreach (['Redis' => "unix://$redis->socket", 'Memcached' => "127.0.0.1:$memcach
     $storage = new $class($address, 'p:', PATIENCE, TokenBucket\OnFailure::Throw, false);
     // The first call connects and sends the script.
     (new TokenBucket($storage, 'short', 5, 0.001))->consume();
-    $one = new TokenBucket($storage, $long . 'a', 5, 0.001);
-    $two = new TokenBucket($storage, $long . 'b', 5, 0.001);
-    check([$one->consume(3), $one->consume(3), $two->consume(4)] === [true, false, true], "$kind: two buckets");
-    $one->refund();
-    check(TokenBucket::attemptAll([[$one, 3], [$two, 1]])->allowed, "$kind: all");
-    check([$one->peek()->remaining, $two->peek()->remaining] === [0.0, 0.0], "$kind: left");
-    $one->reset();
-    check($one->peek()->remaining === 5.0, "$kind: reset");
-
+    $one = new TokenBucket($storage, $long, 5, 0.001);
     // If hashing were part of the timeout, no call with a timeout of half the hashing time could
     // succeed. On a busy machine, some calls fail anyway.
     $hashing = min(array_map(function () use ($one): float {
@@ -43,16 +35,7 @@ foreach (['Redis' => "unix://$redis->socket", 'Memcached' => "127.0.0.1:$memcach
         wait_for("$kind: $method() within $hashing s", fn () => thrown($call) === 'nothing thrown');
     }
 }
-$lengths = array_map(strlen(...), $redis->command('KEYS', 'p:*'));
-sort($lengths);
-echo json_encode($lengths), "\n";
-// A key of 250 bytes is the longest that is not hashed.
-foreach ([248, 249] as $length) {
-    (new TokenBucket(new TokenBucketStorageRedis("unix://$redis->socket", 'p:', PATIENCE), str_repeat(' ', $length), 5, 1))->consume();
-    var_dump($redis->command('EXISTS', 'p:' . str_repeat(' ', $length)));
-}
+echo "done\n";
 ?>
 --EXPECT--
-[7,250,250]
-int(1)
-int(0)
+done
