@@ -83,7 +83,6 @@ foreach ($servers as $kind => $server) {
     echo "the breaker is open: $decisions\n";
 
     [$proxy, $bucket, $left] = $start('dead:');
-    $proxy->cut();
     $proxy->stop();
     [, $alive] = $start('alive:');
     $decisions = TokenBucket::attemptEach([$bucket(OnFailure::Local), $alive(OnFailure::Deny), $bucket(OnFailure::Allow), $memory, $alive(OnFailure::Local)]);

@@ -72,7 +72,7 @@ final class Proxy
         return $this->counts()['round_trips'];
     }
 
-    /** @return array{connections: int, round_trips: int, requests: int, request_bytes: int, reply_bytes: int} */
+    /** @return array{connections: int, round_trips: int, reply_bytes: int} */
     public function counts(): array
     {
         return $this->ask([]);
@@ -111,9 +111,7 @@ final class ProxyWire
 {
     private string $mode = Proxy::PASS;
     private int $drip = 0;
-    private array $counts = [
-        'connections' => 0, 'round_trips' => 0, 'requests' => 0, 'request_bytes' => 0, 'reply_bytes' => 0,
-    ];
+    private array $counts = ['connections' => 0, 'round_trips' => 0, 'reply_bytes' => 0];
     /** @var array<int, array{resource, int, bool}> by id: stream, id of the peer, is client */
     private array $ends = [];
     /** @var array<int, true> by id: the clients whose next bytes begin a round trip */
@@ -206,8 +204,6 @@ final class ProxyWire
             unset($this->answered[$client]);
             $this->counts['round_trips']++;
         }
-        $this->counts['requests']++;
-        $this->counts['request_bytes'] += strlen($bytes);
         $this->watcher?->asked($client, $bytes);
         if ($this->mode !== Proxy::SWALLOW_REQUESTS) {
             $this->write($server, $bytes);
