@@ -35,29 +35,6 @@ $ini = ['tokenbucket.shm_path' => "$folder/group", 'tokenbucket.shm_mode' => '06
 echo php_run('echo TokenBucket\status()["shared_memory"]["backing"], "\n";', $ini);
 printf("%04o\n", fileperms("$folder/group") & 07777);
 var_dump(filegroup("$folder/group") === filegroup($folder));
-
-echo "-- other settings: the file keeps its own --\n";
-$code = <<<'PHP'
-$bucket = new TokenBucket(new TokenBucketStorageSharedMemory, "shared", 5, 0.001);
-$memory = TokenBucket\status()["shared_memory"];
-echo json_encode([$bucket->consume(2), $bucket->peek()->remaining, $memory["backing"], $memory["slots"], $memory["size"] === filesize($memory["path"])]), "\n";
-PHP;
-$file = ['tokenbucket.shm_path' => "$folder/group"];
-foreach ([
-    $ini,
-    $file + ['tokenbucket.shm_size' => '4K'],
-    $file + ['tokenbucket.shm_size' => '1M', 'tokenbucket.shm_mode' => '0600'],
-    $file + ['tokenbucket.shm_group' => '12345'],
-] as $settings) {
-    echo php_run($code, $settings);
-}
-clearstatcache();
-printf("%04o\n", fileperms("$folder/group") & 07777);
-var_dump(filegroup("$folder/group") === filegroup($folder));
-
-echo "-- a new size needs a new file --\n";
-unlink("$folder/group");
-echo php_run($code, $file + ['tokenbucket.shm_size' => '1M']);
 ?>
 --EXPECT--
 [true,3,"named","segment"]
@@ -70,12 +47,3 @@ int(1000)
 named
 0660
 bool(true)
--- other settings: the file keeps its own --
-[true,3,"named",4096,true]
-[true,1,"named",4096,true]
-[false,1,"named",4096,true]
-[false,1,"named",4096,true]
-0660
-bool(true)
--- a new size needs a new file --
-[true,3,"named",65536,true]
