@@ -66,22 +66,16 @@ foreach (sql_servers() as $driver => $server) {
     // A year later, all windows are over.
     $db->exec('UPDATE limits SET microtime = microtime + 367 * 86400 WHERE microtime < 0');
     check($storage->purge(TokenBucket::DAY) === 3, "$driver: the windows are over");
-    foreach ([-1.0, NAN, INF] as $span) {
-        echo thrown(fn () => $storage->purge($span)), "\n";
-    }
     echo "$driver\n";
+}
+foreach ([-1.0, NAN, INF] as $span) {
+    echo thrown(fn () => $storage->purge($span)), "\n";
 }
 ?>
 --EXPECT--
-ValueError: TokenBucketStoragePDO::purge(): Argument #1 ($full_microtime) must be greater than or equal to 0
-ValueError: TokenBucketStoragePDO::purge(): Argument #1 ($full_microtime) must be finite
-ValueError: TokenBucketStoragePDO::purge(): Argument #1 ($full_microtime) must be finite
 mysql
-ValueError: TokenBucketStoragePDO::purge(): Argument #1 ($full_microtime) must be greater than or equal to 0
-ValueError: TokenBucketStoragePDO::purge(): Argument #1 ($full_microtime) must be finite
-ValueError: TokenBucketStoragePDO::purge(): Argument #1 ($full_microtime) must be finite
 pgsql
+sqlite
 ValueError: TokenBucketStoragePDO::purge(): Argument #1 ($full_microtime) must be greater than or equal to 0
 ValueError: TokenBucketStoragePDO::purge(): Argument #1 ($full_microtime) must be finite
 ValueError: TokenBucketStoragePDO::purge(): Argument #1 ($full_microtime) must be finite
-sqlite
