@@ -125,6 +125,16 @@ foreach (['bootstrap', 'consume'] as $in) {
         var_dump($bucket->peek()->capacity);
     }
 }
+
+echo "-- A storage stays usable in shutdown functions after exit inside its closure --\n";
+$storage = new TokenBucketStorageMemory;
+register_shutdown_function(function () use ($storage) {
+    $storage->bootstrap('fatal', microtime(true) - 5.5);
+    var_dump((new TokenBucket($storage, 'fatal', 10, 1))->consume(5));
+});
+$storage->consume('fatal', 1, 10, function () {
+    exit("exit\n");
+});
 ?>
 --EXPECT--
 -- An overriding _tokens_to_seconds() may free another bucket of attemptAll() --
@@ -140,3 +150,6 @@ DomainException: nameless
 bool(true)
 -- A userland storage may replace itself in its bucket during a call --
 float(5) (4 times)
+-- A storage stays usable in shutdown functions after exit inside its closure --
+exit
+bool(true)
