@@ -1,5 +1,5 @@
 --TEST--
-PHP blocks of README.md, CONTRIBUTING.md and the tutorial print the documented output
+PHP blocks of README.md, CONTRIBUTING.md, the tutorial, the reference and the explanations print the documented output
 --EXTENSIONS--
 apcu
 igbinary
@@ -16,7 +16,7 @@ pdo_sqlite
 require __DIR__ . '/../../tools/testkit/php/documents.php';
 
 $root = dirname(__DIR__, 2);
-$paths = array_merge(...array_map(fn ($pattern) => glob("$root/$pattern"), explode(' ', 'README.md CONTRIBUTING.md docs/tutorial.md')));
+$paths = array_merge(...array_map(fn ($pattern) => glob("$root/$pattern"), explode(' ', 'README.md CONTRIBUTING.md docs/*.md docs/reference/*.md docs/explanation/*.md')));
 run_documents(...$paths);
 echo count($paths) > 0 ? 'done' : 'no documents', "\n";
 ?>
