@@ -8,10 +8,9 @@
 use crate::ini::{self, SharedMemorySettings};
 use crate::log::startup_warning;
 use anyhow::{Context, ensure};
-use segment::host::{self, Host};
 use segment::memory::{Backing, Layout, Segment, SegmentError};
-use segment::slots::SharedMemory;
 use segment::slots::table::is_lock_free;
+use segment::{Host, SharedMemory, host};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use zend::system::{self, Ending, Shared, Starting};
 

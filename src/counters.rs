@@ -1,12 +1,9 @@
 //! The counters of this host, with their names and meanings, for `status()`, `metrics()` and
 //! `phpinfo()`.
 
-use gcra::clock::wall_clock;
+use gcra::wall_clock;
 use guard::{Measure, Rule};
-use segment::host::Host;
-use segment::slots::clients::Day;
-use segment::slots::counters::{By, Event, Rows, Totals};
-use segment::slots::namespaces::{Named, StoreKind};
+use segment::{By, Day, Event, Host, Named, Rows, StoreKind, Totals};
 
 /// The name of a metric and its label.
 type Metric = (&'static str, Option<(&'static str, &'static str)>);

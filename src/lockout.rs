@@ -9,12 +9,10 @@ use crate::decision::{self, Attempt, DecisionState};
 use crate::storage::{self, Decide, Location, Storage, Swap};
 use crate::{attached, classes, tokens};
 use gcra::lockout::{self as rules, Lockout as Rules};
-use gcra::step::{Denial, Outcome, Verdict};
-use gcra::{Key, Ticks, Timestamp, boot_clock};
-use segment::slots::counters::By;
+use gcra::{Denial, Key, Outcome, Ticks, Timestamp, Verdict, boot_clock};
+use segment::By;
 use std::cell::OnceCell;
-use stores::remote::key::Kind;
-use stores::remote::{Answer, OnFailure};
+use stores::remote::{Answer, Kind, OnFailure};
 use zend::{Call, Class, Held, Object, State, Thrown, Zval, throw, value};
 
 // The slots of the properties, in the order of their declaration.

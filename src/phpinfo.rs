@@ -5,10 +5,8 @@ use crate::counters::{self, BLOCKS, Counter, PERMITS, REMOTE, SHARED_MEMORY, dec
 use crate::guard::in_force;
 use ext_php_rs::zend::ModuleEntry;
 use gcra::{Timestamp, boot_clock, seconds};
-use segment::host::Host;
 use segment::memory::Backing;
-use segment::slots::counters::{By, Rows, Totals};
-use segment::slots::namespaces::{Named, StoreKind};
+use segment::{By, Host, Named, Rows, StoreKind, Totals};
 use std::fmt::Display;
 use stores::printable;
 use stores::remote::breaker::BreakerState;

@@ -4,9 +4,7 @@ use crate::attached;
 use crate::counters::{self, PERMITS, REMOTE, SHARED_MEMORY, decided, kind};
 use crate::guard::in_force;
 use gcra::{boot_clock, seconds};
-use segment::host::Host;
-use segment::slots::counters::{By, Rows, Totals};
-use segment::slots::namespaces::{Named, StoreKind};
+use segment::{By, Host, Named, Rows, StoreKind, Totals};
 use zend::{Array, Call, Thrown, Zval, value};
 
 /// The most identifiers that `most_denied` lists.

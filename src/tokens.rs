@@ -1,8 +1,7 @@
 //! Numbers of tokens and seconds in arguments, and their conversion to exact amounts and ticks.
 
 use crate::exceptions::bad_amount;
-use gcra::limit::MAX_SPAN;
-use gcra::{AmountError, Ticks, Tokens, seconds};
+use gcra::{AmountError, MAX_SPAN, Ticks, Tokens, seconds};
 use zend::{Call, Number, Thrown, throw};
 
 /// Returns a number of PHP as an amount of tokens. Fails with the reason if the number is not a

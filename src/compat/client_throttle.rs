@@ -17,11 +17,10 @@ use compat::Wait;
 use compat::charged::charged;
 use compat::throttle::{self, Throttle};
 use gcra::{Step, seconds};
-use segment::slots::counters::By;
+use segment::By;
 use std::cell::Cell;
 use stores::printable;
-use stores::remote::redis::Redis;
-use stores::remote::{Answer, Cause, OnFailure, Remote, StepRequest, Transport, Visit};
+use stores::remote::{Answer, Cause, OnFailure, Redis, Remote, StepRequest, Transport, Visit};
 use zend::{Call, Class, Object, State, Thrown, Zval, invoke, throw, value};
 
 /// The property slot of `$storage`.

@@ -10,7 +10,7 @@ use crate::storage::{self, Servers, Storage};
 use crate::{attached, exceptions, tokens};
 use compat::Wait;
 use gcra::{Denial, Outcome, Step, Timestamp, seconds};
-use segment::slots::counters::By;
+use segment::By;
 use std::cell::Cell;
 use stores::remote::{Cause, OnFailure, Remote, Transport, Visit};
 use zend::{Call, State, Thrown, Zval, throw, value};

@@ -13,7 +13,7 @@ use crate::tokens;
 use compat::{Wait, json_bucket};
 use ext_php_rs::ffi::{IS_FALSE, IS_NULL};
 use gcra::{AmountError, Grain, Limit, LimitError, Step, Tokens, seconds};
-use segment::slots::counters::By;
+use segment::By;
 use std::cell::Cell;
 use stores::remote::Visit;
 use zend::{Call, Class, Identity, Object, State, Thrown, Zval, throw, value};

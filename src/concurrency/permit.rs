@@ -3,7 +3,7 @@
 use super::held::{self, HeldEntry};
 use crate::storage::HeldPermit;
 use crate::{classes, decision};
-use segment::permits::{Acquired, Refusal};
+use segment::{Acquired, Refusal};
 use std::cell::Cell;
 use zend::object::instantiate_with;
 use zend::{Call, Class, Object, State, Thrown, Zval, value};

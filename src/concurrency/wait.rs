@@ -5,7 +5,7 @@ use crate::exceptions;
 use crate::storage::{HeldPermit, PermitPlace, place_in_segment};
 use crate::token_bucket::wait::{rest, sleep_until};
 use gcra::{Key, TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
-use segment::permits::{Acquired, Refusal};
+use segment::{Acquired, Refusal};
 use stores::remote::Answer;
 use zend::Thrown;
 

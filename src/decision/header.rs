@@ -1,8 +1,7 @@
 //! The header fields of a decision.
 
 use super::{ALL_HELD, ALL_WAIT, DecisionState, HeaderSource, float};
-use gcra::clock::wall_clock;
-use gcra::{Decision, Limit, Ticks, seconds};
+use gcra::{Decision, Limit, Ticks, seconds, wall_clock};
 use zend::{Object, value};
 
 /// The greatest integer that a structured HTTP field can hold (RFC 9651).

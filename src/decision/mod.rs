@@ -6,10 +6,8 @@ pub use header::{Fields, Lines, fields, fields_of, quoted};
 
 use crate::classes;
 use ext_php_rs::ffi::IS_NULL;
-use gcra::clock::TICKS_PER_MICROSECOND;
-use gcra::{Decision, Denial, Limit, Ticks, Timestamp, Verdict, seconds};
-use segment::permits::Refusal;
-use segment::slots::counters::By;
+use gcra::{Decision, Denial, Limit, TICKS_PER_MICROSECOND, Ticks, Timestamp, Verdict, seconds};
+use segment::{By, Refusal};
 use std::cell::Cell;
 use zend::object::{instantiate_beside_memory, instantiate_with};
 use zend::system::Starting;

@@ -3,10 +3,9 @@
 use super::counted::Variables;
 use super::rules;
 use crate::ini;
-use gcra::clock::wall_clock;
+use gcra::wall_clock;
 use guard::{Age, GuardedRequest};
-use segment::slots::SharedMemory;
-use segment::slots::counters::By;
+use segment::{By, SharedMemory};
 
 /// The variable with the instant at which the web server received the request. A client cannot set
 /// it, because the variables of header fields begin with `HTTP_`.

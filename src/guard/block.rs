@@ -3,10 +3,9 @@
 use super::counted::CountedRequest;
 use super::rules::{self, RuleBuckets};
 use super::syslog;
-use gcra::batch::Taken;
-use gcra::{Denial, Key, TICKS_PER_SECOND, Ticks, Verdict};
+use gcra::{Denial, Key, TICKS_PER_SECOND, Taken, Ticks, Verdict};
 use guard::{Client, Measure};
-use segment::slots::SharedMemory;
+use segment::SharedMemory;
 
 /// Blocks the client of a denied request for the time that follows the word `block` in the limit of
 /// `rule`. Does so only if the bucket lacked tokens. Trusted proxies and invalid addresses are not

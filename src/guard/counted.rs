@@ -2,11 +2,9 @@
 
 use super::rules::RuleBuckets;
 use ext_php_rs::types::ZendHashTable;
-use gcra::clock::wall_clock;
-use gcra::key::Row;
+use gcra::{Row, wall_clock};
 use guard::Client;
-use segment::slots::SharedMemory;
-use segment::slots::clients::Day;
+use segment::{Day, SharedMemory};
 use std::ffi::CStr;
 use zend::request::{self, Request};
 use zend::{system, value};

@@ -9,13 +9,10 @@ use super::block;
 use super::counted::CountedRequest;
 use super::permits::OfRequest;
 use super::rules::RuleBuckets;
-use gcra::batch::{Batched, Few, Grouped, Taken};
 use gcra::decision::remaining;
-use gcra::{Limit, Ticket};
+use gcra::{Batched, Few, Grouped, Limit, Taken, Ticket};
 use guard::{Measure, Rule};
-use segment::host::Host;
-use segment::permits::Refusal;
-use segment::slots::SharedMemory;
+use segment::{Host, Refusal, SharedMemory};
 
 /// The tokens and permits that a request has taken.
 pub struct Granted<'a> {

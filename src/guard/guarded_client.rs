@@ -8,7 +8,7 @@ use super::rules::{self, RuleBuckets};
 use crate::{attached, classes, decision, exceptions, ini, tokens};
 use gcra::{Decision, Key, KeyHasher, Limit, Outcome, Put, Step, TICKS_PER_SECOND};
 use guard::{Measure, Origin, Unnamed};
-use segment::slots::SharedMemory;
+use segment::SharedMemory;
 use std::cell::OnceCell;
 use stores::printable;
 use zend::{Call, Class, Object, State, Thrown, Zval, throw, value};

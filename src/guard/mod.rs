@@ -21,11 +21,10 @@ mod syslog;
 
 use crate::{attached, ini, log};
 use counted::{CountedRequest, Variables};
-use gcra::batch::Few;
+use gcra::Few;
 use guard::{Client, Networks, Target};
 use rules::RuleBuckets;
-use segment::slots::SharedMemory;
-use segment::slots::counters::By;
+use segment::{By, SharedMemory};
 use std::rc::Rc;
 use zend::gate::{self, Gate};
 use zend::request::Request;

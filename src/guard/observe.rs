@@ -7,9 +7,9 @@ use super::block;
 use super::counted::CountedRequest;
 use super::permits::OfRequest;
 use super::rules::{self, RuleBuckets};
-use gcra::batch::Taken;
+use gcra::Taken;
 use guard::Measure;
-use segment::host::Host;
+use segment::Host;
 
 /// Counts the decision of each limit. Logs the limits whose buckets would deny the request. Returns
 /// the permits, which are held until the request ends.

@@ -11,11 +11,8 @@ use crate::{exceptions, ini};
 use gcra::lockout::{Lockout, UNIT};
 use gcra::{Denial, Key, Outcome, TICKS_PER_SECOND, Ticks, Verdict, boot_clock};
 use guard::{Client, Networks};
-use segment::host::Host;
 use segment::memory::Backing;
-use segment::slots::SharedMemory;
-use segment::slots::clients::Day;
-use segment::slots::counters::By;
+use segment::{By, Day, Host, SharedMemory};
 use std::cell::Cell;
 use zend::{Call, Thrown, request, system};
 

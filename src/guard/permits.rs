@@ -3,12 +3,8 @@
 use super::rules;
 use crate::concurrency::held::{self, HeldEntry};
 use crate::storage::HeldPermit;
-use gcra::Key;
-use gcra::batch::Few;
-use gcra::key::Row;
-use segment::host::Host;
-use segment::permits::Refusal;
-use segment::slots::counters::By;
+use gcra::{Few, Key, Row};
+use segment::{By, Host, Refusal};
 
 /// The permits of a request.
 #[derive(Default)]

@@ -2,10 +2,9 @@
 
 use crate::counters::{LIMIT_ROW, PREFLIGHT_ROW};
 use crate::{ini, log};
-use gcra::clock::TICKS_PER_SECOND;
-use gcra::{Grain, Key, KeyHasher, Limit, Tokens};
+use gcra::{Grain, Key, KeyHasher, Limit, TICKS_PER_SECOND, Tokens};
 use guard::{Networks, Rule};
-use segment::slots::SharedMemory;
+use segment::SharedMemory;
 use std::cell::RefCell;
 use std::ops::Deref;
 use std::rc::Rc;

@@ -1,8 +1,7 @@
 //! Reads the arguments of the storages' constructors and of `fromClient()`.
 
 use crate::{classes, tokens};
-use gcra::clock::TICKS_PER_MICROSECOND;
-use gcra::{TICKS_PER_SECOND, Ticks, ahead};
+use gcra::{TICKS_PER_MICROSECOND, TICKS_PER_SECOND, Ticks, ahead};
 use stores::remote::{OnFailure, Settings};
 use zend::{Call, State, Thrown, class, throw, value};
 

@@ -3,19 +3,15 @@
 use super::permits::PermitPlace;
 use super::proposals::Proposals;
 use crate::attached;
-use gcra::batch::{Batched, Grouped, Taken, sum};
-use gcra::clock::{unix_time, wall_clock};
+use gcra::batch::sum;
 use gcra::{
-    Grain, Key, KeyHasher, Outcome, Put, Step, Ticket, Ticks, Timestamp, boot_clock, lockout,
+    Batched, Grain, Grouped, Key, KeyHasher, Outcome, Put, Step, Taken, Ticket, Ticks, Timestamp,
+    boot_clock, lockout, unix_time, wall_clock,
 };
-use segment::slots::counters::By;
+use segment::By;
 use std::any::{Any, TypeId};
 use std::fmt::Debug;
-use stores::remote::key::Kind;
-use stores::remote::memcached::Memcached;
-use stores::remote::redis::Redis;
-use stores::remote::time_left::TimeLeft;
-use stores::remote::{Answer, OnFailure, Remote};
+use stores::remote::{Answer, Kind, Memcached, OnFailure, Redis, Remote, TimeLeft};
 use zend::Thrown;
 
 /// The place of the records of a storage.

@@ -6,10 +6,11 @@
 
 use super::contract::Storage;
 use crate::exceptions;
-use gcra::clock::TICKS_PER_MICROSECOND;
-use gcra::limit::MAX_SPAN;
-use gcra::store::{UNKNOWN_SPAN, empty_at};
-use gcra::{AmountError, Grain, Key, Put, Step, TICKS_PER_SECOND, Ticks, Timestamp, seconds};
+use gcra::store::UNKNOWN_SPAN;
+use gcra::{
+    AmountError, Grain, Key, MAX_SPAN, Put, Step, TICKS_PER_MICROSECOND, TICKS_PER_SECOND, Ticks,
+    Timestamp, empty_at, seconds,
+};
 use zend::{Call, Object, State, Thrown, Zval, invoke, throw, value};
 
 /// A state whose objects are storages.

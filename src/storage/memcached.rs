@@ -5,10 +5,9 @@ use super::contract::Servers;
 use super::memcached_client::shown;
 use super::remote::{RemoteStorage, StorageClass};
 use crate::classes;
-use segment::slots::namespaces::StoreKind;
-use stores::remote::Remote;
-use stores::remote::memcached::Memcached;
+use segment::StoreKind;
 use stores::remote::memcached::servers::{ListedServer, parse_servers};
+use stores::remote::{Memcached, Remote};
 use zend::{Call, Class, Thrown, Zval, throw, value};
 
 pub use super::memcached_client::from_client;

@@ -12,10 +12,9 @@ use super::arguments::{self, DEFAULT_PREFIX, DEFAULTS};
 use super::redis_client::Unfit;
 use super::remote::RemoteStorage;
 use std::ffi::CStr;
-use stores::remote::Settings;
-use stores::remote::memcached::Memcached;
 use stores::remote::memcached::ketama::{Distribution, Ring};
 use stores::remote::memcached::servers::{ListedServer, parse_servers};
+use stores::remote::{Memcached, Settings};
 use zend::{Call, Kept, Number, Obj, Thrown, Zval, invoke, system, throw, value};
 
 /// `Memcached::OPT_PREFIX_KEY`

@@ -5,13 +5,13 @@ use super::contract::{Clock, Location, Storage, Swap, key_of};
 use super::permits::{ObjectPermits, PermitPlace};
 use super::proposals::Proposals;
 use crate::{classes, tokens};
-use gcra::batch::{Batched, Grouped};
-use gcra::clock::wall_clock;
 use gcra::memory_store::START;
-use gcra::{Grain, Key, KeyHasher, MemoryStore, Outcome, Put, Step, Ticks, Timestamp, seconds};
+use gcra::{
+    Batched, Grain, Grouped, Key, KeyHasher, MemoryStore, Outcome, Put, Step, Ticks, Timestamp,
+    seconds, wall_clock,
+};
 use std::rc::Rc;
-use stores::remote::Answer;
-use stores::remote::time_left::TimeLeft;
+use stores::remote::{Answer, TimeLeft};
 use zend::{Call, Class, Object, State, Thrown, Zval, throw, value};
 
 /// The state of an object: its buckets, their clock, and its permits.

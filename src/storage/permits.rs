@@ -2,14 +2,12 @@
 
 use crate::{attached, exceptions};
 use gcra::{Key, Ticks};
-use segment::permits::{Acquired, Permit, Refusal};
-use segment::slots::counters::Event;
+use segment::{Acquired, Event, Permit, Refusal};
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 use stores::remote::permits::ServerPermit;
-use stores::remote::redis::Redis;
-use stores::remote::{Answer, Cause, Failure, Remote};
+use stores::remote::{Answer, Cause, Failure, Redis, Remote};
 use zend::Thrown;
 
 /// The place in which a storage keeps permits.

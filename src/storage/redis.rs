@@ -5,12 +5,12 @@ use super::contract::Servers;
 use super::permits::PermitPlace;
 use super::remote::{RemoteStorage, StorageClass};
 use crate::classes;
-use segment::slots::namespaces::StoreKind;
+use segment::StoreKind;
 use std::rc::Rc;
 use stores::printable;
-use stores::remote::Remote;
 use stores::remote::redis::dsn::Dsn;
-use stores::remote::redis::{Cmd, Redis, ServerReplies, Value};
+use stores::remote::redis::{Cmd, ServerReplies, Value};
+use stores::remote::{Redis, Remote};
 use zend::{Array, Call, Class, Number, Thrown, Zval, throw, value};
 
 pub use super::redis_client::from_client;

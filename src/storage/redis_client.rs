@@ -9,9 +9,8 @@
 use super::arguments::{self, DEFAULT_PREFIX, DEFAULTS};
 use super::remote::RemoteStorage;
 use gcra::boot_clock;
-use stores::remote::redis::Redis;
 use stores::remote::redis::dsn::Dsn;
-use stores::remote::{Cause, Settings, Transport};
+use stores::remote::{Cause, Redis, Settings, Transport};
 use zend::{Call, Obj, Thrown, Zval, invoke, throw, value};
 
 /// The methods that this file calls. An object that has all these methods counts as a client.

@@ -7,16 +7,17 @@ use super::proposals::Proposals;
 use crate::{attached, exceptions, ini};
 use compat::lockout;
 use compat::records::Records;
-use gcra::batch::{Batched, Grouped, Taken, sum};
-use gcra::clock::unix_time;
-use gcra::{Grain, Key, KeyHasher, Outcome, Put, Step, Ticket, Ticks, Timestamp};
-use segment::slots::namespaces::StoreKind;
+use gcra::batch::sum;
+use gcra::{
+    Batched, Grain, Grouped, Key, KeyHasher, Outcome, Put, Step, Taken, Ticket, Ticks, Timestamp,
+    unix_time,
+};
+use segment::StoreKind;
 use std::cell::OnceCell;
 use std::fmt::Debug;
 use std::rc::Rc;
 use stores::remote::failure::Failure;
-use stores::remote::time_left::TimeLeft;
-use stores::remote::{Answer, Pipelined, Remote, Settings, Visit};
+use stores::remote::{Answer, Pipelined, Remote, Settings, TimeLeft, Visit};
 use zend::object::instantiate;
 use zend::{Class, Object, State, Thrown, Zval, value};
 

@@ -5,12 +5,12 @@ use super::contract::{Clock, Decide, Location, Storage, Swap, key_of, take_sum};
 use super::permits::PermitPlace;
 use super::proposals::Proposals;
 use crate::{attached, classes, ini};
-use gcra::batch::{Batched, Grouped, Taken};
-use gcra::store::empty_at;
-use gcra::{Denial, Key, KeyHasher, Outcome, Put, Step, Ticks, Timestamp, boot_clock};
+use gcra::{
+    Batched, Denial, Grouped, Key, KeyHasher, Outcome, Put, Step, Taken, Ticks, Timestamp,
+    boot_clock, empty_at,
+};
 use std::cell::{OnceCell, RefCell};
-use stores::remote::Answer;
-use stores::remote::time_left::TimeLeft;
+use stores::remote::{Answer, TimeLeft};
 use zend::{Call, Class, Object, State, Thrown, Zval, value};
 
 /// The state of an object: the hasher of its identifiers. The buckets are in the segment.

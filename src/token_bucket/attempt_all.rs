@@ -7,9 +7,11 @@ use super::undo::undo_all;
 use crate::storage::{Storage, Undo};
 use crate::{decision, tokens};
 use ext_php_rs::types::ZendHashTable;
-use gcra::batch::{Batch, Few, Grouped, Taken, sum, take_all};
-use gcra::{Decision, Denial, Outcome, Ticket, Ticks, Timestamp, Verdict, boot_clock};
-use stores::remote::time_left::TimeLeft;
+use gcra::batch::{Batch, sum, take_all};
+use gcra::{
+    Decision, Denial, Few, Grouped, Outcome, Taken, Ticket, Ticks, Timestamp, Verdict, boot_clock,
+};
+use stores::remote::TimeLeft;
 use zend::{Call, Number, Thrown, Zval, throw};
 
 /// Implements `attemptAll(array $buckets, int|float $tokens = 1): TokenBucket\Decision`. Returns

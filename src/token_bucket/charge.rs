@@ -4,9 +4,9 @@ use super::bucket::Bucket;
 use super::protected;
 use super::question::Question;
 use crate::{decision, tokens};
-use gcra::step::MAX_WAIT;
 use gcra::{
-    Decision, Denial, Limit, Outcome, Patience, Refill, Step, TICKS_PER_SECOND, Ticks, Verdict,
+    Decision, Denial, Limit, MAX_WAIT, Outcome, Patience, Refill, Step, TICKS_PER_SECOND, Ticks,
+    Verdict,
 };
 use stores::remote::Answer;
 use zend::{Call, Number, Thrown, Zval, arithmetic, throw, value};

@@ -2,8 +2,7 @@
 //! those that are checked at the same time.
 
 use crate::storage::Storage;
-use gcra::Ticket;
-use gcra::batch::{Few, Grouped};
+use gcra::{Few, Grouped, Ticket};
 
 /// Operations that take their tokens at the same time. An operation is a list of tickets whose
 /// tokens a storage takes at once, all or none. A group of several operations is on remote storages

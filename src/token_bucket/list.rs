@@ -3,7 +3,7 @@
 use super::bucket::Bucket;
 use super::question::Question;
 use ext_php_rs::types::ZendHashTable;
-use gcra::batch::Few;
+use gcra::Few;
 use zend::{Kept, Number, Object, Thrown, Zval, throw, value};
 
 /// Returns the elements of the array. Throws `ValueError` for an empty array, and `TypeError` for

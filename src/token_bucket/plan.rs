@@ -8,8 +8,7 @@
 use crate::storage::{self, Clock, Storage};
 use crate::tokens;
 use ext_php_rs::ffi::{IS_DOUBLE, IS_LONG, IS_STRING};
-use gcra::key::Row;
-use gcra::{AmountError, Grain, Key, Limit, LimitError, Step};
+use gcra::{AmountError, Grain, Key, Limit, LimitError, Row, Step};
 use std::cell::RefCell;
 use std::mem;
 use zend::{Class, Identity, Number, Obj, Thrown, Zval, hooks, invoke, throw, value};

@@ -8,8 +8,7 @@ use super::plan::{CAPACITY, IDENTIFIER, Overrides, Plan, RATE, STORAGE};
 use crate::classes::TOKEN_BUCKET;
 use crate::exceptions;
 use crate::storage;
-use gcra::clock::wall_clock;
-use gcra::{AmountError, Grain, Step, seconds};
+use gcra::{AmountError, Grain, Step, seconds, wall_clock};
 use zend::{Call, Kept, Number, Object, Thrown, Zval, arithmetic, invoke, throw, value};
 
 /// `TokenBucket::MICROTIME_DELTA`

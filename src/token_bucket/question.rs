@@ -5,10 +5,9 @@ use super::plan::{Plan, STORAGE};
 use super::{protected, quota};
 use crate::storage::{self, Storage};
 use crate::{exceptions, tokens};
-use gcra::clock::TICKS_PER_MICROSECOND;
-use gcra::step::MAX_WAIT;
 use gcra::{
-    Decision, Denial, Outcome, Patience, Put, Refill, Step, Ticket, Ticks, Timestamp, Windows,
+    Decision, Denial, MAX_WAIT, Outcome, Patience, Put, Refill, Step, TICKS_PER_MICROSECOND,
+    Ticket, Ticks, Timestamp, Windows,
 };
 use stores::remote::Answer;
 use zend::{Held, Kept, Number, Object, Thrown, Zval, throw};

@@ -9,8 +9,7 @@ use super::plan::{IDENTIFIER, storage_of};
 use crate::exceptions::Origin;
 use crate::{classes, storage};
 use ext_php_rs::ffi::IS_NULL;
-use gcra::clock::TICKS_PER_SECOND;
-use gcra::{Timestamp, Windows};
+use gcra::{TICKS_PER_SECOND, Timestamp, Windows};
 use std::ops::Range;
 use zend::{Call, Kept, Number, Object, Thrown, Zval, class, invoke, throw, value};
 

@@ -5,8 +5,7 @@ use super::bucket::Bucket;
 use super::question::{Home, Question};
 use crate::storage::{Storage, Undo};
 use crate::{decision, tokens};
-use gcra::step::MAX_WAIT;
-use gcra::{Decision, Denial, Outcome, Put, Step, Ticks, Timestamp, Verdict, boot_clock};
+use gcra::{Decision, Denial, MAX_WAIT, Outcome, Put, Step, Ticks, Timestamp, Verdict, boot_clock};
 use std::time::Duration;
 use zend::{Call, Slept, Thrown, Zval, invoke, sleep, throw};
 

@@ -3,8 +3,7 @@
 //! A denied call adds to the debt of the bucket, but the debt stays below one window. A client that
 //! keeps calling stays denied. A client that stops is granted a call after at most one window.
 
-use gcra::limit::MAX_SPAN;
-use gcra::{Grain, Step, Ticks};
+use gcra::{Grain, MAX_SPAN, Step, Ticks};
 
 /// The parts of one call, so that `calls` may have a fraction.
 const PARTS: u128 = 1_000_000_000;

@@ -1,10 +1,9 @@
 //! A token bucket whose record is a JSON object under its own key.
 
 use crate::{Wait, wait};
-use gcra::clock::TICKS_PER_MICROSECOND;
-use gcra::{Limit, Tokens};
-use stores::remote::redis::{Argument, CLOCK, RECORD, Redis, Script};
-use stores::remote::{Cause, Visit};
+use gcra::{Limit, TICKS_PER_MICROSECOND, Tokens};
+use stores::remote::redis::{Argument, CLOCK, RECORD, Script};
+use stores::remote::{Cause, Redis, Visit};
 
 static TAKE: Script = Script::new(&[RECORD, CLOCK, include_str!("json_bucket.lua")]);
 

@@ -2,8 +2,7 @@
 //! ":" and the number of failures. So no script of buckets takes it for a bucket.
 
 use crate::records::{self, Next, Records};
-use gcra::step::{Denial, Outcome};
-use gcra::{Ticks, Timestamp};
+use gcra::{Denial, Outcome, Ticks, Timestamp};
 use std::cell::Cell;
 use stores::remote::{Cause, Visit, record};
 

@@ -26,15 +26,18 @@ pub mod step;
 pub mod store;
 pub mod tokens;
 
-pub use batch::Ticket;
-pub use clock::{TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
+pub use batch::{Batched, Few, Grouped, Taken, Ticket};
+pub use clock::{
+    EPOCH, TICKS_PER_MICROSECOND, TICKS_PER_SECOND, Ticks, Timestamp, boot_clock, unix_time,
+    wall_clock,
+};
 pub use decision::Decision;
 pub use grain::Grain;
-pub use key::{Key, KeyHasher};
-pub use limit::{Limit, LimitError};
+pub use key::{Key, KeyHasher, Row};
+pub use limit::{Limit, LimitError, MAX_SPAN};
 pub use memory_store::MemoryStore;
 pub use outcome::{Denial, Outcome, Verdict};
 pub use refill::{Refill, Windows};
-pub use step::{Patience, Step};
-pub use store::Put;
+pub use step::{MAX_WAIT, Patience, Step};
+pub use store::{Put, empty_at};
 pub use tokens::{AmountError, Tokens};

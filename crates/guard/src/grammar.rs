@@ -7,9 +7,7 @@ use super::claims::{AgentText, Claims, CookieName};
 use super::condition::{Condition, Pattern};
 use super::rule::{Measure, Part, Rule};
 use super::scanner::Scanner;
-use gcra::clock::{TICKS_PER_SECOND, Ticks};
-use gcra::tokens::Tokens;
-use gcra::{Grain, Limit};
+use gcra::{Grain, Limit, TICKS_PER_SECOND, Ticks, Tokens};
 use std::ffi::CString;
 
 const UNITS: [(&str, Ticks); 4] = [

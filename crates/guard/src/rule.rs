@@ -5,8 +5,7 @@ use super::condition::Condition;
 use super::path::path;
 use super::target::Target;
 use super::{Client, GuardedRequest};
-use gcra::clock::Ticks;
-use gcra::limit::Limit;
+use gcra::{Limit, Ticks};
 use std::ffi::{CStr, CString};
 
 /// One limit of php.ini: a rate or a number of permits for each combination of values of its parts.

@@ -2,7 +2,7 @@
 
 use super::GuardedRequest;
 use super::path::{Path, decoded, folder, is_normal, parsed, part, resolved, until, with_parents};
-use gcra::batch::Few;
+use gcra::Few;
 use std::cell::OnceCell;
 
 /// The target of a request. Its paths are computed when a condition asks for them.

@@ -36,9 +36,8 @@ use crate::slots::diagnostics::Diagnostics;
 use crate::slots::namespaces::{self, Namespaces};
 use crate::slots::protocol::{Production, Variant};
 use crate::slots::table::{Line, Usage};
-use gcra::Timestamp;
 use gcra::ahead::Terms;
-use gcra::key::KeyHasher;
+use gcra::{KeyHasher, Timestamp};
 use std::marker::PhantomData;
 
 /// The layout version. Every change of the meaning of a segment's bytes raises this number.

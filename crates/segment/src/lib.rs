@@ -12,3 +12,10 @@ pub mod memory;
 pub mod permits;
 pub mod slots;
 mod worker;
+
+pub use host::Host;
+pub use permits::{Acquired, MAX_LIMIT, Permit, Refusal};
+pub use slots::SharedMemory;
+pub use slots::clients::Day;
+pub use slots::counters::{By, Event, Rows, Totals};
+pub use slots::namespaces::{Named, StoreKind};

@@ -4,8 +4,8 @@ use super::{LOCKED, keys};
 use crate::{Wait, wait};
 use gcra::TICKS_PER_SECOND;
 use std::num::NonZero;
-use stores::remote::redis::{Argument, CLOCK, Redis, Script, Value};
-use stores::remote::{Cause, Visit};
+use stores::remote::redis::{Argument, CLOCK, Script, Value};
+use stores::remote::{Cause, Redis, Visit};
 
 const DRAIN: &str = include_str!("drain.lua");
 

@@ -1,9 +1,9 @@
 //! Counters as ext-memcache keeps integers: decimal text with its flags for integers.
 
 use super::{CounterGroup, Life, MinuteCounters, Name, parse};
+use stores::remote::memcached::LONGER;
 use stores::remote::memcached::wire::{Connection, MetaCommand, MetaOp, MetaReply};
-use stores::remote::memcached::{LONGER, Memcached};
-use stores::remote::{Cause, Visit};
+use stores::remote::{Cause, Memcached, Visit};
 
 /// The client flags of ext-memcache for an integer.
 const INTEGER: u32 = 768;

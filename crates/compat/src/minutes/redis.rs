@@ -1,8 +1,8 @@
 //! Counters on Redis: one script, one round trip.
 
 use super::{CounterGroup, Life, MinuteCounters, Name};
-use stores::remote::redis::{Argument, Placement, RECORD, Redis, Script, Value};
-use stores::remote::{Cause, Transport, Visit};
+use stores::remote::redis::{Argument, Placement, RECORD, Script, Value};
+use stores::remote::{Cause, Redis, Transport, Visit};
 
 static COUNT: Script = Script::new(&[RECORD, include_str!("count.lua")]);
 

@@ -2,8 +2,8 @@
 
 use super::{Found, Next, Records, Swapped};
 use stores::remote::memcached::wire::Item;
-use stores::remote::memcached::{Memcached, life, wall_ticks};
-use stores::remote::{Cause, Visit};
+use stores::remote::memcached::{life, wall_ticks};
+use stores::remote::{Cause, Memcached, Visit};
 
 /// Converts an item. Reads the clock after the item, so that a denial is true at that instant.
 fn found(item: Option<Item>) -> Found {

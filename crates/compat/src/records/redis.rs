@@ -1,10 +1,9 @@
 //! Records on Redis: one script compares and swaps, on the server's clock.
 
 use super::{Found, Next, Records, Swapped};
-use gcra::clock::TICKS_PER_MICROSECOND;
-use gcra::{TICKS_PER_SECOND, Timestamp};
-use stores::remote::redis::{Argument, CLOCK, RECORD, Redis, Script, Value};
-use stores::remote::{Cause, Visit};
+use gcra::{TICKS_PER_MICROSECOND, TICKS_PER_SECOND, Timestamp};
+use stores::remote::redis::{Argument, CLOCK, RECORD, Script, Value};
+use stores::remote::{Cause, Redis, Visit};
 
 static SWAP: Script = Script::new(&[RECORD, CLOCK, include_str!("swap.lua")]);
 

@@ -32,8 +32,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use stores::remote::back_off::{is_over, pause};
 use stores::remote::memcached::wire::{Connection, MetaCommand, MetaOp, MetaReply};
-use stores::remote::memcached::{self, Memcached, wall_ticks};
-use stores::remote::{Cause, Visit};
+use stores::remote::memcached::{self, wall_ticks};
+use stores::remote::{Cause, Memcached, Visit};
 
 /// The client flags of ext-memcache for a serialised value that is not compressed.
 const SERIALIZED: i64 = 1;

@@ -30,8 +30,8 @@
 //! granted twice.
 
 use gcra::ahead::{MOST, Place, Terms, fingerprint, sent, unit};
-use gcra::clock::{Ticks, Timestamp};
 use gcra::slice::Slice;
+use gcra::{Ticks, Timestamp};
 use portable_atomic::AtomicU128;
 use std::sync::atomic::{
     AtomicU64,

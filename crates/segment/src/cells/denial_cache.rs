@@ -25,7 +25,7 @@
 //! lease is the word `asker`: 19 bits of the fingerprint, and the unit in which the lease ends. A
 //! lease decides nothing, so any value is valid.
 
-use gcra::clock::{EPOCH, Ticks, Timestamp};
+use gcra::{EPOCH, Ticks, Timestamp};
 use portable_atomic::AtomicU128;
 use std::sync::atomic::{
     AtomicU64,

@@ -4,7 +4,7 @@
 //! additions to the sum of the durations, but the number of calls always equals the sum of the
 //! buckets.
 
-use gcra::clock::Ticks;
+use gcra::Ticks;
 use std::array;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 

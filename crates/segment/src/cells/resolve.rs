@@ -18,8 +18,7 @@
 
 use crate::memory::Region;
 use crate::worker;
-use gcra::clock::{TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
-use gcra::key::KeyHasher;
+use gcra::{KeyHasher, TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
 use rustix::thread::gettid;
 use std::io;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, SocketAddrV6, ToSocketAddrs};

@@ -16,8 +16,8 @@
 
 use super::ahead::{Cell, CellSet, Set, has_tokens, may_be_kept, set_of};
 use gcra::ahead::Terms;
-use gcra::clock::{Ticks, Timestamp};
 use gcra::slice::{Extra, Slice};
+use gcra::{Ticks, Timestamp};
 
 /// The cell of the slices of one bucket, for calls of some terms.
 #[derive(Debug)]

@@ -4,7 +4,7 @@
 use super::SegmentError;
 use super::error::system;
 use super::layout::{Layout, PAGE};
-use gcra::clock::{boot_clock, unix_time};
+use gcra::{boot_clock, unix_time};
 use rustix::io::Errno;
 use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicU64, Ordering};

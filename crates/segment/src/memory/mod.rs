@@ -32,7 +32,7 @@ pub use layout::{Layout, Place};
 pub use mapping::{Region, Shareable};
 pub use named::Access;
 
-use gcra::clock::{Ticks, Timestamp, boot_clock};
+use gcra::{Ticks, Timestamp, boot_clock};
 use header::load;
 use mapping::Mapping;
 use rustix::fd::{AsRawFd, OwnedFd, RawFd};

@@ -8,7 +8,7 @@ use crate::slots::counters::{Counters, Event, ROWS, Rows};
 use crate::slots::protocol::{AtomicWord, Production};
 use crate::slots::table::{self, Line, SLOTS_PER_LINE};
 use crate::slots::word::{Fingerprint, Word};
-use gcra::key::{Key, Row};
+use gcra::{Key, Row};
 use portable_atomic::AtomicU128;
 use std::collections::BTreeMap;
 use std::marker::PhantomData;

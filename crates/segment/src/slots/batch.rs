@@ -25,10 +25,10 @@ use super::counters::Event;
 use super::protocol::{Point, Slots, Variant, count, find, is_unchanged, replace, take_found};
 use super::table::Neighbourhood;
 use super::word::{Lifetime, Word};
-use gcra::batch::{Batched, Few, Grouped, Taken, Ticket, sum};
-use gcra::clock::Timestamp;
-use gcra::refill::{Refill, Windows};
-use gcra::step::{Denial, Outcome, Step};
+use gcra::batch::sum;
+use gcra::{
+    Batched, Denial, Few, Grouped, Outcome, Refill, Step, Taken, Ticket, Timestamp, Windows,
+};
 
 /// The number of checks before the first swap. A batch of many busy buckets would hardly ever find
 /// all slots unchanged. It goes on after some checks, and decides changed slots one by one.

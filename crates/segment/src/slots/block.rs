@@ -11,8 +11,7 @@
 use super::counters::Event;
 use super::protocol::{Point, Slots, Variant, count, find, replace};
 use super::word::{Lifetime, Word};
-use gcra::clock::{Ticks, Timestamp};
-use gcra::step::{Denial, Outcome, Step, Verdict};
+use gcra::{Denial, Outcome, Step, Ticks, Timestamp, Verdict};
 
 /// Blocks the bucket for `pause` if it denies the step for lack of tokens and is not blocked.
 /// Returns the denial of the blocked bucket, or `None` if this call has not blocked it.

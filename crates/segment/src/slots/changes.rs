@@ -5,10 +5,7 @@ use super::block::lifted;
 use super::counters::Event;
 use super::protocol::{Slots, claim, count, find, replace, swap};
 use super::word::{Lifetime, Word};
-use gcra::clock::{Ticks, Timestamp};
-use gcra::refill::Windows;
-use gcra::step::{Outcome, Step, Verdict};
-use gcra::store::{Put, empty_at};
+use gcra::{Outcome, Put, Step, Ticks, Timestamp, Verdict, Windows, empty_at};
 
 /// Undoes a granted step. `outcome` and `before` are the results of
 /// [`super::protocol::take_found`]. `windows` is the window from which the step took tokens, if it

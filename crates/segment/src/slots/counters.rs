@@ -14,7 +14,7 @@
 use crate::memory::Region;
 use crate::memory::fork::generation;
 use crate::worker;
-use gcra::key::Row;
+use gcra::Row;
 use rustix::process::{Pid, getpid};
 use rustix::thread::gettid;
 use std::array;

@@ -1,7 +1,7 @@
 //! Kills processes at the marked points of the protocol, for `scripts/prove`. Production builds do
 //! not contain this module.
 
-use gcra::clock::boot_clock;
+use gcra::boot_clock;
 use rustix::process::{Signal, getpid, kill_process};
 use std::fmt::Debug;
 use std::io::Write;

@@ -10,7 +10,7 @@
 //! sketch. Their counts are lower bounds.
 
 use super::counters::SHARDS;
-use gcra::key::{Key, Row};
+use gcra::{Key, Row};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 

@@ -26,10 +26,7 @@ pub use table::SharedMemory;
 
 use clients::Day;
 use counters::{By, Event};
-use gcra::clock::{Ticks, Timestamp};
-use gcra::key::{Key, KeyHasher, Row};
-use gcra::step::{Denial, Outcome, Step, Verdict};
-use gcra::store::{Put, empty_at};
+use gcra::{Denial, Key, KeyHasher, Outcome, Put, Row, Step, Ticks, Timestamp, Verdict, empty_at};
 use protocol::Variant;
 use word::Lifetime;
 

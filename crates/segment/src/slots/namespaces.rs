@@ -10,7 +10,7 @@
 
 use super::counters::ROWS;
 use crate::memory::Region;
-use gcra::key::{KeyHasher, Row};
+use gcra::{KeyHasher, Row};
 use std::borrow::Cow;
 use std::sync::atomic::{
     AtomicU64,

@@ -45,8 +45,7 @@
 
 use super::counters::{Event, Shard};
 use super::word::{Fingerprint, Lifetime, Word};
-use gcra::clock::Timestamp;
-use gcra::step::{Denial, Outcome, Step};
+use gcra::{Denial, Outcome, Step, Timestamp};
 use std::hint::black_box;
 use std::sync::atomic::Ordering::{self, AcqRel, Acquire, SeqCst};
 

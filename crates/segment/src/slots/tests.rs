@@ -9,10 +9,10 @@ use super::table::{Usage, is_lock_free};
 use super::word::{Fingerprint, Lifetime, Word};
 use crate::host::{Host, HostSettings, lines};
 use crate::memory::{Layout, Segment, SegmentError};
-use gcra::clock::{EPOCH, TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
-use gcra::key::{Key, Row};
-use gcra::step::{Denial, Outcome, Step, Verdict};
-use gcra::store::{Put, empty_at};
+use gcra::{
+    Denial, EPOCH, Key, Outcome, Put, Row, Step, TICKS_PER_SECOND, Ticks, Timestamp, Verdict,
+    boot_clock, empty_at,
+};
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::Ordering;
 use std::sync::atomic::Ordering::Relaxed;

@@ -15,9 +15,10 @@ use super::changes;
 use super::protocol::Variant;
 use super::table::SharedMemory;
 use super::word::Lifetime;
-use gcra::clock::{TICKS_PER_SECOND, boot_clock, unix_time};
-use gcra::limit::MAX_SPAN;
-use gcra::{Key, Outcome, Refill, Step, Ticks, Timestamp, Windows};
+use gcra::{
+    Key, MAX_SPAN, Outcome, Refill, Step, TICKS_PER_SECOND, Ticks, Timestamp, Windows, boot_clock,
+    unix_time,
+};
 
 impl<V: Variant> SharedMemory<V> {
     /// Runs one step of any kind. [`SharedMemory::take`] does the same for steps without windows,

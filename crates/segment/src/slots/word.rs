@@ -15,10 +15,8 @@
 //! A held record is a block, a lockout or a window of a quota. Its tokens do not come back one by
 //! one, so an eviction treats them as missing until the record is full.
 
-use gcra::clock::{TICKS_PER_SECOND, Ticks, Timestamp};
-use gcra::refill::Refill;
-use gcra::step::Step;
 use gcra::store::UNKNOWN_SPAN;
+use gcra::{Refill, Step, TICKS_PER_SECOND, Ticks, Timestamp};
 
 const PENDING: u64 = 1 << 63;
 /// The mark of a held record.

@@ -13,14 +13,11 @@ use super::cached::{PreparedStep, latest};
 use super::denial_cache::CacheEntry;
 use super::{Ahead, Answer, Failure, Remote, Reply, Transport, Visit};
 use gcra::ahead::{Place, Terms};
-use gcra::clock::{Ticks, Timestamp, boot_clock};
-use gcra::key::Key;
-use gcra::outcome::{Denial, Outcome, Verdict};
 use gcra::slice::Extra;
-use gcra::step::{Patience, Step};
+use gcra::{Denial, Key, Outcome, Patience, Step, Ticks, Timestamp, Verdict, boot_clock};
 use segment::cells::ahead::{Cell, Kept};
 use segment::cells::slice::SliceCell;
-use segment::slots::counters::{By, Event};
+use segment::{By, Event};
 
 impl<T: Transport> Remote<'_, T> {
     /// Returns the terms under which places are kept for the step. Only for plain steps that take

@@ -1,6 +1,6 @@
 //! Back-off for loops that write by compare-and-swap.
 
-use gcra::clock::{Timestamp, boot_clock};
+use gcra::{Timestamp, boot_clock};
 use std::time::Duration;
 
 /// Sleeps after a lost race, so that other writers can finish. `lost` is the number of races lost

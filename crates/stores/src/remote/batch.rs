@@ -5,11 +5,9 @@ use super::server_clock;
 use super::time_left::TimeLeft;
 use super::transport::AllTaken;
 use super::{Answer, Cause, Failure, OnFailure, Remote, Reply, StepRequest, Transport, Visit};
-use gcra::batch::{Batched, Few, Grouped, Taken, Ticket, sum};
-use gcra::clock::{Timestamp, boot_clock};
-use gcra::step::{Denial, Outcome, Step};
-use segment::host::Host;
-use segment::slots::counters::By;
+use gcra::batch::sum;
+use gcra::{Batched, Denial, Few, Grouped, Outcome, Step, Taken, Ticket, Timestamp, boot_clock};
+use segment::{By, Host};
 use std::collections::HashMap;
 
 impl<T: Transport> Remote<'_, T> {

@@ -10,10 +10,8 @@ use super::denial_cache::CacheEntry;
 use super::server_clock;
 use super::settings::emptied;
 use super::{Remote, Reply, StateKind, StepRequest, Transport, Visit};
-use gcra::clock::{TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
-use gcra::key::Key;
-use gcra::step::{Denial, Outcome, Step, Verdict};
-use segment::slots::counters::{By, Event};
+use gcra::{Denial, Key, Outcome, Step, TICKS_PER_SECOND, Ticks, Timestamp, Verdict, boot_clock};
+use segment::{By, Event};
 use std::thread::sleep;
 use std::time::Duration;
 

@@ -5,9 +5,8 @@
 
 use super::breaker::{Breaker, Passage};
 use super::{Answer, Blame, Cause, Failure, OnFailure, Remote, Server, Transport, Visit};
-use gcra::clock::{Timestamp, boot_clock};
-use segment::host::Host;
-use segment::slots::counters::Event;
+use gcra::{Timestamp, boot_clock};
+use segment::{Event, Host};
 use std::sync::Arc;
 
 /// The most redirections that a call follows.

@@ -1,7 +1,7 @@
 //! The byte channel of a protocol: a stream, with or without TLS.
 
 use super::tls::TlsStream;
-use gcra::clock::Timestamp;
+use gcra::Timestamp;
 use rustix::fd::BorrowedFd;
 use std::io::{Read, Write};
 

@@ -13,7 +13,7 @@
 //! A process is identified by its fork generation instead of its process id, because reading the
 //! generation needs no system call.
 
-use gcra::clock::{TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
+use gcra::{TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
 use segment::memory::fork::generation;
 use std::cell::RefCell;
 

@@ -9,7 +9,7 @@ use super::secret::Secret;
 use super::settings::OnFailure;
 use super::tls::TlsError;
 use crate::printable;
-use gcra::clock::Timestamp;
+use gcra::Timestamp;
 use rustix::io::Errno;
 use std::io;
 use std::sync::Arc;

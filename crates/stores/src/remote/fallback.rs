@@ -3,9 +3,7 @@
 use super::call::Peer;
 use super::denial_cache::CacheEntry;
 use super::{Answer, Cause, Failure, OnFailure, Remote, Transport};
-use gcra::clock::{Ticks, Timestamp, boot_clock};
-use gcra::key::Key;
-use gcra::step::{Outcome, Step};
+use gcra::{Key, Outcome, Step, Ticks, Timestamp, boot_clock};
 
 impl<'h, T: Transport> Remote<'h, T> {
     /// Applies the failure policy to a call that failed. A failure that cost the caller its

@@ -4,9 +4,7 @@ use super::call::Failed;
 use super::pipeline::by_server;
 use super::transport::BucketChange;
 use super::{Answer, Cause, Failure, Pipelined, Remote, Visit};
-use gcra::clock::{Timestamp, boot_clock};
-use gcra::key::Key;
-use gcra::store::Put;
+use gcra::{Key, Put, Timestamp, boot_clock};
 
 /// A change that is sent to its server.
 struct PendingChange<'a, 'h, T> {

@@ -38,16 +38,16 @@ mod transport;
 
 use cached::PreparedStep;
 pub use failure::{Blame, Cause, Failure};
-use gcra::clock::{Ticks, Timestamp, boot_clock, unix_time};
-use gcra::key::{Key, KeyHasher};
-use gcra::step::{Outcome, Step};
-use gcra::store::{Put, empty_at};
+use gcra::{Key, KeyHasher, Outcome, Put, Step, Ticks, Timestamp, boot_clock, empty_at, unix_time};
+pub use key::Kind;
+pub use memcached::Memcached;
+pub use redis::Redis;
 use segment::cells::resolve;
 pub use segment::cells::{breaker, denial_cache, durations};
-use segment::host::Host;
-use segment::slots::counters::{By, Event};
+use segment::{By, Event, Host};
 pub use server::Server;
 pub use settings::{OnFailure, Settings};
+pub use time_left::TimeLeft;
 pub use transport::{Ahead, Flown, Pipelined, Reply, StateKind, StepRequest, Transport, Visit};
 
 /// The result of a call, with the failure that the caller should be warned of.

@@ -4,10 +4,8 @@ use super::key::Kind;
 use super::redis::Redis;
 use super::redis::permits::{Lease, Report};
 use super::{Answer, Cause, Failure, OnFailure, Remote, Transport, Visit};
-use gcra::clock::{Ticks, Timestamp, boot_clock};
-use gcra::key::Key;
-use segment::permits::{Acquired, Permit, Refusal};
-use segment::slots::counters::Event;
+use gcra::{Key, Ticks, Timestamp, boot_clock};
+use segment::{Acquired, Event, Permit, Refusal};
 
 /// A permit that a server or its failure policy has granted.
 #[derive(Debug)]

@@ -13,10 +13,8 @@ use super::{
     Answer, Blame, Cause, Failure, Flown, OnFailure, Pipelined, Remote, Reply, Server, StepRequest,
     Visit,
 };
-use gcra::batch::Ticket;
-use gcra::clock::{Ticks, Timestamp, boot_clock};
-use gcra::step::Outcome;
-use segment::slots::counters::{By, Event};
+use gcra::{Outcome, Ticket, Ticks, Timestamp, boot_clock};
+use segment::{By, Event};
 use std::collections::HashSet;
 use std::iter::{once, repeat_with};
 use std::sync::Arc;

@@ -5,7 +5,7 @@
 //! until the deadline.
 
 use super::failure::Cause;
-use gcra::clock::{Ticks, Timestamp, boot_clock};
+use gcra::{Ticks, Timestamp, boot_clock};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use std::io;

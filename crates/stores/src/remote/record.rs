@@ -9,7 +9,7 @@
 //! `redis/bucket.lua` implements the same rule. A record on Redis may also have a third number, a
 //! span, which memcached keeps in the item's flags.
 
-use gcra::clock::{TICKS_PER_MICROSECOND, Timestamp};
+use gcra::{TICKS_PER_MICROSECOND, Timestamp};
 
 /// The greatest number in a record.
 pub const GREATEST: u64 = 1 << 52;

@@ -1,6 +1,6 @@
 //! A server of a store, and the way to access it.
 
-use gcra::key::KeyHasher;
+use gcra::KeyHasher;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::fs::MetadataExt;
 

@@ -7,9 +7,7 @@
 //! Each thread knows the clocks of its servers, as it has its own connections.
 
 use super::{Cause, Server};
-use gcra::clock::{TICKS_PER_SECOND, Timestamp, unix_time};
-use gcra::refill::{Refill, Windows};
-use gcra::step::{Outcome, Step};
+use gcra::{Outcome, Refill, Step, TICKS_PER_SECOND, Timestamp, Windows, unix_time};
 use std::cell::RefCell;
 use std::collections::HashMap;
 

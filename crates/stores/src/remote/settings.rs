@@ -1,11 +1,7 @@
 //! The settings of a remote store, and its failure policy.
 
-use gcra::clock::{Ticks, Timestamp, boot_clock, unix_time};
-use gcra::key::Key;
-use gcra::refill::Refill;
-use gcra::step::{Denial, Outcome, Step, Verdict};
-use segment::host::Host;
-use segment::slots::counters::{By, Event};
+use gcra::{Denial, Key, Outcome, Refill, Step, Ticks, Timestamp, Verdict, boot_clock, unix_time};
+use segment::{By, Event, Host};
 
 /// The failure policy: the rule that decides calls while the store fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use super::endpoint::Endpoint;
 use super::failure::{Cause, closed};
 use super::race::{self, Race, Task};
 use super::resolve;
-use gcra::clock::{Timestamp, boot_clock};
+use gcra::{Timestamp, boot_clock};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;

@@ -7,15 +7,12 @@ use crate::remote::denial_cache::CacheEntry;
 use crate::remote::race::Task;
 use crate::remote::time_left::TimeLeft;
 use crate::remote::transport::BucketChange;
-use gcra::batch::Ticket;
-use gcra::clock::{EPOCH, TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
-use gcra::key::Row;
-use gcra::refill::Refill;
-use gcra::step::{Denial, Verdict};
+use gcra::{
+    Denial, EPOCH, Refill, Row, TICKS_PER_SECOND, Ticket, Ticks, Timestamp, Verdict, boot_clock,
+};
 use rustix::event::PollFd;
-use segment::host::Host;
-use segment::host::{self};
 use segment::memory::Segment;
+use segment::{Host, host};
 use std::cell::{Cell, RefCell};
 use std::num::NonZero;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! The time that is left of a call that asks several stores, one after another.
 
-use gcra::clock::Ticks;
+use gcra::Ticks;
 
 /// The part of its timeout that a store may use.
 ///

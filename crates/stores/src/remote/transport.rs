@@ -5,9 +5,7 @@ use super::Cause;
 use super::key::Kind;
 use super::race::Task;
 use super::server::Server;
-use gcra::clock::{Ticks, Timestamp};
-use gcra::step::{Denial, Outcome, Step, Verdict};
-use gcra::store::Put;
+use gcra::{Denial, Outcome, Put, Step, Ticks, Timestamp, Verdict};
 use std::sync::Arc;
 
 /// A request to run a step.

@@ -14,7 +14,7 @@
 //! state before the step, in microseconds.
 
 use super::Table;
-use gcra::clock::{TICKS_PER_MICROSECOND, Ticks, Timestamp};
+use gcra::{TICKS_PER_MICROSECOND, Ticks, Timestamp};
 
 const MARK: i64 = 1 << 62;
 const ZERO: i64 = 4 << 54;

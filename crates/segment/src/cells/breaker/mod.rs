@@ -21,7 +21,7 @@ mod table;
 mod tests;
 
 use super::durations::{Durations, Histogram};
-use gcra::clock::{TICKS_PER_SECOND, Ticks, Timestamp};
+use gcra::{TICKS_PER_SECOND, Ticks, Timestamp};
 use std::array;
 use std::sync::atomic::{
     AtomicU32, AtomicU64,

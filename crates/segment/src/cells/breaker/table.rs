@@ -1,7 +1,7 @@
 //! The cells of a host's breakers, and which of them belongs to which store.
 
 use super::{Breaker, BreakerState, owner};
-use gcra::clock::{Ticks, boot_clock};
+use gcra::{Ticks, boot_clock};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 /// The number of cells. If there are more stores than cells, a new store takes over the cell of a

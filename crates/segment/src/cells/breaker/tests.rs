@@ -1,7 +1,7 @@
 //! Tests one breaker, and the table of a host.
 
 use super::*;
-use gcra::clock::boot_clock;
+use gcra::boot_clock;
 use std::collections::HashSet;
 
 const START: Timestamp = Timestamp(1);

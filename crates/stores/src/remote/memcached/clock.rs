@@ -13,7 +13,7 @@
 //! [`super`] states.
 
 use super::wall_ticks;
-use gcra::clock::{TICKS_PER_MICROSECOND, Ticks, Timestamp, boot_clock};
+use gcra::{TICKS_PER_MICROSECOND, Ticks, Timestamp, boot_clock};
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 
 /// The most ticks by which a host follows a clock that is ahead of its own: 100 ms.

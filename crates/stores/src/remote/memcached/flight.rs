@@ -7,7 +7,7 @@ use crate::remote::channel::Channel as _;
 use crate::remote::race::Task;
 use crate::remote::stream::{Stream, addresses, forget};
 use crate::remote::{Cause, Flown, Reply, StepRequest};
-use gcra::clock::{Timestamp, boot_clock};
+use gcra::{Timestamp, boot_clock};
 use rustix::event::{PollFd, PollFlags};
 use std::collections::HashMap;
 use std::sync::Arc;

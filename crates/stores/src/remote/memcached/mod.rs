@@ -32,10 +32,10 @@ use super::stream::Stream;
 use super::transport::BucketChange;
 use super::{Cause, Pipelined, Reply, Server, StepRequest, Transport, Visit, record};
 use flight::ItemFlight;
-use gcra::clock::{TICKS_PER_MICROSECOND, TICKS_PER_SECOND, Timestamp, boot_clock, wall_clock};
-use gcra::refill::Refill;
-use gcra::step::{Denial, Verdict};
-use gcra::store::{Put, empty_at};
+use gcra::{
+    Denial, Put, Refill, TICKS_PER_MICROSECOND, TICKS_PER_SECOND, Timestamp, Verdict, boot_clock,
+    empty_at, wall_clock,
+};
 use ketama::{Distribution, Ring};
 use segment::slots::word::Lifetime;
 use std::sync::Arc;

@@ -7,10 +7,7 @@ use super::wire::{Connection, Item};
 use super::{clock, life};
 use crate::remote::back_off::{is_over, pause};
 use crate::remote::{Cause, StateKind, StepRequest, record};
-use gcra::clock::{TICKS_PER_MICROSECOND, Timestamp};
-use gcra::refill::Refill;
-use gcra::step::{Outcome, Step};
-use gcra::store::empty_at;
+use gcra::{Outcome, Refill, Step, TICKS_PER_MICROSECOND, Timestamp, empty_at};
 use segment::slots::word::Lifetime;
 
 /// The state of a bucket, read from its item.

@@ -9,7 +9,7 @@ use crate::remote::channel::Channel;
 use crate::remote::failure::Cause;
 use crate::remote::record;
 use crate::remote::stream::Stream;
-use gcra::clock::Timestamp;
+use gcra::Timestamp;
 use memcache::exp::{Error, MetaResponse, ReturnCode};
 pub use memcache::exp::{MetaCommand, MetaOp};
 use rustix::event::{PollFd, PollFlags};

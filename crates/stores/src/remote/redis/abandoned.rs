@@ -4,7 +4,7 @@
 //! a permit is removed with a later call. If the removal is executed before a request that was
 //! delayed on its way, the permit stays until its lease ends.
 
-use gcra::clock::{Ticks, Timestamp, boot_clock};
+use gcra::{Ticks, Timestamp, boot_clock};
 use std::cell::RefCell;
 
 /// The most permits that a thread remembers. The ends of their leases remove the others.

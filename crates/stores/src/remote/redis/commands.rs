@@ -5,7 +5,7 @@ use super::dsn::{DEFAULT_PORT, Dsn};
 use super::node::{self, Node};
 use crate::remote::Cause;
 use crate::remote::endpoint::{Endpoint, EndpointError};
-use gcra::clock::{Ticks, boot_clock};
+use gcra::{Ticks, boot_clock};
 use redis::{Cmd, ServerError, Value};
 
 /// The replies of one server.

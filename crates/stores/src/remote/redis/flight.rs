@@ -8,7 +8,7 @@ use super::{Redis, TAKE, arguments, taken};
 use crate::remote::race::Task;
 use crate::remote::stream::forget;
 use crate::remote::{Cause, Flown, Reply, StepRequest, Visit};
-use gcra::clock::Timestamp;
+use gcra::Timestamp;
 use redis::Value;
 use rustix::event::PollFd;
 use std::slice;

@@ -3,7 +3,7 @@
 use super::cluster::NO_ADDRESS;
 use super::dsn::Dsn;
 use super::node::Node;
-use gcra::clock::Timestamp;
+use gcra::Timestamp;
 use std::collections::HashMap;
 use std::sync::Arc;
 

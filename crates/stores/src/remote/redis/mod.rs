@@ -26,10 +26,7 @@ use super::{Cause, Pipelined, Reply, Server, StateKind, StepRequest, Transport, 
 pub use commands::ServerReplies;
 use dsn::Dsn;
 use flight::Flight;
-use gcra::clock::{TICKS_PER_MICROSECOND, Timestamp, boot_clock};
-use gcra::refill::Refill;
-use gcra::step::Step;
-use gcra::store::Put;
+use gcra::{Put, Refill, Step, TICKS_PER_MICROSECOND, Timestamp, boot_clock};
 pub use placement::Placement;
 pub use redis::{Cmd, Value};
 pub use script::{Argument, CLOCK, RECORD, Script};

@@ -6,7 +6,7 @@ use crate::remote::connections::Connections;
 use crate::remote::failure::closed;
 use crate::remote::stream::{Stream, forget};
 use crate::remote::{Cause, Server, tls};
-use gcra::clock::Timestamp;
+use gcra::Timestamp;
 use redis::{Cmd, Parser, ServerError, Value, cmd};
 use rustix::fd::BorrowedFd;
 use rustls::ClientConnection;

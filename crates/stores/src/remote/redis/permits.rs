@@ -11,7 +11,7 @@ use super::abandoned::{self, Abandoned};
 use super::script::{Argument, CLOCK, Script};
 use super::{Redis, number};
 use crate::remote::{Cause, Visit};
-use gcra::clock::{TICKS_PER_MICROSECOND, Ticks, Timestamp, boot_clock};
+use gcra::{TICKS_PER_MICROSECOND, Ticks, Timestamp, boot_clock};
 use redis::{Value, cmd};
 use rustix::rand::{GetRandomFlags, getrandom};
 use segment::memory::fork::generation;

@@ -10,7 +10,7 @@
 //! two commands of one pipeline. Then calls on several buckets only become slower.
 
 use super::Redis;
-use gcra::key::KeyHasher;
+use gcra::KeyHasher;
 use std::cell::RefCell;
 
 /// The bit of a server that is a proxy.

@@ -7,7 +7,7 @@
 use super::node::{LIKELY_LENGTH, Node, RequestLine, code};
 use super::{Redis, Route};
 use crate::remote::{Cause, Visit};
-use gcra::clock::{TICKS_PER_MICROSECOND, TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
+use gcra::{TICKS_PER_MICROSECOND, TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
 use once_cell::race::OnceBox;
 use redis::{Cmd, Value, cmd};
 use std::time::Duration;

@@ -8,7 +8,7 @@ use crate::remote::channel::Channel;
 use crate::remote::race::Task;
 use crate::remote::stream::{Stream, addresses, forget};
 use crate::remote::{Cause, tls};
-use gcra::clock::{Timestamp, boot_clock};
+use gcra::{Timestamp, boot_clock};
 use redis::{Cmd, Value};
 use rustix::event::{PollFd, PollFlags};
 use rustls::{ClientConnection, StreamOwned};

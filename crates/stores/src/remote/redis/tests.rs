@@ -4,8 +4,8 @@
 use super::*;
 use crate::remote::permits::ServerPermit;
 use crate::remote::{OnFailure, Remote, Settings, resolve};
-use gcra::clock::{TICKS_PER_SECOND, boot_clock};
-use segment::host::Host;
+use gcra::{TICKS_PER_SECOND, boot_clock};
+use segment::Host;
 use segment::memory::Segment;
 use std::collections::BTreeSet;
 use std::io::{Read, Write};

@@ -21,7 +21,7 @@ use super::sentinel::{self, SentinelReport};
 use super::survey;
 use crate::remote::race::{self, Race};
 use crate::remote::{Cause, Server};
-use gcra::clock::{TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
+use gcra::{TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
 use parking_lot::Mutex;
 use redis::{Cmd, Value, cmd};
 use std::cell::RefCell;
