@@ -1,7 +1,6 @@
 //! PHP arrays that Rust code builds.
 
-use super::bailout;
-use super::throw::Thrown;
+use super::{Thrown, bailout};
 use ext_php_rs::boxed::ZBox;
 use ext_php_rs::convert::IntoZval;
 use ext_php_rs::types::{ZendHashTable, Zval};

@@ -1,11 +1,8 @@
 //! A call from PHP to a method of an extension. Arguments are converted as PHP's own functions do.
 
-use super::class::Class;
-use super::obj::Obj;
-use super::object::{Object, State};
-use super::throw::{self, Thrown};
-use super::value::{self, Number};
-use super::{bailout, conversions, foreign, symbols};
+use super::{
+    Class, Number, Obj, Object, State, Thrown, bailout, conversions, foreign, symbols, throw, value,
+};
 pub use ext_php_rs::ffi::zend_execute_data as Frame;
 use ext_php_rs::ffi::{
     IS_ARRAY, IS_FALSE, IS_LONG, IS_NULL, IS_OBJECT, IS_REFERENCE, IS_STRING, IS_TRUE,

@@ -1,9 +1,9 @@
 //! Registration of classes and interfaces.
 
 use super::declare::{END, Entries, Type};
-use super::obj::{Obj, find_class, find_method};
-use super::symbols;
-use super::value::{self, Number, Val};
+use super::obj::{find_class, find_method};
+use super::value::Val;
+use super::{Number, Obj, symbols, value};
 use ext_php_rs::ffi::{
     IS_UNDEF, MODULE_PERSISTENT, ZEND_ACC_ENUM, zend_class_entry, zend_object_handlers,
     zend_register_internal_class_ex, zend_register_internal_interface, zend_string,

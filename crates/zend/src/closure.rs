@@ -3,11 +3,11 @@
 //! The closure's `$this` is a plain object. The values that the closure remembers are properties of
 //! that object, where the cycle collector can find them.
 
-use super::class::{Class, interned};
+use super::class::interned;
 use super::declare::{Handler, raw};
 use super::obj::find_method;
-use super::symbols;
 use super::value::Val;
+use super::{Class, symbols};
 use ext_php_rs::ffi::{
     ZEND_ACC_FAKE_CLOSURE, ZEND_ACC_PUBLIC, zend_internal_function, zend_read_property,
 };

@@ -1,8 +1,8 @@
 //! Classes of other extensions. They may be missing when the extension starts, so each class is
 //! looked up by name when it is needed.
 
-use super::obj::{Obj, find_class};
-use super::symbols;
+use super::obj::find_class;
+use super::{Obj, symbols};
 
 /// Returns true if the object is of the class named `class` or of a subclass. Ignores the case of
 /// letters and does not autoload classes.

@@ -1,10 +1,7 @@
 //! Property hooks of PHP 8.4: code that a subclass runs when a property is read or written.
 
-use super::class::Class;
-use super::obj::Obj;
-use super::throw::{self, Thrown};
 use super::value::Val;
-use super::{bailout, symbols};
+use super::{Class, Obj, Thrown, bailout, symbols, throw};
 use ext_php_rs::ffi::zend_read_property;
 use ext_php_rs::types::Zval;
 

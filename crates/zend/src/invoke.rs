@@ -2,10 +2,8 @@
 //! may call the same object again, so hold no borrow and no lock during a call. A result that is a
 //! PHP reference is copied.
 
-use super::class::Class;
-use super::obj::{Obj, find_method};
-use super::throw::{self, Thrown};
-use super::{Kept, bailout, symbols, value};
+use super::obj::find_method;
+use super::{Class, Kept, Obj, Thrown, bailout, symbols, throw, value};
 use ext_php_rs::ffi::{
     _call_user_function_impl, ext_php_rs_executor_globals, zend_call_known_function, zend_function,
     zend_is_callable,

@@ -4,11 +4,8 @@
 //! object of a class registered with state `T` has a valid `T` from its creation. The state is
 //! valid even if no constructor ever runs.
 
-use super::class::Class;
-use super::obj::Obj;
-use super::throw::Thrown;
-use super::value::{self, Val};
-use super::{Kept, bailout, symbols};
+use super::value::Val;
+use super::{Class, Kept, Obj, Thrown, bailout, symbols, value};
 use ext_php_rs::alloc::emalloc;
 use ext_php_rs::ffi::{
     HashTable, IS_OBJECT_EX, ZEND_ACC_USE_GUARDS, object_properties_init, std_object_handlers,

@@ -5,8 +5,7 @@
 //! its beginning, which is the same in every PHP from 8.1 on, and the driver, whose place PHP's
 //! headers define.
 
-use super::obj::Obj;
-use super::{foreign, symbols, system};
+use super::{Obj, foreign, symbols, system};
 use ext_php_rs::ffi::zend_object;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::mem::{self, offset_of};

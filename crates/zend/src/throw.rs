@@ -1,9 +1,7 @@
 //! Functions that throw exceptions and raise warnings. Messages about arguments have PHP's own
 //! form.
 
-use super::class::Class;
-use super::obj::Obj;
-use super::{bailout, foreign, symbols, value};
+use super::{Class, Obj, bailout, foreign, symbols, value};
 use ext_php_rs::ffi::{
     ext_php_rs_executor_globals, ext_php_rs_zend_object_release, zend_class_entry, zend_object,
     zend_throw_exception,

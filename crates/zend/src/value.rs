@@ -1,7 +1,6 @@
 //! Conversions between PHP values and Rust values.
 
-use super::obj::Obj;
-use super::{bailout, conversions, symbols};
+use super::{Obj, bailout, conversions, symbols};
 use ext_php_rs::ffi::{
     IS_DOUBLE, IS_FALSE, IS_LONG, IS_NULL, IS_OBJECT, IS_OBJECT_EX, IS_REFERENCE, IS_STRING,
     IS_TRUE, IS_UNDEF, zval_ptr_dtor,
