@@ -252,7 +252,6 @@ pub(crate) fn start(unit: u64) -> Timestamp {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::TICKS_PER_SECOND;

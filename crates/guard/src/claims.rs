@@ -140,7 +140,6 @@ fn decoded(text: &str, without: &[char], expected: &'static str) -> Result<Vec<u
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use crate::{GuardedRequest, Rule, Target};
     use std::ffi::CStr;
