@@ -88,7 +88,7 @@ impl<T: StorageClass> Storage for Object<RemoteStorage<T>> {
     }
 
     fn put(&self, key: Key<'_>, put: &Put) -> Result<Answer<bool>, Thrown> {
-        self.with(|remote| remote.put_in_window(key, put))
+        self.with(|remote| remote.put(key, put))
     }
 
     fn swap(&self, swap: &Swap<'_>) -> Result<Answer<Outcome>, Thrown> {

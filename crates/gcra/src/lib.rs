@@ -39,5 +39,5 @@ pub use memory_store::MemoryStore;
 pub use outcome::{Denial, Outcome, Verdict};
 pub use refill::{Refill, Windows};
 pub use step::{MAX_WAIT, Patience, Step};
-pub use store::{Put, empty_at};
+pub use store::{Put, Refund, empty_at};
 pub use tokens::{AmountError, Tokens};

@@ -7,7 +7,7 @@ use crate::batch::{Batched, Grouped, Taken, sum};
 use crate::clock::{TICKS_PER_SECOND, Ticks, Timestamp};
 use crate::key::Key;
 use crate::step::{Outcome, Step};
-use crate::store::Put;
+use crate::store::{Put, Refund};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
@@ -133,7 +133,7 @@ impl MemoryStore {
         let found = found.filter(|record| !record.is_full(self.now.get()));
         let state = put.apply(found.map(|record| record.empty_at), self.now.get());
         let least = match *put {
-            Put::Raise { span, .. } | Put::Refund { span, .. } => span,
+            Put::Raise { span, .. } | Put::Refund(Refund { span, .. }) => span,
             Put::Bootstrap { span, .. } if found.is_none() => span,
             _ => 0,
         };

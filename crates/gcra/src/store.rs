@@ -11,18 +11,7 @@ use crate::step::Step;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Put {
     /// Gives tokens back. The bucket never holds more than its capacity afterwards.
-    Refund {
-        /// The cost: the time in which the returned tokens would have refilled.
-        cost: Ticks,
-        /// The span: the time in which an empty bucket becomes full.
-        span: Ticks,
-        /// The state right after the take that is undone, on the store's own clock. It is
-        /// [`Put::VOUCHED`] if the whole cost is to be given back.
-        taken: Timestamp,
-        /// The most ticks that are given back while the bucket is in debt, if other calls took
-        /// tokens after the take that is undone.
-        in_debt: Ticks,
-    },
+    Refund(Refund),
     /// Gives tokens back to one window, up to a full bucket. Changes nothing of other windows.
     Uncount {
         /// The ticks that the returned tokens cost.
@@ -64,6 +53,31 @@ pub enum Put {
     },
 }
 
+/// The tokens that a change gives back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refund {
+    /// The cost: the time in which the returned tokens would have refilled.
+    pub cost: Ticks,
+    /// The span: the time in which an empty bucket becomes full.
+    pub span: Ticks,
+    /// The state right after the take that is undone, on the store's own clock. It is
+    /// [`Put::VOUCHED`] if the whole cost is to be given back.
+    pub taken: Timestamp,
+    /// The most ticks that are given back while the bucket is in debt, if other calls took tokens
+    /// after the take that is undone.
+    pub in_debt: Ticks,
+}
+
+impl Refund {
+    /// Returns the state at `now` of a bucket that was in the state `state`. `now` is an instant
+    /// that was read after `state`; see [`Put::worth`].
+    pub fn after(&self, state: Timestamp, now: Timestamp) -> Timestamp {
+        let costs = (self.cost, self.in_debt);
+        let cost = Put::worth(costs, self.span, self.taken, state, now);
+        Put::refunded(state, now, cost, self.span)
+    }
+}
+
 /// The span, in ticks, of a record that was created for a bucket whose limit is unknown. This is a
 /// leap year. After this time, the record counts as full.
 pub const UNKNOWN_SPAN: Ticks = 366 * 86_400 * crate::TICKS_PER_SECOND;
@@ -75,23 +89,18 @@ impl Put {
 
     /// Returns a refund that gives back its whole cost.
     pub const fn refund(cost: Ticks, span: Ticks) -> Self {
-        Self::Refund {
-            cost,
-            span,
-            taken: Self::VOUCHED,
-            in_debt: cost,
-        }
+        Self::give_back(cost, span, Self::VOUCHED)
     }
 
     /// Returns the change that undoes a take that left the state `taken`, and needed all its tokens
     /// at once.
     pub const fn give_back(cost: Ticks, span: Ticks, taken: Timestamp) -> Self {
-        Self::Refund {
+        Self::Refund(Refund {
             cost,
             span,
             taken,
             in_debt: cost,
-        }
+        })
     }
 
     /// Returns the change that undoes a granted step, which left the state `taken`.
@@ -109,12 +118,12 @@ impl Put {
 
     /// Returns the change that undoes a reservation that left the state `taken`.
     pub const fn cancel(cost: Ticks, span: Ticks, taken: Timestamp) -> Self {
-        Self::Refund {
+        Self::Refund(Refund {
             cost,
             span,
             taken,
             in_debt: 0,
-        }
+        })
     }
 
     /// Returns the state after the change of a bucket in the state `found`. `now` is an instant
@@ -122,15 +131,7 @@ impl Put {
     pub fn apply(&self, found: Option<Timestamp>, now: Timestamp) -> Option<Timestamp> {
         match *self {
             Self::Reset { .. } => None,
-            Self::Refund {
-                cost,
-                span,
-                taken,
-                in_debt,
-            } => found.map(|state| {
-                let cost = Self::worth((cost, in_debt), span, taken, state, now);
-                Self::refunded(state, now, cost, span)
-            }),
+            Self::Refund(refund) => found.map(|state| refund.after(state, now)),
             Self::Bootstrap { age, .. } => found.or(Some(empty_at(now, age))),
             Self::Raise { age, .. } => found.max(Some(empty_at(now, age))),
             Self::Advance { until } => found.max(Some(until)),
@@ -141,7 +142,7 @@ impl Put {
     /// Reports whether the change undoes a take. Only the store that granted the take can undo it.
     pub fn is_undo(&self) -> bool {
         match *self {
-            Self::Refund { taken, .. } => taken != Self::VOUCHED,
+            Self::Refund(refund) => refund.taken != Self::VOUCHED,
             Self::Uncount { is_undo, .. } => is_undo,
             _ => false,
         }

@@ -54,7 +54,7 @@ impl Storage for Object<PdoStorage> {
     }
 
     fn put(&self, key: Key<'_>, put: &Put) -> Result<Answer<bool>, Thrown> {
-        with(self, |remote| remote.put_in_window(key, put))
+        with(self, |remote| remote.put(key, put))
     }
 
     fn swap(&self, swap: &Swap<'_>) -> Result<Answer<Outcome>, Thrown> {

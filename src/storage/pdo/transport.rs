@@ -145,19 +145,14 @@ impl Database<'_> {
     fn change<'n>(&self, name: &'n [u8], put: &Put) -> Result<(Query, Values<'n>), Cause> {
         let mut values = Values::of(name);
         let query = match *put {
-            Put::Refund {
-                cost,
-                span,
-                taken,
-                in_debt,
-            } => {
-                values.cost = micros(cost);
-                values.in_debt = micros(in_debt);
-                values.span = micros(span);
-                if taken == Put::VOUCHED {
+            Put::Refund(refund) => {
+                values.cost = micros(refund.cost);
+                values.in_debt = micros(refund.in_debt);
+                values.span = micros(refund.span);
+                if refund.taken == Put::VOUCHED {
                     Query::Refund
                 } else {
-                    values.taken = self.on_server_clock(name, micros(taken.0))?;
+                    values.taken = self.on_server_clock(name, micros(refund.taken.0))?;
                     Query::GiveBack
                 }
             }

@@ -5,7 +5,7 @@ use super::block::lifted;
 use super::counters::Event;
 use super::protocol::{Slots, claim, count, find, replace, swap};
 use super::word::{Lifetime, Word};
-use gcra::{Outcome, Put, Step, Ticks, Timestamp, Verdict, Windows, empty_at};
+use gcra::{Outcome, Refund, Step, Ticks, Timestamp, Verdict, Windows, empty_at};
 
 /// Undoes a granted step. `outcome` and `before` are the results of
 /// [`super::protocol::take_found`]. `windows` is the window from which the step took tokens, if it
@@ -41,36 +41,31 @@ pub fn undo<S: Slots>(
         if word.is_held() {
             return lifted(word, step, now);
         }
-        let costs = (step.cost, step.cost);
-        refunded(word, costs, step.span, outcome.empty_at, now)
+        let refund = Refund {
+            cost: step.cost,
+            span: step.span,
+            taken: outcome.empty_at,
+            in_debt: step.cost,
+        };
+        refunded(word, &refund, now)
     });
 }
 
 /// Gives back the part of a cost that the bucket still lacks because of the take that left the
-/// state `taken`. `costs` are the cost, and the most that is given back while the bucket is in
-/// debt; see [`Put::worth`]. A bucket without a record is already full, so nothing changes.
-pub fn refund<S: Slots>(slots: &S, costs: (Ticks, Ticks), span: Ticks, taken: Timestamp) {
+/// state `taken`. A bucket without a record is already full, so nothing changes.
+pub fn refund<S: Slots>(slots: &S, refund: &Refund) {
     // The clock is read after the slot. So no step that led to this state is later than this
     // reading.
-    change(slots, |word| {
-        refunded(word, costs, span, taken, slots.now())
-    });
+    change(slots, |word| refunded(word, refund, slots.now()));
 }
 
-fn refunded(
-    word: Word,
-    costs: (Ticks, Ticks),
-    span: Ticks,
-    taken: Timestamp,
-    now: Timestamp,
-) -> Word {
+fn refunded(word: Word, refund: &Refund, now: Timestamp) -> Word {
     if word.full_at() <= now {
         return word;
     }
-    let cost = Put::worth(costs, span, taken, word.empty_at(), now);
-    let refunded = Put::refunded(word.empty_at(), now, cost, span);
+    let state = refund.after(word.empty_at(), now);
     // Without the lifetime of this span, a record of a shorter one would count as full.
-    word.moved(refunded, Lifetime::covering(span))
+    word.moved(state, Lifetime::covering(refund.span))
 }
 
 /// Gives `cost` ticks back to a window, and changes nothing of other windows.

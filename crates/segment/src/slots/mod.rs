@@ -138,14 +138,9 @@ impl<V: Variant> SharedMemory<V> {
     pub fn put(&self, key: Key<'_>, put: &Put) {
         let slots = self.slots(key.hash);
         match *put {
-            Put::Refund {
-                cost,
-                span,
-                taken,
-                in_debt,
-            } => {
+            Put::Refund(refund) => {
                 self.count(Event::Refund);
-                changes::refund(&slots, (cost, in_debt), span, taken);
+                changes::refund(&slots, &refund);
             }
             Put::Uncount { cost, windows, .. } => {
                 self.count(Event::Refund);

@@ -10,8 +10,8 @@ use super::word::{Fingerprint, Lifetime, Word};
 use crate::host::{Host, HostSettings, lines};
 use crate::memory::{Layout, Segment, SegmentError};
 use gcra::{
-    Denial, EPOCH, Key, Outcome, Put, Row, Step, TICKS_PER_SECOND, Ticks, Timestamp, Verdict,
-    boot_clock, empty_at,
+    Denial, EPOCH, Key, Outcome, Put, Refund, Row, Step, TICKS_PER_SECOND, Ticks, Timestamp,
+    Verdict, boot_clock, empty_at,
 };
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::Ordering;
@@ -331,15 +331,24 @@ fn a_step_that_takes_nothing_needs_no_slot() {
     assert_eq!(table.records(), [(3, NOW - 5)], "it was proposed");
 }
 
+const fn refund(cost: Ticks, span: Ticks) -> Refund {
+    Refund {
+        cost,
+        span,
+        taken: Put::VOUCHED,
+        in_debt: cost,
+    }
+}
+
 #[test]
 fn lost_races_are_counted_and_denied_in_the_end() {
     let table = Table::new(&[(3, live(MINE, NOW - 50))]);
     table.losses.set(2);
     assert!(table.take(20).granted());
     assert_eq!(table.records(), [(3, NOW - 30)]);
-    changes::refund(&table, (20, 20), 100, Put::VOUCHED);
+    changes::refund(&table, &refund(20, 100));
     table.losses.set(3);
-    changes::refund(&table, (10, 10), 100, Put::VOUCHED);
+    changes::refund(&table, &refund(10, 100));
     assert_eq!(table.records(), [(3, NOW - 60)]);
     assert_eq!(table.events(), [(Event::Conflict, 5)]);
     table.losses.set(u32::MAX);
@@ -649,9 +658,8 @@ fn slots_decide_like_the_memory_store_while_the_limit_changes() {
         };
         let step = Step::new(span * (below(5)) / 4, span);
         if below(8) == 0 {
-            let refund = Put::refund(step.cost, span);
-            memory.put(key, &refund);
-            changes::refund(&table, (step.cost, step.cost), span, Put::VOUCHED);
+            memory.put(key, &Put::refund(step.cost, span));
+            changes::refund(&table, &refund(step.cost, span));
         }
         if below(8) == 0 {
             let age = step.cost.cast_signed() - 100;

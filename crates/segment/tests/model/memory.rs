@@ -7,7 +7,7 @@
 
 use crate::gates::Gates;
 use crate::packing::{pack, unpack};
-use gcra::{Outcome, Put, Step, Ticks, Timestamp};
+use gcra::{Outcome, Put, Refund, Step, Ticks, Timestamp};
 use loom::sync::atomic::{AtomicU64, Ordering, fence};
 use loom::thread::ThreadId;
 use segment::slots::block::block;
@@ -233,7 +233,13 @@ impl<G: Guards> Caller<G> {
     }
 
     pub fn refund(&self, cost: Ticks, span: Ticks) {
-        self.alive(|slots| changes::refund(slots, (cost, cost), span, Put::VOUCHED));
+        let refund = Refund {
+            cost,
+            span,
+            taken: Put::VOUCHED,
+            in_debt: cost,
+        };
+        self.alive(|slots| changes::refund(slots, &refund));
     }
 
     pub fn reset(&self) {

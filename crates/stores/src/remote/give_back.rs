@@ -4,7 +4,7 @@ use super::call::Failed;
 use super::pipeline::by_server;
 use super::transport::BucketChange;
 use super::{Answer, Cause, Failure, Pipelined, Remote, Visit};
-use gcra::{Key, Put, Timestamp, boot_clock};
+use gcra::{Key, Put, Refund, Timestamp, boot_clock};
 
 /// A change that is sent to its server.
 struct PendingChange<'a, 'h, T> {
@@ -36,7 +36,7 @@ impl<T: Pipelined> Remote<'_, T> {
         let requests = requests.map(|(index, (&(store, key), put))| {
             let name = store.transport.name(key.identifier);
             let seen = match put {
-                Put::Refund { span, .. } => store
+                Put::Refund(Refund { span, .. }) => store
                     .find(key, *span, start)
                     .and_then(|entry| store.seen(&entry, *span, start)),
                 _ => None,

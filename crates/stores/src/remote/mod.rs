@@ -38,7 +38,9 @@ mod transport;
 
 use cached::PreparedStep;
 pub use failure::{Blame, Cause, Failure};
-use gcra::{Key, KeyHasher, Outcome, Put, Step, Ticks, Timestamp, boot_clock, empty_at, unix_time};
+use gcra::{
+    Key, KeyHasher, Outcome, Put, Refund, Step, Ticks, Timestamp, boot_clock, empty_at, unix_time,
+};
 pub use key::Kind;
 pub use memcached::Memcached;
 pub use redis::Redis;
@@ -227,18 +229,15 @@ impl<'h, T: Transport> Remote<'h, T> {
     /// If the policy granted the take ([`Answer::fallback`]), the caller must not call this method,
     /// because the store's bucket has not lost those tokens. The caller gives them back to this
     /// host's bucket instead.
-    pub fn put(&self, key: Key<'_>, put: &Put) -> Result<Answer<()>, Failure> {
-        self.put_in_window(key, put).map(|answer| answer.map(drop))
-    }
-
-    /// Does the same as [`Remote::put`]. Returns false if nothing was changed, because the store's
-    /// clock is outside of the windows of the change. The caller must then repeat the call with the
-    /// windows around [`Remote::unix_time`].
-    pub fn put_in_window(&self, key: Key<'_>, put: &Put) -> Result<Answer<bool>, Failure> {
+    ///
+    /// Returns false if nothing was changed, because the store's clock is outside of the windows of
+    /// the change. The caller must then repeat the call with the windows around
+    /// [`Remote::unix_time`].
+    pub fn put(&self, key: Key<'_>, put: &Put) -> Result<Answer<bool>, Failure> {
         let name = self.transport.name(key.identifier);
         let now = boot_clock();
         let (entry, span, seen) = match *put {
-            Put::Refund { span, .. } => {
+            Put::Refund(Refund { span, .. }) => {
                 let entry = self.find(key, span, now);
                 let seen = entry.and_then(|entry| self.seen(&entry, span, now));
                 (entry, span, seen)
@@ -281,7 +280,7 @@ impl<'h, T: Transport> Remote<'h, T> {
     /// the host has taken ahead, because the tokens of a dropped place are lost.
     fn clear(&self, key: Key<'_>, put: &Put, now: Timestamp) {
         self.host.denial_cache().clear(key.hash, now);
-        if !matches!(put, Put::Refund { .. } | Put::Uncount { .. }) {
+        if !matches!(put, Put::Refund(_) | Put::Uncount { .. }) {
             self.host.clear_ahead(key.hash, now);
         }
     }
@@ -308,7 +307,7 @@ impl<'h, T: Transport> Remote<'h, T> {
         let now = boot_clock();
         let entry = self.find(key, span, now);
         let seen = entry.and_then(|entry| self.seen(&entry, span, now));
-        // As in `Remote::put_in_window`, places are dropped before the change and after it.
+        // As in `Remote::put`, places are dropped before the change and after it.
         self.host.clear_ahead(key.hash, now);
         let operation = |visit: &Visit<'_, T>| {
             T::put(visit, &request.name, &Put::Raise { age, span }, seen)?;

@@ -119,7 +119,7 @@ pub fn host() -> &'static Host {
 trait AnyRemote: Send + Sync {
     fn key<'a>(&self, identifier: &'a [u8]) -> Key<'a>;
     fn take(&self, key: Key<'_>, step: &Step) -> Result<Answer<Outcome>, Failure>;
-    fn put(&self, key: Key<'_>, put: &Put) -> Result<Answer<()>, Failure>;
+    fn put(&self, key: Key<'_>, put: &Put) -> Result<Answer<bool>, Failure>;
 }
 
 impl<T: Transport + Send + Sync> AnyRemote for Remote<'_, T> {
@@ -131,7 +131,7 @@ impl<T: Transport + Send + Sync> AnyRemote for Remote<'_, T> {
         Remote::take(self, key, step, None)
     }
 
-    fn put(&self, key: Key<'_>, put: &Put) -> Result<Answer<()>, Failure> {
+    fn put(&self, key: Key<'_>, put: &Put) -> Result<Answer<bool>, Failure> {
         Remote::put(self, key, put)
     }
 }
@@ -220,7 +220,7 @@ impl Caller {
         self.change(identifier, put).unwrap();
     }
 
-    pub fn change(&self, identifier: &str, put: &Put) -> Result<Answer<()>, Failure> {
+    pub fn change(&self, identifier: &str, put: &Put) -> Result<Answer<bool>, Failure> {
         let key = self.remote.key(identifier.as_bytes());
         self.remote.put(key, put)
     }

@@ -33,8 +33,8 @@ use super::transport::BucketChange;
 use super::{Cause, Pipelined, Reply, Server, StepRequest, Transport, Visit, record};
 use flight::ItemFlight;
 use gcra::{
-    Denial, Put, Refill, TICKS_PER_MICROSECOND, TICKS_PER_SECOND, Timestamp, Verdict, boot_clock,
-    empty_at, wall_clock,
+    Denial, Put, Refill, Refund, TICKS_PER_MICROSECOND, TICKS_PER_SECOND, Timestamp, Verdict,
+    boot_clock, empty_at, wall_clock,
 };
 use ketama::{Distribution, Ring};
 use segment::slots::word::Lifetime;
@@ -257,7 +257,7 @@ impl Pipelined for Memcached {
         refused: &mut dyn FnMut(usize, Cause),
     ) -> Result<(), Cause> {
         let changes = changes.iter().map(|&BucketChange { name, put, seen }| {
-            let seen = seen.filter(|_| matches!(put, Put::Refund { .. } | Put::Raise { .. }));
+            let seen = seen.filter(|_| matches!(put, Put::Refund(_) | Put::Raise { .. }));
             let decide = |record: ItemState, now: Timestamp, _: u32| change(put, record, now);
             ItemChange::new(name, None, false, seen, decide)
         });
@@ -362,19 +362,13 @@ fn change(put: &Put, record: ItemState, now: Timestamp) -> ItemUpdate<()> {
     let (state, full_at) = match *put {
         // The bucket is full, so there is nothing to refund. Write a record, so that no host
         // restores one that was lost before the refund.
-        Put::Refund { span, .. } if record.is_absent() => (Timestamp::ZERO, now + span),
-        Put::Refund {
-            cost,
-            span,
-            taken,
-            in_debt,
-        } => {
+        Put::Refund(refund) if record.is_absent() => (Timestamp::ZERO, now + refund.span),
+        Put::Refund(refund) => {
             // `Put::worth` needs an instant that is not before any step on the item. `now` is such
             // an instant, because the clock was read after the item, and the write succeeds only if
             // the item is unchanged.
-            let cost = Put::worth((cost, in_debt), span, taken, record.empty_at, now);
-            let state = Put::refunded(record.empty_at, now, cost, span);
-            (state.floor(TICKS_PER_MICROSECOND), state + span)
+            let state = refund.after(record.empty_at, now);
+            (state.floor(TICKS_PER_MICROSECOND), state + refund.span)
         }
         Put::Uncount { cost, windows, .. } => {
             let state = windows.refunded(record.empty_at, cost);
@@ -408,7 +402,9 @@ fn change(put: &Put, record: ItemState, now: Timestamp) -> ItemUpdate<()> {
 /// Returns the lifetime of an item in this state after a change.
 fn lifetime_of(put: &Put, record: ItemState, state: Timestamp) -> Lifetime {
     match *put {
-        Put::Refund { span, .. } | Put::Bootstrap { span, .. } | Put::Raise { span, .. }
+        Put::Refund(Refund { span, .. })
+        | Put::Bootstrap { span, .. }
+        | Put::Raise { span, .. }
             if state != Timestamp::ZERO =>
         {
             record.lifetime.max(Lifetime::covering(span))

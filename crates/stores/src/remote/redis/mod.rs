@@ -215,20 +215,15 @@ fn starts(refill: Refill) -> Option<[Argument<'static>; 4]> {
 
 fn changing(put: &Put, seen: Option<i64>) -> Vec<Argument<'static>> {
     match *put {
-        Put::Refund {
-            cost,
-            span,
-            taken,
-            in_debt,
-        } => vec![
+        Put::Refund(it) => vec![
             Argument::Word(b"refund"),
-            Argument::micros(cost),
-            Argument::micros(span),
+            Argument::micros(it.cost),
+            Argument::micros(it.span),
             lost_ago(seen),
             // A refund that undoes no particular take sends the greatest record. This is later than
             // any state, so that the refund returns the whole cost.
-            Argument::micros(taken.0.min(record::GREATEST * TICKS_PER_MICROSECOND)),
-            Argument::micros(in_debt),
+            Argument::micros(it.taken.0.min(record::GREATEST * TICKS_PER_MICROSECOND)),
+            Argument::micros(it.in_debt),
         ],
         Put::Uncount {
             cost,
