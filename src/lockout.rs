@@ -194,19 +194,12 @@ impl Guess {
         self.storage.swap(&Swap {
             is_dry,
             fallback: &|policy| {
-                let now = boot_clock();
-                let (verdict, empty_at) = match policy {
+                let verdict = match policy {
                     OnFailure::Local => return self.swap_here(Kind::Lockout, decide),
-                    OnFailure::Allow => (Verdict::Granted, Timestamp::ZERO),
-                    OnFailure::Deny | OnFailure::Throw => {
-                        (Verdict::Denied(Denial::Unavailable), Timestamp::ZERO)
-                    }
+                    OnFailure::Allow => Verdict::Granted,
+                    OnFailure::Deny | OnFailure::Throw => Verdict::Denied(Denial::Unavailable),
                 };
-                Outcome {
-                    verdict,
-                    now,
-                    empty_at,
-                }
+                Outcome::new(verdict, Timestamp::ZERO, boot_clock())
             },
             ..swap
         })

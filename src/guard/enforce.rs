@@ -100,12 +100,7 @@ fn take<'a>(
     let identifier = counted.identifier(rule);
     let step = limit.step_whole(1);
     let outcome = store.take(rule.key(&identifier), &step, None);
-    let index = 0;
-    let taken = Taken {
-        index,
-        step,
-        outcome,
-    };
+    let taken = Taken::new(0, step, outcome);
     if outcome.granted() {
         return Ok(Some((limit, taken)));
     }

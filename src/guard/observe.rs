@@ -25,16 +25,12 @@ pub fn observe(host: &Host, rules: &[&RuleBuckets], counted: &CountedRequest<'_>
                 }
             }
             Measure::Rate { limit, .. } => {
-                let (index, step) = (0, limit.step_whole(1));
+                let step = limit.step_whole(1);
                 let outcome = store.take(key, &step, None);
                 if outcome.granted() {
                     continue;
                 }
-                let denied = Taken {
-                    index,
-                    step,
-                    outcome,
-                };
+                let denied = Taken::new(0, step, outcome);
                 counted.count_denied(store, key.row);
                 // The block is not written to the system's log, because tools would ban the client.
                 block::after(store, rule, key, counted, &denied);

@@ -289,7 +289,16 @@ pub fn key_of(hasher: KeyHasher, kind: Kind, identifier: &[u8]) -> Key<'_> {
     hasher.namespace(&[b"lockout", name, b""]).key(identifier)
 }
 
-impl Undo<'_> {
+impl<'a> Undo<'a> {
+    pub const fn new(storage: &'a dyn Storage, key: Key<'a>, put: Put, fallback: bool) -> Self {
+        Self {
+            storage,
+            key,
+            put,
+            fallback,
+        }
+    }
+
     /// Undoes the take in the bucket that lost the tokens. That is the store's bucket, or this
     /// host's if the failure policy granted. If the policy granted without a bucket, the change has
     /// no effect.

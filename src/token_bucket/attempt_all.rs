@@ -170,11 +170,7 @@ impl<'k> Calls<'_, 'k> {
         self.fallback[index] = seen.fallback;
         let Outcome { empty_at, now, .. } = seen.value;
         let outcome = Outcome::denied(Denial::ExceedsCapacity, empty_at, now);
-        Ok(Some(Taken {
-            index,
-            step,
-            outcome,
-        }))
+        Ok(Some(Taken::new(index, step, outcome)))
     }
 
     /// Returns the storage of the first of these tickets.
@@ -346,11 +342,10 @@ impl Batch for Calls<'_, '_> {
     }
 
     fn give_back(&mut self, taken: &[Taken]) -> Result<(), Thrown> {
-        let takes = taken.iter().map(|one| Undo {
-            storage: self.storages[one.index],
-            key: self.questions[one.index].plan.key(),
-            put: one.give_back(),
-            fallback: self.fallback[one.index],
+        let takes = taken.iter().map(|one| {
+            let key = self.questions[one.index].plan.key();
+            let (storage, fallback) = (self.storages[one.index], self.fallback[one.index]);
+            Undo::new(storage, key, one.give_back(), fallback)
         });
         undo_all(takes.collect())
     }

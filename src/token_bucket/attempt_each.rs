@@ -94,12 +94,7 @@ impl<'a> Calls<'a> {
         }
         self.decisions[index] = Some(question.decision(&outcome));
         if outcome.value.granted() {
-            let step = question.step;
-            let taken = outcome.map(|outcome| Taken {
-                index,
-                step,
-                outcome,
-            });
+            let taken = outcome.map(|outcome| Taken::new(index, question.step, outcome));
             self.taken.push(taken);
         }
     }
@@ -111,12 +106,8 @@ impl<'a> Calls<'a> {
             let Home::Native(storage) = &question.home else {
                 return None;
             };
-            Some(Undo {
-                storage: &**storage,
-                key: question.plan.key(),
-                put: taken.value.give_back(),
-                fallback: taken.fallback,
-            })
+            let (key, put) = (question.plan.key(), taken.value.give_back());
+            Some(Undo::new(&**storage, key, put, taken.fallback))
         });
         undo_all(takes.collect()).ok();
     }

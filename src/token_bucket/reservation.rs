@@ -134,13 +134,8 @@ fn undo(this: &Object<Reservation>) -> Result<(), Thrown> {
         return Ok(());
     }
     let identifier = this.copy_property(IDENTIFIER);
-    let cancel = Undo {
-        storage: &*storage,
-        key: storage.key(value::bytes(&identifier)),
-        put: granted.give_back,
-        fallback: granted.fallback,
-    };
-    cancel.give_back()
+    let key = storage.key(value::bytes(&identifier));
+    Undo::new(&*storage, key, granted.give_back, granted.fallback).give_back()
 }
 
 fn storage_of(this: &Object<Reservation>) -> Result<Held<dyn Storage>, Thrown> {

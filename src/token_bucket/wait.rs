@@ -59,12 +59,8 @@ fn take_within(question: &Question<'_>) -> Result<Decision, Thrown> {
         return Ok(question.decision(&taken.map(|outcome| Outcome { now, ..outcome })));
     }
     let (cost, span) = (question.step.cost, question.step.span);
-    let cancel = Undo {
-        storage,
-        key: question.plan.key(),
-        put: Put::cancel(cost, span, outcome.empty_at),
-        fallback,
-    };
+    let put = Put::cancel(cost, span, outcome.empty_at);
+    let cancel = Undo::new(storage, question.plan.key(), put, fallback);
     throw::aside(|| cancel.give_back())?;
     rested?;
     // If other calls have taken tokens during the sleep, the cancel gives back less. So the state

@@ -104,17 +104,21 @@ pub struct Taken {
 }
 
 impl Taken {
+    pub const fn new(index: usize, step: Step, outcome: Outcome) -> Self {
+        Self {
+            index,
+            step,
+            outcome,
+        }
+    }
+
     /// Returns the take with this outcome. `tickets` are all tickets on its bucket, at least one.
     pub fn of(tickets: &[Ticket<'_>], outcome: Outcome) -> Self {
         let blamed = match tickets {
             [first, _, ..] if !outcome.granted() => denied(tickets, outcome).unwrap_or(first),
             _ => &tickets[0],
         };
-        Self {
-            index: blamed.index,
-            step: sum(tickets),
-            outcome,
-        }
+        Self::new(blamed.index, sum(tickets), outcome)
     }
 
     /// Returns the result of a batch with these tickets, at least one. All are on one bucket. Fails

@@ -236,10 +236,5 @@ impl Lockout {
 }
 
 const fn granted(empty_at: Timestamp, now: Timestamp) -> Outcome {
-    let verdict = Verdict::Granted;
-    Outcome {
-        verdict,
-        now,
-        empty_at,
-    }
+    Outcome::new(Verdict::Granted, empty_at, now)
 }

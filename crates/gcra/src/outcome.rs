@@ -14,14 +14,19 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Returns a denial of a bucket in the state `empty_at` at `now`.
     #[inline]
-    pub const fn denied(denial: Denial, empty_at: Timestamp, now: Timestamp) -> Self {
+    pub const fn new(verdict: Verdict, empty_at: Timestamp, now: Timestamp) -> Self {
         Self {
-            verdict: Verdict::Denied(denial),
+            verdict,
             now,
             empty_at,
         }
+    }
+
+    /// Returns a denial of a bucket in the state `empty_at` at `now`.
+    #[inline]
+    pub const fn denied(denial: Denial, empty_at: Timestamp, now: Timestamp) -> Self {
+        Self::new(Verdict::Denied(denial), empty_at, now)
     }
 
     /// Reports whether the step was granted.

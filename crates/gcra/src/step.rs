@@ -134,11 +134,7 @@ impl Step {
             // for a caller with a larger span.
             let is_dry = self.dry || self.cost == 0;
             let empty_at = if is_dry { empty_at } else { next };
-            return Outcome {
-                verdict: Verdict::Granted,
-                now,
-                empty_at,
-            };
+            return Outcome::new(Verdict::Granted, empty_at, now);
         }
         if self.exceeds_capacity() {
             // A call that can never be granted is never charged.
@@ -175,11 +171,10 @@ impl Step {
     /// arrives late gives no tokens away.
     pub fn decide_first(&self, first: Option<Timestamp>, now: Timestamp) -> Outcome {
         match first {
-            Some(first) if !self.dry && !self.exceeds_capacity() => Outcome {
-                verdict: Verdict::Granted,
-                now,
-                empty_at: first.max(self.decide(Timestamp::ZERO, now).empty_at),
-            },
+            Some(first) if !self.dry && !self.exceeds_capacity() => {
+                let empty_at = first.max(self.decide(Timestamp::ZERO, now).empty_at);
+                Outcome::new(Verdict::Granted, empty_at, now)
+            }
             _ => self.decide(Timestamp::ZERO, now),
         }
     }

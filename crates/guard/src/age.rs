@@ -34,10 +34,10 @@ impl MaxAge {
         match seconds.map(Duration::from_secs) {
             Some(Duration::ZERO) => Ok(Self(None)),
             Some(most) if most <= OLDEST => Ok(Self(Some(most))),
-            _ => Err(SyntaxError {
-                at: 0,
-                expected: "a whole number of seconds from 1 to 300, or 0",
-            }),
+            _ => Err(SyntaxError::new(
+                0,
+                "a whole number of seconds from 1 to 300, or 0",
+            )),
         }
     }
 

@@ -84,10 +84,7 @@ impl CookieName {
         let mut name = decoded(name, &['*', '[', '='], EXPECTED)?;
         let is_impossible = |byte: &u8| byte.is_ascii_control() || b"[=;".contains(byte);
         if name.iter().any(is_impossible) {
-            return Err(SyntaxError {
-                at: 0,
-                expected: EXPECTED,
-            });
+            return Err(SyntaxError::new(0, EXPECTED));
         }
         for byte in &mut name {
             *byte = cookies::changed(*byte);
@@ -131,10 +128,7 @@ fn decoded(text: &str, without: &[char], expected: &'static str) -> Result<Vec<u
         return Err(SyntaxError { at, expected });
     }
     if decoded.len() > MOST {
-        return Err(SyntaxError {
-            at: 0,
-            expected: "at most 64 bytes",
-        });
+        return Err(SyntaxError::new(0, "at most 64 bytes"));
     }
     Ok(decoded)
 }

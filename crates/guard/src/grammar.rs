@@ -46,10 +46,7 @@ impl Rule {
             let begin = scanner.at;
             let rule = rule(&mut scanner)?;
             if rules.contains(&rule) {
-                return Err(SyntaxError {
-                    at: begin,
-                    expected: "another limit",
-                });
+                return Err(SyntaxError::new(begin, "another limit"));
             }
             rules.push(rule);
         }
@@ -110,10 +107,9 @@ fn rate(scanner: &mut Scanner<'_>, is_of_client: bool) -> Result<(Measure, Strin
     } else {
         count
     };
-    let limit = limit(capacity, count, span).ok_or(SyntaxError {
-        at: begin,
-        expected: "a burst that refills within 36 years",
-    })?;
+    let limit = limit(capacity, count, span);
+    let too_long = SyntaxError::new(begin, "a burst that refills within 36 years");
+    let limit = limit.ok_or(too_long)?;
     let name = format!("{count}/{unit} burst {capacity}");
     if scanner.is_at_end() {
         let block = None;
@@ -129,10 +125,10 @@ fn rate(scanner: &mut Scanner<'_>, is_of_client: bool) -> Result<(Measure, Strin
         return Err(scanner.before("", expected));
     }
     if !is_of_client {
-        return Err(SyntaxError {
-            at: begin,
-            expected: "\"ip\" among the keys of a limit with \"block\"",
-        });
+        return Err(SyntaxError::new(
+            begin,
+            "\"ip\" among the keys of a limit with \"block\"",
+        ));
     }
     let (pause, text) = pause(scanner)?;
     let block = Some(pause);
@@ -155,10 +151,7 @@ fn pause(scanner: &mut Scanner<'_>) -> Result<(Ticks, String), SyntaxError> {
     // A count is at most 10^9 and a day less than 10^14 ticks, so the product fits.
     let pause = count.unsigned_abs() * ticks;
     if pause > 86_400 * TICKS_PER_SECOND {
-        return Err(SyntaxError {
-            at: begin,
-            expected: "at most one day",
-        });
+        return Err(SyntaxError::new(begin, "at most one day"));
     }
     let plural = if count == 1 { "" } else { "s" };
     Ok((pause, format!("{count} {unit}{plural}")))
@@ -257,10 +250,7 @@ fn parts(scanner: &mut Scanner<'_>) -> Result<(Vec<Part>, String), SyntaxError> 
             || is_in([Part::Ip, Part::Net])
             || (part == Part::All && !parts.is_empty())
         {
-            return Err(SyntaxError {
-                at: begin,
-                expected: "another key",
-            });
+            return Err(SyntaxError::new(begin, "another key"));
         }
         let is_all = part == Part::All;
         parts.push(part);

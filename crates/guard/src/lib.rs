@@ -73,10 +73,12 @@ pub struct SyntaxError {
 }
 
 impl SyntaxError {
+    const fn new(at: usize, expected: &'static str) -> Self {
+        Self { at, expected }
+    }
+
     /// Returns the error in a text that has `begin` more bytes in front.
     const fn after(self, begin: usize) -> Self {
-        let Self { at, expected } = self;
-        let at = begin + at;
-        Self { at, expected }
+        Self::new(begin + self.at, self.expected)
     }
 }

@@ -21,15 +21,14 @@ impl Networks {
     /// the networks. A network without a length is one address. Fails with the position of the
     /// first invalid network.
     pub fn parse(text: &str) -> Result<Self, SyntaxError> {
+        const EXPECTED: &str = "a network such as 192.0.2.0/24 or 2001:db8::/32";
         let is_separator = |byte: &u8| *byte == b',' || byte.is_ascii_whitespace();
         let mut networks = Vec::new();
         let mut at = 0;
         for item in text.as_bytes().split(is_separator) {
             if !item.is_empty() {
-                networks.push(Network::parse(item).ok_or(SyntaxError {
-                    at,
-                    expected: "a network such as 192.0.2.0/24 or 2001:db8::/32",
-                })?);
+                let invalid = SyntaxError::new(at, EXPECTED);
+                networks.push(Network::parse(item).ok_or(invalid)?);
             }
             at += item.len() + 1;
         }

@@ -106,9 +106,6 @@ impl<'a> Scanner<'a> {
 
     /// Returns the error that something else was expected instead of the last `word`.
     pub const fn before(&self, word: &str, expected: &'static str) -> SyntaxError {
-        SyntaxError {
-            at: self.at - word.len(),
-            expected,
-        }
+        SyntaxError::new(self.at - word.len(), expected)
     }
 }

@@ -202,9 +202,5 @@ fn create<S: Slots>(
 
 /// Returns the outcome of a change that leaves the state `empty_at` at `now`.
 const fn changed(empty_at: Timestamp, now: Timestamp) -> Outcome {
-    Outcome {
-        verdict: Verdict::Granted,
-        now,
-        empty_at,
-    }
+    Outcome::new(Verdict::Granted, empty_at, now)
 }

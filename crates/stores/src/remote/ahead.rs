@@ -117,11 +117,7 @@ impl<T: Transport> Remote<'_, T> {
         self.count(key, step, By::Store, true);
         let entry = self.find(key, step.lifetime(), now);
         let empty_at = entry.map_or(now, |entry| latest(&entry, now).min(now));
-        Outcome {
-            verdict: Verdict::Granted,
-            now,
-            empty_at: empty_at.saturating_sub(left),
-        }
+        Outcome::new(Verdict::Granted, empty_at.saturating_sub(left), now)
     }
 
     /// Asks for a place if [`Remote::may_queue`] allows it and no other worker asks. Returns the

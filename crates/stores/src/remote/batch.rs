@@ -118,11 +118,7 @@ fn give_back<T: Transport, S>(
 }
 
 const fn taken(ticket: &Ticket<'_>, outcome: Outcome) -> Taken {
-    Taken {
-        index: ticket.index,
-        step: ticket.step,
-        outcome,
-    }
+    Taken::new(ticket.index, ticket.step, outcome)
 }
 
 fn tickets<'k, S>(buckets: &[(S, Ticket<'k>)]) -> Few<Ticket<'k>> {

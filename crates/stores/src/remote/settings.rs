@@ -48,11 +48,7 @@ impl OnFailure {
             let granted = verdict == Verdict::Granted;
             host.slots().count_for(key, By::Policy, granted);
         }
-        Outcome {
-            verdict,
-            now,
-            empty_at,
-        }
+        Outcome::new(verdict, empty_at, now)
     }
 }
 

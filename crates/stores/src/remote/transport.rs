@@ -103,13 +103,8 @@ impl Reply {
         } else {
             Verdict::Denied(Denial::Insufficient)
         };
-        let outcome = Outcome {
-            verdict,
-            now,
-            empty_at,
-        };
         Self {
-            outcome,
+            outcome: Outcome::new(verdict, empty_at, now),
             found: StateKind::Record,
             extra: 0,
         }

@@ -197,12 +197,7 @@ fn undone(home: &Home, key: Key<'_>, span: Ticks) -> Taken {
     let step = Step::new(span, span);
     let outcome = home.take(key, &step, None);
     assert!(outcome.granted());
-    let index = 0;
-    Taken {
-        index,
-        step,
-        outcome,
-    }
+    Taken::new(0, step, outcome)
 }
 
 /// Waits until the store's clock has passed `instant`.
