@@ -153,13 +153,8 @@ impl Place {
         start(self.sent) + life.min(2 * terms.take_ahead)
     }
 
-    /// Reports whether a call at `now` may use the place.
-    pub fn usable(&self, terms: &Terms, now: Timestamp) -> bool {
-        self.is_kept(terms, now) && self.due() <= now
-    }
-
     /// Returns the ticks until the place is due, if the host keeps one at `now`. Calls are denied
-    /// until then.
+    /// until then. A call may use a place that is due.
     pub fn wait(&self, terms: &Terms, now: Timestamp) -> Option<Ticks> {
         let wait = self.due().saturating_since(now);
         self.is_kept(terms, now).then_some(wait)
@@ -291,7 +286,7 @@ mod tests {
             let least = NOW + 3 * MS + wait + wait / 1024;
             assert!(due > least && due < least + 64_000, "{wait}");
             assert!(end <= NOW + life && end > NOW + life - life / 1000 - 64_000);
-            let usable = [due - 1, due, end - 1, end].map(|now| place.usable(&terms, now));
+            let usable = [due - 1, due, end - 1, end].map(|now| place.wait(&terms, now) == Some(0));
             assert_eq!(usable, [false, true, true, false]);
             assert_eq!(place.wait(&terms, due - 7), Some(7));
             assert_eq!(place.wait(&terms, due + 7), Some(0));
@@ -413,15 +408,13 @@ mod tests {
                 take_ahead: MOST,
             };
             for now in [EPOCH, NOW, EPOCH + (1 << 59)] {
-                place.usable(&terms, now);
+                place.wait(&terms, now);
                 place.may_ask(&terms, now);
                 Place::denied(Some(place), &terms, now);
             }
         }
-        assert_eq!(
-            Place::read(0).map(|place| place.usable(&TERMS, NOW)),
-            Some(false)
-        );
+        let empty = Place::read(0);
+        assert_eq!(empty.map(|place| place.wait(&TERMS, NOW)), Some(None));
     }
 
     #[test]

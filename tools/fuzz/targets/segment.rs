@@ -84,6 +84,6 @@ fuzz_target!(|changes: Vec<(u32, u64)>| {
         breaker.answered();
     }
     let _ = (host.usage(), host.breakers().states(), store.totals());
-    let _ = host.permits().held_of_all_keys();
+    let _ = host.permits().held_by_row();
     let _ = store.diagnostics().map(|all| all.most_denied(5));
 });

@@ -59,7 +59,7 @@ impl Held {
                 let life = (wait + terms.span - terms.cost).min(2 * terms.take_ahead);
                 (*received + *wait..*sent + life).contains(&now)
             }
-            _ => place.usable(terms, now),
+            _ => place.wait(terms, now) == Some(0),
         }
     }
 }

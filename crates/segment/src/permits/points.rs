@@ -57,21 +57,3 @@ pub enum PermitPoint {
     /// A permit is given back.
     Released,
 }
-
-impl PermitPoint {
-    /// Every marked point.
-    pub const ALL: [Self; 12] = [
-        Self::Drawn,
-        Self::Locked,
-        Self::GroupRead,
-        Self::FreeSeen,
-        Self::SlotChosen,
-        Self::SlotClaimed,
-        Self::SlotValidated,
-        Self::DeadFound,
-        Self::Taken,
-        Self::AllAsked,
-        Self::Releasing,
-        Self::Released,
-    ];
-}

@@ -180,11 +180,6 @@ impl<V: PermitVariant> Permits<'_, V> {
         held
     }
 
-    /// Returns the number of permits of all keys that live processes hold.
-    pub fn held_of_all_keys(&self) -> usize {
-        self.held_by_row().values().sum()
-    }
-
     /// Checks that this process can hold permits. Draws and locks its number if necessary. Fails
     /// with the reason if this process cannot hold permits.
     pub fn check(&self) -> Result<(), Unavailable> {

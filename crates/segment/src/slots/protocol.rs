@@ -138,20 +138,6 @@ pub enum Point {
     Living,
 }
 
-impl Point {
-    /// Every marked point.
-    pub const ALL: [Self; 8] = [
-        Self::Loaded,
-        Self::Decided,
-        Self::Granted,
-        Self::Chosen,
-        Self::Claimed,
-        Self::Validated,
-        Self::Born,
-        Self::Living,
-    ];
-}
-
 #[inline(always)]
 fn load<S: Slots>(slots: &S, index: usize) -> Word {
     // Acquire: the clock must be read after the slot. See `try_take`.

@@ -72,7 +72,7 @@ impl Spoilt {
             }
             let _ = permits.held(key, limit);
         }
-        let _ = host.permits().held_of_all_keys();
+        let _ = host.permits().held_by_row();
     }
 }
 

@@ -76,7 +76,7 @@ fn grants() {
         }
         assert_eq!(host.permits().held(key(&host, &name), limit), 0);
     }
-    assert_eq!(host.permits().held_of_all_keys(), 0);
+    assert_eq!(host.permits().held_by_row().values().sum::<usize>(), 0);
 }
 
 fn releases() {
@@ -97,7 +97,7 @@ fn kills() {
         let children = [(); 3].map(|()| holder(&host, b"k", 3));
         assert_eq!(take(&host, b"k", 3), None);
         assert_eq!(host.permits().held(key(&host, b"k"), 3), 3);
-        assert_eq!(host.permits().held_of_all_keys(), 3);
+        assert_eq!(host.permits().held_by_row().values().sum::<usize>(), 3);
         for child in children {
             child.kill();
         }
@@ -226,7 +226,7 @@ fn reclaims() {
         child.join();
     }
     assert!(taken_back(&host) > 1_000);
-    assert_eq!(host.permits().held_of_all_keys(), 0);
+    assert_eq!(host.permits().held_by_row().values().sum::<usize>(), 0);
 }
 
 fn fills() {
@@ -275,7 +275,7 @@ fn places() {
     assert_eq!(place(1), Err(Refusal::TooManyWaiting));
     assert!(place(2).is_ok_and(|second| host.permits().release(second.permit)));
     assert_eq!(host.permits().held(key(&host, name), 1024), 1);
-    assert_eq!(host.permits().held_of_all_keys(), 1);
+    assert_eq!(host.permits().held_by_row().values().sum::<usize>(), 1);
     assert!(host.permits().release(permit));
     let permit = take(&host, name, 1).expect("the permit, and not the place");
     assert!(host.permits().release(waiting) && host.permits().holds(permit));
