@@ -5,17 +5,15 @@ use super::rules::{self, RuleBuckets};
 use super::syslog;
 use gcra::{Denial, Key, TICKS_PER_SECOND, Taken, Ticks, Verdict};
 use guard::{Client, Measure};
-use segment::SharedMemory;
 
 /// Blocks the client of a denied request for the time that follows the word `block` in the limit of
 /// `rule`. Does so only if the bucket lacked tokens. Trusted proxies and invalid addresses are not
 /// blocked, because each of them stands for many clients. Returns the denial of the blocked bucket,
 /// or `None` if this call has not blocked it.
 pub fn after(
-    store: &SharedMemory,
+    counted: &CountedRequest<'_>,
     rule: &RuleBuckets,
     key: Key<'_>,
-    counted: &CountedRequest<'_>,
     denied: &Taken,
 ) -> Option<Taken> {
     let pause = pause(rule)?;
@@ -24,12 +22,12 @@ pub fn after(
     if !lacks_tokens || !is_one {
         return None;
     }
-    let outcome = store.block(key, &denied.step, pause)?;
+    let outcome = counted.host.slots().block(key, &denied.step, pause)?;
     Some(Taken { outcome, ..*denied })
 }
 
 /// Writes the record of a block to the system's log, except for limits of applications.
-pub fn report(store: &SharedMemory, rule: &RuleBuckets, counted: &CountedRequest<'_>) {
+pub fn report(counted: &CountedRequest<'_>, rule: &RuleBuckets) {
     let Some(pause) = pause(rule).filter(|_| rule.is_of_operator) else {
         return;
     };
@@ -38,7 +36,7 @@ pub fn report(store: &SharedMemory, rule: &RuleBuckets, counted: &CountedRequest
     let record = format!("guard: blocked {client} for {seconds} s by \"{name}\"");
     if let Err(error) = syslog::write(&record) {
         let message = format!("guard: a block was not written to /dev/log: {error}");
-        rules::log(store, "syslog", &message);
+        rules::log(counted.host.slots(), "syslog", &message);
     }
 }
 

@@ -4,7 +4,7 @@ use super::rules::RuleBuckets;
 use ext_php_rs::types::ZendHashTable;
 use gcra::{Row, wall_clock};
 use guard::Client;
-use segment::{Day, SharedMemory};
+use segment::{Day, Host};
 use std::ffi::CStr;
 use zend::request::{self, Request};
 use zend::{system, value};
@@ -45,6 +45,7 @@ impl guard::GuardedRequest for Variables<'_> {
 }
 
 pub struct CountedRequest<'a> {
+    pub host: &'a Host,
     pub variables: &'a Variables<'a>,
     pub client: Client,
     /// True if the client's address is that of a trusted proxy, which has named no other client.
@@ -57,9 +58,10 @@ impl CountedRequest<'_> {
     }
 
     /// Counts the client among those that this row has denied today.
-    pub fn count_denied(&self, store: &SharedMemory, row: Row) {
+    pub fn count_denied(&self, row: Row) {
         let mut client = Vec::new();
         self.client.append_to(&mut client);
-        store.add_denied_client(row, Day::of(wall_clock()), &client);
+        let today = Day::of(wall_clock());
+        self.host.slots().add_denied_client(row, today, &client);
     }
 }

@@ -12,13 +12,13 @@ use super::rules::RuleBuckets;
 use gcra::decision::remaining;
 use gcra::{Batched, Few, Grouped, Limit, Taken, Ticket};
 use guard::{Measure, Rule};
-use segment::{Host, Refusal, SharedMemory};
+use segment::Refusal;
 
 /// The tokens and permits that a request has taken.
 pub struct Granted<'a> {
     pub permits: OfRequest,
     /// The rate with the fewest tokens left, and the take from its bucket.
-    pub tokens: Option<(&'a Limit, Taken)>,
+    pub tokens: Option<Tightest<'a>>,
 }
 
 /// The limit that denies a request, with what the response states.
@@ -29,143 +29,124 @@ pub enum Exceeded<'a> {
     Permits(&'a Rule, Refusal),
 }
 
+/// A rate, and the take from its bucket.
+type Tightest<'a> = (&'a Limit, Taken);
+
 /// A rule whose limit is a rate.
 type Rate<'a> = (&'a RuleBuckets, &'a Limit);
 
-/// Takes a token from each rate and a permit from each limit of concurrent requests, or nothing.
-/// The permits are held until the request ends.
-pub fn enforce<'a>(
-    host: &Host,
-    rules: &[&'a RuleBuckets],
-    counted: &CountedRequest<'_>,
-) -> Result<Granted<'a>, Exceeded<'a>> {
-    let mut rates = Few::<Rate<'_>>::new();
-    let mut concurrent = Few::<(&RuleBuckets, u16)>::new();
-    for &rule in rules {
-        match rule.measure() {
-            Measure::Rate { limit, .. } => rates.push((rule, limit)),
-            &Measure::Concurrent(limit) => concurrent.push((rule, limit)),
+impl CountedRequest<'_> {
+    /// Takes a token from each rate and a permit from each limit of concurrent requests, or
+    /// nothing. The permits are held until the request ends.
+    pub fn enforce<'a>(&self, rules: &[&'a RuleBuckets]) -> Result<Granted<'a>, Exceeded<'a>> {
+        let mut rates = Few::<Rate<'_>>::new();
+        let mut concurrent = Few::<(&RuleBuckets, u16)>::new();
+        for &rule in rules {
+            match rule.measure() {
+                Measure::Rate { limit, .. } => rates.push((rule, limit)),
+                &Measure::Concurrent(limit) => concurrent.push((rule, limit)),
+            }
+        }
+        let mut permits = OfRequest::default();
+        if concurrent.is_empty() {
+            let tokens = self.take(&rates)?;
+            return Ok(Granted { permits, tokens });
+        }
+        let store = self.host.slots();
+        let check = |tickets: Grouped<'_, '_>| store.refused(tickets).map_or(Ok(Few::new()), Err);
+        self.in_batch(&rates, check)?;
+        let acquired = self.acquire(&mut permits, &concurrent);
+        match acquired.and_then(|()| self.take(&rates)) {
+            Ok(tokens) => {
+                permits.count_granted(self.host);
+                Ok(Granted { permits, tokens })
+            }
+            Err(exceeded) => {
+                permits.release();
+                Err(exceeded)
+            }
         }
     }
-    let store = host.slots();
-    let mut permits = OfRequest::default();
-    if concurrent.is_empty() {
-        let tokens = take(store, &rates, counted)?;
-        return Ok(Granted { permits, tokens });
-    }
-    check(store, &rates, counted)?;
-    let acquired = acquire(&mut permits, host, &concurrent, counted);
-    match acquired.and_then(|()| take(store, &rates, counted)) {
-        Ok(tokens) => {
-            permits.count_granted(host);
-            Ok(Granted { permits, tokens })
-        }
-        Err(exceeded) => {
-            permits.release();
-            Err(exceeded)
-        }
-    }
-}
 
-/// Acquires a permit of each limit, until one has none.
-fn acquire<'a>(
-    permits: &mut OfRequest,
-    host: &Host,
-    rules: &[(&'a RuleBuckets, u16)],
-    counted: &CountedRequest<'_>,
-) -> Result<(), Exceeded<'a>> {
-    for &(rule, limit) in rules {
-        let identifier = counted.identifier(rule);
-        let key = rule.key(&identifier);
-        if let Err(refusal) = permits.acquire(host, key, limit) {
-            counted.count_denied(host.slots(), key.row);
-            return Err(Exceeded::Permits(rule, refusal));
+    /// Acquires a permit of each limit, until one has none.
+    fn acquire<'a>(
+        &self,
+        permits: &mut OfRequest,
+        rules: &[(&'a RuleBuckets, u16)],
+    ) -> Result<(), Exceeded<'a>> {
+        for &(rule, limit) in rules {
+            let identifier = self.identifier(rule);
+            let key = rule.key(&identifier);
+            if let Err(refusal) = permits.acquire(self.host, key, limit) {
+                self.count_denied(key.row);
+                return Err(Exceeded::Permits(rule, refusal));
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a token from the bucket of each rule or from none. Returns the take that left the
+    /// fewest tokens.
+    fn take<'a>(&self, rates: &[Rate<'a>]) -> Result<Option<Tightest<'a>>, Exceeded<'a>> {
+        let store = self.host.slots();
+        // One limit needs no batch, which takes longer.
+        let &[rate] = rates else {
+            return self.in_batch(rates, |tickets| store.take_all(tickets));
+        };
+        let (rule, limit) = rate;
+        let identifier = self.identifier(rule);
+        let step = limit.step_whole(1);
+        let outcome = store.take(rule.key(&identifier), &step, None);
+        let taken = Taken::new(0, step, outcome);
+        if outcome.granted() {
+            return Ok(Some((limit, taken)));
+        }
+        Err(self.refusal(rate, &identifier, taken))
+    }
+
+    /// Runs a batch with a ticket for each rule. Returns the take that left the fewest tokens, if
+    /// there is one. Fails with the refusal of the rule whose bucket denied.
+    fn in_batch<'a>(
+        &self,
+        rates: &[Rate<'a>],
+        batch: impl FnOnce(Grouped<'_, '_>) -> Batched,
+    ) -> Result<Option<Tightest<'a>>, Exceeded<'a>> {
+        if rates.is_empty() {
+            return Ok(None);
+        }
+        let identifiers = rates.iter().map(|(rule, _)| self.identifier(rule));
+        let identifiers: Few<Vec<u8>> = identifiers.collect();
+        let tickets = rates.iter().zip(&identifiers).enumerate();
+        let tickets = tickets.map(|(index, ((rule, limit), identifier))| Ticket {
+            index,
+            key: rule.key(identifier),
+            step: limit.step_whole(1),
+        });
+        let mut tickets: Few<_> = tickets.collect();
+        let limit = |taken: &Taken| rates[taken.index.min(rates.len() - 1)].1;
+        match batch(Grouped::new(&mut tickets)) {
+            Ok(taken) => {
+                let left = |taken: &&Taken| remaining(limit(taken), &taken.step, &taken.outcome);
+                let tightest = taken.iter().min_by_key(left);
+                Ok(tightest.map(|taken| (limit(taken), *taken)))
+            }
+            Err(denied) => {
+                let index = denied.index.min(rates.len() - 1);
+                Err(self.refusal(rates[index], &identifiers[index], denied))
+            }
         }
     }
-    Ok(())
-}
 
-/// Takes a token from the bucket of each rule or from none. Returns the take that left the fewest
-/// tokens.
-fn take<'a>(
-    store: &SharedMemory,
-    rates: &[Rate<'a>],
-    counted: &CountedRequest<'_>,
-) -> Result<Option<(&'a Limit, Taken)>, Exceeded<'a>> {
-    // One limit needs no batch, which takes longer.
-    let &[rate] = rates else {
-        return in_batch(store, rates, counted, |tickets| store.take_all(tickets));
-    };
-    let (rule, limit) = rate;
-    let identifier = counted.identifier(rule);
-    let step = limit.step_whole(1);
-    let outcome = store.take(rule.key(&identifier), &step, None);
-    let taken = Taken::new(0, step, outcome);
-    if outcome.granted() {
-        return Ok(Some((limit, taken)));
-    }
-    Err(refusal(store, rate, &identifier, counted, taken))
-}
-
-/// Checks that the bucket of each rule has a token.
-fn check<'a>(
-    store: &SharedMemory,
-    rates: &[Rate<'a>],
-    counted: &CountedRequest<'_>,
-) -> Result<(), Exceeded<'a>> {
-    let check = |tickets: Grouped<'_, '_>| store.refused(tickets).map_or(Ok(Few::new()), Err);
-    in_batch(store, rates, counted, check).map(drop)
-}
-
-/// Runs a batch with a ticket for each rule. Returns the take that left the fewest tokens, if there
-/// is one. Fails with the refusal of the rule whose bucket denied.
-fn in_batch<'a>(
-    store: &SharedMemory,
-    rates: &[Rate<'a>],
-    counted: &CountedRequest<'_>,
-    batch: impl FnOnce(Grouped<'_, '_>) -> Batched,
-) -> Result<Option<(&'a Limit, Taken)>, Exceeded<'a>> {
-    if rates.is_empty() {
-        return Ok(None);
-    }
-    let identifiers = rates.iter().map(|(rule, _)| counted.identifier(rule));
-    let identifiers: Few<Vec<u8>> = identifiers.collect();
-    let tickets = rates.iter().zip(&identifiers).enumerate();
-    let tickets = tickets.map(|(index, ((rule, limit), identifier))| Ticket {
-        index,
-        key: rule.key(identifier),
-        step: limit.step_whole(1),
-    });
-    let mut tickets: Few<_> = tickets.collect();
-    let limit = |taken: &Taken| rates[taken.index.min(rates.len() - 1)].1;
-    match batch(Grouped::new(&mut tickets)) {
-        Ok(taken) => {
-            let left = |taken: &&Taken| remaining(limit(taken), &taken.step, &taken.outcome);
-            let tightest = taken.iter().min_by_key(left);
-            Ok(tightest.map(|taken| (limit(taken), *taken)))
+    /// Returns the refusal by the bucket of a rule. Counts the denied client, and blocks it if the
+    /// limit has a block.
+    fn refusal<'a>(&self, rate: Rate<'a>, identifier: &[u8], denied: Taken) -> Exceeded<'a> {
+        let (rule, limit) = rate;
+        let key = rule.key(identifier);
+        self.count_denied(key.row);
+        let blocked = block::after(self, rule, key, &denied);
+        if blocked.is_some() {
+            block::report(self, rule);
         }
-        Err(denied) => {
-            let index = denied.index.min(rates.len() - 1);
-            let identifier = &identifiers[index];
-            Err(refusal(store, rates[index], identifier, counted, denied))
-        }
+        Exceeded::Tokens(rule, limit, blocked.unwrap_or(denied))
     }
-}
-
-/// Returns the refusal by the bucket of a rule. Counts the denied client, and blocks it if the
-/// limit has a block.
-fn refusal<'a>(
-    store: &SharedMemory,
-    (rule, limit): Rate<'a>,
-    identifier: &[u8],
-    counted: &CountedRequest<'_>,
-    denied: Taken,
-) -> Exceeded<'a> {
-    let key = rule.key(identifier);
-    counted.count_denied(store, key.row);
-    let blocked = block::after(store, rule, key, counted, &denied);
-    if blocked.is_some() {
-        block::report(store, rule, counted);
-    }
-    Exceeded::Tokens(rule, limit, blocked.unwrap_or(denied))
 }

@@ -4,11 +4,11 @@
 //! none of them, and the loop calls this function for each.
 
 use super::counted::Variables;
-use super::enforce::{Exceeded, enforce};
-use super::{counted, counting, has_limits, in_force, lists, observe, rules};
+use super::enforce::Exceeded;
+use super::{counted, counting, enforces, has_limits, in_force, lists, observe};
 use crate::concurrency::held::HeldEntry;
 use crate::concurrency::permit;
-use crate::{attached, decision, ini};
+use crate::{attached, decision};
 use ext_php_rs::types::ZendHashTable;
 use gcra::Decision;
 use guard::{GuardedRequest, Measure, Rule};
@@ -40,22 +40,19 @@ fn decide(variables: &Variables<'_>) -> Result<Zval, Thrown> {
         return Ok(Zval::null());
     };
     let store = host.slots();
-    let enforces = ini::guard_enforces().unwrap_or_else(|error| {
-        rules::log(store, &error, &error);
-        true
-    });
-    let Some(counted) = counted(store, variables) else {
+    let enforces = enforces(store);
+    let Some(counted) = counted(host, variables) else {
         return Ok(Zval::null());
     };
     let lists = lists(store, variables);
     let rules = counting(&lists, variables);
     if !enforces {
         // No object could end the permits when the request ends.
-        observe::observe(host, &rules, &counted).release();
+        observe::observe(&counted, &rules).release();
         return Ok(Zval::null());
     }
     let none = HeldEntry::default();
-    let (decision, entry) = match enforce(host, &rules, &counted) {
+    let (decision, entry) = match counted.enforce(&rules) {
         Ok(granted) => match (granted.tokens, granted.permits.tightest) {
             (Some((limit, taken)), _) => {
                 let decision = Decision::new(limit, &taken.step, &taken.outcome);

@@ -24,7 +24,7 @@ use counted::{CountedRequest, Variables};
 use gcra::Few;
 use guard::{Client, Networks, Target};
 use rules::RuleBuckets;
-use segment::{By, SharedMemory};
+use segment::{By, Host, SharedMemory};
 use std::rc::Rc;
 use zend::gate::{self, Gate};
 use zend::request::Request;
@@ -87,16 +87,13 @@ fn refuses(request: &Request) -> bool {
     };
     let store = host.slots();
     let variables = &Variables::Passed(request);
-    let enforces = ini::guard_enforces().unwrap_or_else(|error| {
-        rules::log(store, &error, &error);
-        true
-    });
+    let enforces = enforces(store);
     if age::is_refused(store, variables, enforces) {
         respond::unavailable(request);
         return true;
     }
     let counted = if has_limits() {
-        counted(store, variables)
+        counted(host, variables)
     } else {
         None
     };
@@ -104,19 +101,28 @@ fn refuses(request: &Request) -> bool {
     let lists = lists(store, variables);
     let rules = counting(&lists, variables);
     if !enforces {
-        observe::observe(host, &rules, &counted);
+        observe::observe(&counted, &rules);
         return false;
     }
-    let refusal = enforce::enforce(host, &rules, &counted).err();
+    let refusal = counted.enforce(&rules).err();
     if let Some(refusal) = &refusal {
         respond::refuse(request, refusal);
     }
     refusal.is_some()
 }
 
+/// Reports whether the limits deny requests. Logs an invalid mode, which counts as "enforce".
+fn enforces(store: &SharedMemory) -> bool {
+    ini::guard_enforces().unwrap_or_else(|error| {
+        rules::log(store, &error, &error);
+        true
+    })
+}
+
 /// Returns the request with its client. Returns `None` if no limit counts requests of this client,
 /// because it is allowed or on this host.
-fn counted<'a>(store: &SharedMemory, variables: &'a Variables<'a>) -> Option<CountedRequest<'a>> {
+fn counted<'a>(host: &'a Host, variables: &'a Variables<'a>) -> Option<CountedRequest<'a>> {
+    let store = host.slots();
     let none = Networks::default();
     let trusted = rules::networks(store, &ini::GUARD_TRUSTED_PROXIES);
     let allowed = rules::networks(store, &ini::GUARD_ALLOW);
@@ -130,6 +136,7 @@ fn counted<'a>(store: &SharedMemory, variables: &'a Variables<'a>) -> Option<Cou
     }
     let is_allowed = allowed.is_some_and(|allowed| is_in(&allowed));
     (!is_allowed).then(|| CountedRequest {
+        host,
         variables,
         client,
         is_proxy: is_in(trusted),

@@ -9,19 +9,19 @@ use super::permits::OfRequest;
 use super::rules::{self, RuleBuckets};
 use gcra::Taken;
 use guard::Measure;
-use segment::Host;
 
 /// Counts the decision of each limit. Logs the limits whose buckets would deny the request. Returns
 /// the permits, which are held until the request ends.
-pub fn observe(host: &Host, rules: &[&RuleBuckets], counted: &CountedRequest<'_>) -> OfRequest {
-    let (store, mut permits) = (host.slots(), OfRequest::default());
+pub fn observe(counted: &CountedRequest<'_>, rules: &[&RuleBuckets]) -> OfRequest {
+    let (host, mut permits) = (counted.host, OfRequest::default());
+    let store = host.slots();
     for rule in rules {
         let identifier = counted.identifier(rule);
         let key = rule.observed_key(&identifier);
         match rule.measure() {
             &Measure::Concurrent(limit) => {
                 if permits.acquire(host, key, limit).is_err() {
-                    counted.count_denied(store, key.row);
+                    counted.count_denied(key.row);
                 }
             }
             Measure::Rate { limit, .. } => {
@@ -31,9 +31,9 @@ pub fn observe(host: &Host, rules: &[&RuleBuckets], counted: &CountedRequest<'_>
                     continue;
                 }
                 let denied = Taken::new(0, step, outcome);
-                counted.count_denied(store, key.row);
+                counted.count_denied(key.row);
                 // The block is not written to the system's log, because tools would ban the client.
-                block::after(store, rule, key, counted, &denied);
+                block::after(counted, rule, key, &denied);
                 let (client, name) = (counted.client, rule.name());
                 let message = format!(
                     "guard: {client} exceeds \"{name}\" and would be denied in the mode \"enforce\""
