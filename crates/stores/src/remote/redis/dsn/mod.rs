@@ -173,15 +173,8 @@ impl Dsn {
         }
         let (endpoint, tls) = client_endpoint(host, port)?;
         let password = password.filter(|password| !password.is_empty() || user.is_some());
-        let (user, password) = credentials(user, password)?;
-        Ok(Self {
-            endpoint,
-            user,
-            password,
-            database,
-            tls,
-            fleet: None,
-        })
+        let credentials = credentials(user, password)?;
+        Ok(Self::single(endpoint, credentials, database, tls))
     }
 
     /// Returns the address of a cluster without TLS and password, from hosts and ports of servers.
@@ -195,20 +188,28 @@ impl Dsn {
 
     fn parse_tcp(target: &str, mut options: Options, tls: bool) -> Result<Self, DsnError> {
         let (authority, database) = target.split_once('/').unwrap_or((target, ""));
-        let (user, password, host) = login(authority)?;
+        let (credentials, host) = login(authority)?;
         let endpoint = Endpoint::parse_authority(host, DEFAULT_PORT)?;
-        let tls = match &endpoint {
-            Endpoint::Tcp { host, .. } if tls => Some(Tls::parse(host, &mut options)?),
-            _ => None,
-        };
-        Ok(Self {
+        let tls = Tls::of(&endpoint, tls, &mut options)?;
+        let database = parse_path(database)?;
+        Ok(Self::single(endpoint, credentials, database, tls))
+    }
+
+    /// Returns the address of one server.
+    fn single(
+        endpoint: Endpoint,
+        (user, password): Credentials,
+        database: u32,
+        tls: Option<Tls>,
+    ) -> Self {
+        Self {
             endpoint,
             user,
             password,
-            database: parse_path(database)?,
+            database,
             tls,
             fleet: None,
-        })
+        }
     }
 
     fn parse_fleet(kind: &str, target: &str, query: &str, tls: bool) -> Result<Self, DsnError> {
@@ -216,7 +217,7 @@ impl Dsn {
         let mut options = Options::parse(query, fleet_options(is_cluster, tls))?;
         let server_name = options.get("servername");
         let (authority, path) = target.split_once('/').unwrap_or((target, ""));
-        let (user, password, hosts) = login(authority)?;
+        let (login, hosts) = login(authority)?;
         let (kind, database, port) = if is_cluster {
             (cluster(path, &mut options)?, 0, DEFAULT_PORT)
         } else {
@@ -227,18 +228,8 @@ impl Dsn {
         let hosts = hosts.split(',');
         let endpoints = hosts.map(|host| Endpoint::parse_authority(host, port));
         let endpoints: Vec<_> = endpoints.collect::<Result<_, _>>()?;
-        let tls = match &endpoints[0] {
-            Endpoint::Tcp { host, .. } if tls => Some(Tls::parse(host, &mut options)?),
-            _ => None,
-        };
-        let mut dsn = Self {
-            endpoint: endpoints[0].clone(),
-            user,
-            password,
-            database,
-            tls,
-            fleet: None,
-        };
+        let tls = Tls::of(&endpoints[0], tls, &mut options)?;
+        let mut dsn = Self::single(endpoints[0].clone(), login, database, tls);
         let mut seed = dsn.clone();
         if !is_cluster {
             let user = options.take("sentinel_user");
@@ -288,18 +279,12 @@ impl Dsn {
             return Err(DsnError::SocketPath);
         }
         let endpoint = socket(&decode(target)?)?;
-        let (user, password) = credentials(options.take("user"), options.take("password"))?;
-        Ok(Self {
-            endpoint,
-            user,
-            password,
-            database: match options.take("db") {
-                None => 0,
-                Some(database) => parse_database(&database)?,
-            },
-            tls: None,
-            fleet: None,
-        })
+        let credentials = credentials(options.take("user"), options.take("password"))?;
+        let database = match options.take("db") {
+            None => 0,
+            Some(database) => parse_database(&database)?,
+        };
+        Ok(Self::single(endpoint, credentials, database, None))
     }
 
     /// Returns the address without user, password and options, for errors and status.
@@ -333,6 +318,14 @@ impl Fleet {
 }
 
 impl Tls {
+    /// Returns the settings for a server, unless the connection to it is plain.
+    fn of(server: &Endpoint, tls: bool, options: &mut Options) -> Result<Option<Self>, DsnError> {
+        match server {
+            Endpoint::Tcp { host, .. } if tls => Self::parse(host, options).map(Some),
+            _ => Ok(None),
+        }
+    }
+
     fn parse(host: &str, options: &mut Options) -> Result<Self, DsnError> {
         let server_name = options.take("servername");
         let server_name = server_name.unwrap_or_else(|| host.to_owned());
@@ -361,10 +354,10 @@ impl Tls {
     }
 }
 
-type Login<'a> = (Option<String>, Option<Secret>, &'a str);
+type Credentials = (Option<String>, Option<Secret>);
 
 /// Splits an authority into the user, the password and the hosts.
-fn login(authority: &str) -> Result<Login<'_>, DsnError> {
+fn login(authority: &str) -> Result<(Credentials, &str), DsnError> {
     let (userinfo, hosts) = match authority.rsplit_once('@') {
         Some((userinfo, hosts)) => (Some(userinfo), hosts),
         None => (None, authority),
@@ -374,8 +367,7 @@ fn login(authority: &str) -> Result<Login<'_>, DsnError> {
         Some(None) => (userinfo.map(decode).transpose()?, None),
         None => (None, None),
     };
-    let (user, password) = credentials(user, password)?;
-    Ok((user, password, hosts))
+    Ok((credentials(user, password)?, hosts))
 }
 
 const fn fleet_options(is_cluster: bool, tls: bool) -> &'static [&'static str] {
@@ -440,10 +432,7 @@ fn client_endpoint(host: &str, port: u16) -> Result<(Endpoint, Option<Tls>), Dsn
 /// A user without a password is refused, because clients disagree on the meaning. Some use the user
 /// as the password, redis-py uses an empty password, and the redis crate ignores the user. Two
 /// empty values are refused, too, because an unset variable in a template causes them.
-fn credentials(
-    user: Option<String>,
-    password: Option<String>,
-) -> Result<(Option<String>, Option<Secret>), DsnError> {
+fn credentials(user: Option<String>, password: Option<String>) -> Result<Credentials, DsnError> {
     if user.is_none() && password.is_none() {
         return Ok((None, None));
     }
