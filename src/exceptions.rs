@@ -9,7 +9,7 @@ use crate::ini::{self, FailureReport};
 use crate::log;
 use gcra::seconds::SpanError;
 use gcra::{AmountError, LimitError};
-use stores::remote::{Answer, Failure};
+use stores::remote::{Answer, Answered, Failure};
 use zend::Zval;
 use zend::throw::{self, Thrown};
 
@@ -45,7 +45,7 @@ pub fn store_failed_by(failure: &Failure, previous: Option<Zval>) -> Thrown {
 
 /// Throws `TokenBucket\StorageException` if a store failed and its policy throws, and does the same
 /// as [`report_failure`] otherwise.
-pub fn throw_or_report<R>(result: Result<Answer<R>, Failure>) -> Result<Answer<R>, Thrown> {
+pub fn throw_or_report<R>(result: Answered<R>) -> Result<Answer<R>, Thrown> {
     report_failure(result.map_err(store_failed)?)
 }
 

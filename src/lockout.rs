@@ -6,7 +6,7 @@
 //! host's shared memory.
 
 use crate::decision::{self, Attempt, DecisionState};
-use crate::storage::{self, Decide, Location, Storage, Swap};
+use crate::storage::{self, Decide, Location, Reported, Storage, Swap};
 use crate::{attached, classes, tokens};
 use gcra::lockout::{self as rules, Lockout as Rules};
 use gcra::{Denial, Key, Outcome, Ticks, Timestamp, Verdict, boot_clock};
@@ -189,7 +189,7 @@ impl Guess {
         }
     }
 
-    fn decide(&self, decide: Decide<'_>, is_dry: bool) -> Result<Answer<Outcome>, Thrown> {
+    fn decide(&self, decide: Decide<'_>, is_dry: bool) -> Reported<Outcome> {
         let swap = self.swap(Kind::Lockout, decide);
         self.storage.swap(&Swap {
             is_dry,

@@ -4,7 +4,7 @@ use super::permit::Prepared;
 use super::wait::{Place, may_end, wait};
 use crate::classes;
 use crate::exceptions;
-use crate::storage::{self, HeldPermit, PermitPlace, Storage, acquire_in_segment};
+use crate::storage::{self, HeldPermit, PermitPlace, Reported, Storage, acquire_in_segment};
 use crate::token_bucket::wait::{patience, until};
 use crate::tokens;
 use gcra::{Key, Row, Ticks};
@@ -217,7 +217,7 @@ impl Question {
         &self,
         timeout: Ticks,
         max_waiting: Option<u16>,
-    ) -> Result<Answer<Result<Acquired<HeldPermit>, Refusal>>, Thrown> {
+    ) -> Reported<Result<Acquired<HeldPermit>, Refusal>> {
         let (storage, permits) = (&*self.storage, &self.permits);
         if max_waiting.is_some() {
             self.check_waiting()?;

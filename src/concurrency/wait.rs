@@ -2,12 +2,11 @@
 
 use super::held::{self, HeldEntry};
 use crate::exceptions;
-use crate::storage::{HeldPermit, PermitPlace, place_in_segment};
+use crate::storage::{HeldPermit, PermitPlace, Reported, place_in_segment};
 use crate::token_bucket::wait::{rest, sleep_until};
 use gcra::{Key, TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
 use segment::{Acquired, Refusal};
 use stores::remote::Answer;
-use zend::Thrown;
 
 /// The pauses between the tries of a wait. Each pause is twice as long as the one before, up to a
 /// limit. Then a random part of each pause, at most a half, is cut off.
@@ -61,7 +60,7 @@ pub fn wait(
     limit: u16,
     lease: Ticks,
     timeout: Ticks,
-) -> Result<Answer<Result<Acquired<HeldPermit>, Refusal>>, Thrown> {
+) -> Reported<Result<Acquired<HeldPermit>, Refusal>> {
     let acquire = || {
         let taken = permits.acquire(key, limit, lease);
         taken.map_err(exceptions::store_failed)

@@ -77,6 +77,9 @@ pub enum Servers<'a> {
     Memcached(&'a Remote<'static, Memcached>),
 }
 
+/// The answer of a storage whose failure, if there was one, has been reported or thrown.
+pub type Reported<T> = Result<Answer<T>, Thrown>;
+
 /// A function that returns the outcome for a state and the current instant.
 pub type Decide<'d> = &'d dyn Fn(Timestamp, Timestamp) -> Outcome;
 
@@ -120,19 +123,14 @@ pub trait Storage: Clock + Any + Debug {
 
     /// Runs one step on one bucket. A bucket without a record starts from the state `first`, or
     /// full without `first`.
-    fn take(
-        &self,
-        key: Key<'_>,
-        step: &Step,
-        first: Option<Timestamp>,
-    ) -> Result<Answer<Outcome>, Thrown>;
+    fn take(&self, key: Key<'_>, step: &Step, first: Option<Timestamp>) -> Reported<Outcome>;
 
     /// Changes a bucket without taking tokens. Returns false if nothing was changed, because the
     /// store's clock is outside of the windows of the change.
-    fn put(&self, key: Key<'_>, put: &Put) -> Result<Answer<bool>, Thrown>;
+    fn put(&self, key: Key<'_>, put: &Put) -> Reported<bool>;
 
     /// Reads a record and replaces it, again and again until no other call comes between.
-    fn swap(&self, swap: &Swap<'_>) -> Result<Answer<Outcome>, Thrown>;
+    fn swap(&self, swap: &Swap<'_>) -> Reported<Outcome>;
 
     /// Reports whether the bucket has a record.
     fn contains(&self, key: Key<'_>) -> Result<bool, Thrown>;
@@ -140,7 +138,7 @@ pub trait Storage: Clock + Any + Debug {
     /// Moves the bucket's state forward to the instant `age` ticks ago, as [`Put::Raise`] does.
     /// Returns the state afterwards, as the outcome of a dry step for the whole bucket of `span`
     /// ticks.
-    fn raise(&self, key: Key<'_>, age: i64, span: Ticks) -> Result<Answer<Outcome>, Thrown> {
+    fn raise(&self, key: Key<'_>, age: i64, span: Ticks) -> Reported<Outcome> {
         self.put(key, &Put::Raise { age, span })?;
         self.take(key, &Step::new(span, span).dry(), None)
     }
@@ -160,7 +158,7 @@ pub trait Storage: Clock + Any + Debug {
         tickets: Grouped<'_, '_>,
         storages: &[&dyn Storage],
         _left: TimeLeft,
-    ) -> Result<Answer<Batched>, Thrown> {
+    ) -> Reported<Batched> {
         take_sum(tickets, storages)
     }
 
@@ -170,7 +168,7 @@ pub trait Storage: Clock + Any + Debug {
         &self,
         tickets: Grouped<'_, '_>,
         storages: &[&dyn Storage],
-    ) -> Result<Answer<Option<Taken>>, Thrown> {
+    ) -> Reported<Option<Taken>> {
         for mine in tickets.buckets() {
             let (storage, step) = (storages[mine[0].index], sum(mine).dry());
             let decided = storage.take(mine[0].key, &step, None)?;
@@ -314,10 +312,7 @@ impl<'a> Undo<'a> {
 }
 
 /// Takes the tokens of all tickets, which are on one bucket, as one step.
-pub fn take_sum(
-    tickets: Grouped<'_, '_>,
-    storages: &[&dyn Storage],
-) -> Result<Answer<Batched>, Thrown> {
+pub fn take_sum(tickets: Grouped<'_, '_>, storages: &[&dyn Storage]) -> Reported<Batched> {
     let (storage, key) = (storages[tickets[0].index], tickets[0].key);
     let decided = storage.take(key, &sum(&tickets), None)?;
     Ok(decided.map(|outcome| Taken::all_of(&tickets, outcome)))

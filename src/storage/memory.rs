@@ -1,7 +1,7 @@
 //! `TokenBucketStorageMemory`: buckets in one object, on a clock that only `advance()` and waiting
 //! calls move. Applications use it in tests.
 
-use super::contract::{Clock, Location, Storage, Swap, key_of};
+use super::contract::{Clock, Location, Reported, Storage, Swap, key_of};
 use super::permits::{ObjectPermits, PermitPlace};
 use super::proposals::Proposals;
 use crate::{classes, tokens};
@@ -41,21 +41,16 @@ impl Storage for Object<MemoryStorage> {
         Location::Object
     }
 
-    fn take(
-        &self,
-        key: Key<'_>,
-        step: &Step,
-        first: Option<Timestamp>,
-    ) -> Result<Answer<Outcome>, Thrown> {
+    fn take(&self, key: Key<'_>, step: &Step, first: Option<Timestamp>) -> Reported<Outcome> {
         Ok(Answer::sure(self.store.take(key, step, first)))
     }
 
-    fn put(&self, key: Key<'_>, put: &Put) -> Result<Answer<bool>, Thrown> {
+    fn put(&self, key: Key<'_>, put: &Put) -> Reported<bool> {
         self.store.put(key, put);
         Ok(Answer::sure(true))
     }
 
-    fn swap(&self, swap: &Swap<'_>) -> Result<Answer<Outcome>, Thrown> {
+    fn swap(&self, swap: &Swap<'_>) -> Reported<Outcome> {
         let key = key_of(self.hasher(), swap.kind, swap.identifier);
         let outcome = self.store.update(key, swap.life, swap.decide);
         Ok(Answer::sure(outcome))
@@ -74,7 +69,7 @@ impl Storage for Object<MemoryStorage> {
         tickets: Grouped<'_, '_>,
         _storages: &[&dyn Storage],
         _left: TimeLeft,
-    ) -> Result<Answer<Batched>, Thrown> {
+    ) -> Reported<Batched> {
         Ok(Answer::sure(self.store.take_all(tickets)))
     }
 

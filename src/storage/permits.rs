@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 use stores::remote::permits::ServerPermit;
-use stores::remote::{Answer, Cause, Failure, Redis, Remote};
+use stores::remote::{Answer, Answered, Cause, Redis, Remote};
 use zend::Thrown;
 
 /// The place in which a storage keeps permits.
@@ -69,7 +69,7 @@ impl PermitPlace {
         key: Key<'_>,
         limit: u16,
         lease: Ticks,
-    ) -> Result<Answer<Result<Acquired<HeldPermit>, Refusal>>, Failure> {
+    ) -> Answered<Result<Acquired<HeldPermit>, Refusal>> {
         Ok(match self {
             Self::Segment => Answer::sure(acquire_in_segment(key, limit)),
             Self::Object(cells) => {
@@ -101,7 +101,7 @@ impl PermitPlace {
 
     /// Returns the number of held permits, of those that are numbered below `limit` in memory, or
     /// of all on a server. At most `limit`.
-    pub fn held(&self, key: Key<'_>, limit: u16) -> Result<Answer<usize>, Failure> {
+    pub fn held(&self, key: Key<'_>, limit: u16) -> Answered<usize> {
         Ok(Answer::sure(match self {
             Self::Segment => attached::host().map_or(0, |host| host.permits().held(key, limit)),
             Self::Object(cells) => cells.held(key.hash, limit),
@@ -149,7 +149,7 @@ impl HeldPermit {
 
     /// Makes sure that this process holds the permit, and returns false if it does not. On a
     /// server, the lease begins again.
-    pub fn renew(&mut self) -> Result<Answer<bool>, Failure> {
+    pub fn renew(&mut self) -> Answered<bool> {
         Ok(Answer::sure(match self {
             Self::Host(permit) => attached::host().is_some_and(|host| host.permits().renew(permit)),
             Self::Object(..) => true,

@@ -1,7 +1,7 @@
 //! The common part of the storages on Redis and memcached: state, calls and reports of failures.
 
 use super::arguments;
-use super::contract::{Clock, Location, Servers, Storage, Swap, Undo};
+use super::contract::{Clock, Location, Reported, Servers, Storage, Swap, Undo};
 use super::permits::PermitPlace;
 use super::proposals::Proposals;
 use crate::{attached, exceptions, ini};
@@ -16,8 +16,7 @@ use segment::StoreKind;
 use std::cell::OnceCell;
 use std::fmt::Debug;
 use std::rc::Rc;
-use stores::remote::failure::Failure;
-use stores::remote::{Answer, Pipelined, Remote, Settings, TimeLeft, Visit};
+use stores::remote::{Answer, Answered, Pipelined, Remote, Settings, TimeLeft, Visit};
 use zend::object::instantiate;
 use zend::{Class, Object, State, Thrown, Zval, value};
 
@@ -78,20 +77,15 @@ impl<T: StorageClass> Storage for Object<RemoteStorage<T>> {
         Location::Servers
     }
 
-    fn take(
-        &self,
-        key: Key<'_>,
-        step: &Step,
-        first: Option<Timestamp>,
-    ) -> Result<Answer<Outcome>, Thrown> {
+    fn take(&self, key: Key<'_>, step: &Step, first: Option<Timestamp>) -> Reported<Outcome> {
         self.with(|remote| remote.take(key, step, first))
     }
 
-    fn put(&self, key: Key<'_>, put: &Put) -> Result<Answer<bool>, Thrown> {
+    fn put(&self, key: Key<'_>, put: &Put) -> Reported<bool> {
         self.with(|remote| remote.put(key, put))
     }
 
-    fn swap(&self, swap: &Swap<'_>) -> Result<Answer<Outcome>, Thrown> {
+    fn swap(&self, swap: &Swap<'_>) -> Reported<Outcome> {
         self.with(|remote| {
             let name = remote.transport().name_of(swap.kind, swap.identifier);
             let take = |visit: &Visit<'_, T>| lockout::take(visit, &name, swap.decide, swap.life);
@@ -99,7 +93,7 @@ impl<T: StorageClass> Storage for Object<RemoteStorage<T>> {
         })
     }
 
-    fn raise(&self, key: Key<'_>, age: i64, span: Ticks) -> Result<Answer<Outcome>, Thrown> {
+    fn raise(&self, key: Key<'_>, age: i64, span: Ticks) -> Reported<Outcome> {
         self.with(|remote| remote.raise(key, age, span))
     }
 
@@ -123,7 +117,7 @@ impl<T: StorageClass> Storage for Object<RemoteStorage<T>> {
         tickets: Grouped<'_, '_>,
         storages: &[&dyn Storage],
         left: TimeLeft,
-    ) -> Result<Answer<Batched>, Thrown> {
+    ) -> Reported<Batched> {
         let buckets = tickets.iter().map(|it| (storages[it.index], *it));
         let mut buckets = remotes::<T, _>(buckets)?;
         // The store runs the steps in the order of this list, which must be the order of the call.
@@ -255,10 +249,7 @@ impl<T: StorageClass> RemoteStorage<T> {
         made.map_or(KeyHasher::new([0; 2]), |made| made.hasher)
     }
 
-    fn with<R>(
-        &self,
-        call: impl FnOnce(&Remote<T>) -> Result<Answer<R>, Failure>,
-    ) -> Result<Answer<R>, Thrown> {
+    fn with<R>(&self, call: impl FnOnce(&Remote<T>) -> Answered<R>) -> Reported<R> {
         let remote = self.store()?;
         exceptions::throw_or_report(call(remote))
     }

@@ -1,7 +1,7 @@
 //! `TokenBucketStorageSharedMemory`: buckets that all workers of this host share.
 
 use super::arguments;
-use super::contract::{Clock, Decide, Location, Storage, Swap, key_of, take_sum};
+use super::contract::{Clock, Decide, Location, Reported, Storage, Swap, key_of, take_sum};
 use super::permits::PermitPlace;
 use super::proposals::Proposals;
 use crate::{attached, classes, ini};
@@ -39,12 +39,7 @@ impl Storage for Object<SharedMemoryStorage> {
         Location::Segment
     }
 
-    fn take(
-        &self,
-        key: Key<'_>,
-        step: &Step,
-        first: Option<Timestamp>,
-    ) -> Result<Answer<Outcome>, Thrown> {
+    fn take(&self, key: Key<'_>, step: &Step, first: Option<Timestamp>) -> Reported<Outcome> {
         let outcome = match attached::store() {
             Some(store) => store.run(key, step, first),
             None => take(key, step, first),
@@ -52,19 +47,19 @@ impl Storage for Object<SharedMemoryStorage> {
         Ok(Answer::sure(outcome))
     }
 
-    fn put(&self, key: Key<'_>, put: &Put) -> Result<Answer<bool>, Thrown> {
+    fn put(&self, key: Key<'_>, put: &Put) -> Reported<bool> {
         if let Some(store) = attached::store() {
             store.put(key, put);
         }
         Ok(Answer::sure(true))
     }
 
-    fn swap(&self, swap: &Swap<'_>) -> Result<Answer<Outcome>, Thrown> {
+    fn swap(&self, swap: &Swap<'_>) -> Reported<Outcome> {
         let key = key_of(self.hasher(), swap.kind, swap.identifier);
         Ok(Answer::sure(swap_here(key, swap.life, swap.decide)))
     }
 
-    fn raise(&self, key: Key<'_>, age: i64, span: Ticks) -> Result<Answer<Outcome>, Thrown> {
+    fn raise(&self, key: Key<'_>, age: i64, span: Ticks) -> Reported<Outcome> {
         let state = |now| empty_at(now, age);
         let raised = attached::store().map(|store| store.raise(key, span, state));
         Ok(Answer::sure(raised.unwrap_or_else(unattached)))
@@ -83,7 +78,7 @@ impl Storage for Object<SharedMemoryStorage> {
         tickets: Grouped<'_, '_>,
         storages: &[&dyn Storage],
         _left: TimeLeft,
-    ) -> Result<Answer<Batched>, Thrown> {
+    ) -> Reported<Batched> {
         match attached::store() {
             Some(store) => Ok(Answer::sure(store.take_all(tickets))),
             None => take_sum(tickets, storages),
@@ -94,7 +89,7 @@ impl Storage for Object<SharedMemoryStorage> {
         &self,
         tickets: Grouped<'_, '_>,
         _storages: &[&dyn Storage],
-    ) -> Result<Answer<Option<Taken>>, Thrown> {
+    ) -> Reported<Option<Taken>> {
         let store = attached::store();
         let refused = store.and_then(|store| store.refused(tickets));
         Ok(Answer::sure(refused))

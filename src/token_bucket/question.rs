@@ -3,7 +3,7 @@
 use super::bucket::{Bucket, with_latest_plan, with_plan};
 use super::plan::{Plan, STORAGE};
 use super::{protected, quota};
-use crate::storage::{self, Storage};
+use crate::storage::{self, Reported, Storage};
 use crate::{exceptions, tokens};
 use gcra::{
     Decision, Denial, MAX_WAIT, Outcome, Patience, Put, Refill, Step, TICKS_PER_MICROSECOND,
@@ -142,7 +142,7 @@ impl<'a> Question<'a> {
         storage: &dyn Storage,
         step: &Step,
         first: Option<Timestamp>,
-    ) -> Result<Answer<Outcome>, Thrown> {
+    ) -> Reported<Outcome> {
         match step.refill {
             Refill::Windows(_) => self.run_in_window(storage, step, first),
             _ => storage.take(self.plan.key(), step, first),
@@ -155,7 +155,7 @@ impl<'a> Question<'a> {
         storage: &dyn Storage,
         step: &Step,
         first: Option<Timestamp>,
-    ) -> Result<Answer<Outcome>, Thrown> {
+    ) -> Reported<Outcome> {
         let key = self.plan.key();
         let answer = storage.take(key, step, first)?;
         if !self.is_late(&answer.value) {
@@ -190,7 +190,7 @@ impl<'a> Question<'a> {
     }
 
     /// Gives `cost` ticks back. Repeats the change if the store's clock is in none of its windows.
-    pub fn give_back(&self, storage: &dyn Storage, cost: Ticks) -> Result<Answer<()>, Thrown> {
+    pub fn give_back(&self, storage: &dyn Storage, cost: Ticks) -> Reported<()> {
         let key = self.plan.key();
         let done = storage.put(key, &self.refund(cost))?;
         if done.value {
@@ -304,7 +304,7 @@ impl<'a> Question<'a> {
     /// proposes its first state. May run PHP code. Throws the exception of `_bootstrap()`, and then
     /// writes nothing.
     #[inline(always)]
-    pub fn take(&self, storage: &dyn Storage) -> Result<Answer<Outcome>, Thrown> {
+    pub fn take(&self, storage: &dyn Storage) -> Reported<Outcome> {
         let (key, step) = (self.plan.key(), &self.step);
         let first = if self.plan.overrides.bootstrap {
             storage::first_state(storage, key, step, || {

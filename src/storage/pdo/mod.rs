@@ -15,12 +15,11 @@ mod swap;
 mod transport;
 mod upkeep;
 
-use super::contract::{Clock, Location, Storage, Swap, Undo};
+use super::contract::{Clock, Location, Reported, Storage, Swap, Undo};
 use super::proposals::Proposals;
 use crate::classes::{TOKEN_BUCKET_STORAGE_PDO, TOKEN_BUCKET_STORAGE_PDO_MY_SQL};
 use gcra::{Grain, Key, KeyHasher, Outcome, Put, Step, Ticks, Timestamp, unix_time};
 use state::{DB, Made};
-use stores::remote::Answer;
 use stores::remote::server_clock;
 use stores::sql::{lockout, stored_kind};
 use transport::with;
@@ -44,20 +43,15 @@ impl Storage for Object<PdoStorage> {
         Location::Database
     }
 
-    fn take(
-        &self,
-        key: Key<'_>,
-        step: &Step,
-        first: Option<Timestamp>,
-    ) -> Result<Answer<Outcome>, Thrown> {
+    fn take(&self, key: Key<'_>, step: &Step, first: Option<Timestamp>) -> Reported<Outcome> {
         with(self, |remote| remote.take(key, step, first))
     }
 
-    fn put(&self, key: Key<'_>, put: &Put) -> Result<Answer<bool>, Thrown> {
+    fn put(&self, key: Key<'_>, put: &Put) -> Reported<bool> {
         with(self, |remote| remote.put(key, put))
     }
 
-    fn swap(&self, swap: &Swap<'_>) -> Result<Answer<Outcome>, Thrown> {
+    fn swap(&self, swap: &Swap<'_>) -> Reported<Outcome> {
         let name = stored_kind(swap.kind, swap.identifier);
         with(self, |remote| {
             let fallback = |policy, _: &_| (swap.fallback)(policy);
@@ -65,7 +59,7 @@ impl Storage for Object<PdoStorage> {
         })
     }
 
-    fn raise(&self, key: Key<'_>, age: i64, span: Ticks) -> Result<Answer<Outcome>, Thrown> {
+    fn raise(&self, key: Key<'_>, age: i64, span: Ticks) -> Reported<Outcome> {
         with(self, |remote| remote.raise(key, age, span))
     }
 

@@ -5,13 +5,13 @@ use super::session;
 use super::state::PdoStorage;
 use super::statement::{LONG_AGO, Values};
 use crate::storage::arguments;
+use crate::storage::contract::Reported;
 use crate::{attached, exceptions};
 use gcra::clock;
 use gcra::{Denial, Grain, Outcome, Put, Refill, Step, Ticks, Verdict, Windows};
 use std::sync::Arc;
 use stores::remote::{
-    Answer, Cause, Failure, Remote, Reply, Server, Settings, StateKind, StepRequest, Transport,
-    Visit,
+    Answered, Cause, Remote, Reply, Server, Settings, StateKind, StepRequest, Transport, Visit,
 };
 use stores::sql::reply::{self, MysqlReply, micros, micros_ago};
 use stores::sql::{Dialect, Query, stored};
@@ -38,8 +38,8 @@ fn boot_clock() -> i64 {
 /// Other policies report the failure by `tokenbucket.failure_report`.
 pub fn with<R>(
     object: &Object<PdoStorage>,
-    call: impl FnOnce(&Remote<Database<'_>>) -> Result<Answer<R>, Failure>,
-) -> Result<Answer<R>, Thrown> {
+    call: impl FnOnce(&Remote<Database<'_>>) -> Answered<R>,
+) -> Reported<R> {
     let made = object.made.get();
     let made = made.ok_or_else(arguments::not_constructed::<PdoStorage>)?;
     let host = attached::host().ok_or(Thrown)?;

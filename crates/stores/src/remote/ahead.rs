@@ -11,7 +11,7 @@
 
 use super::cached::{PreparedStep, latest};
 use super::denial_cache::CacheEntry;
-use super::{Ahead, Answer, Failure, Remote, Reply, Transport, Visit};
+use super::{Ahead, Answer, Answered, Remote, Reply, Transport, Visit};
 use gcra::ahead::{Place, Terms};
 use gcra::slice::Extra;
 use gcra::{Denial, Key, Outcome, Patience, Step, Ticks, Timestamp, Verdict, boot_clock};
@@ -42,7 +42,7 @@ impl<T: Transport> Remote<'_, T> {
         step: &Step,
         terms: Terms,
         now: Timestamp,
-    ) -> Result<Answer<Outcome>, Failure> {
+    ) -> Answered<Outcome> {
         let slices = self.host.slice_cell(key.hash, terms);
         match slices.claim(now) {
             Some(left) => Ok(Answer::sure(self.used_ahead(key, step, left, now))),
@@ -59,7 +59,7 @@ impl<T: Transport> Remote<'_, T> {
         slices: &SliceCell<'_>,
         terms: Terms,
         now: Timestamp,
-    ) -> Result<Answer<Outcome>, Failure> {
+    ) -> Answered<Outcome> {
         let cell = self.host.place_cell(key.hash, terms);
         if let Some(wait) = cell.claim(now) {
             if wait > 0 {

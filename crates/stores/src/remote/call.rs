@@ -4,7 +4,7 @@
 //! on.
 
 use super::breaker::{Breaker, Passage};
-use super::{Answer, Blame, Cause, Failure, OnFailure, Remote, Server, Transport, Visit};
+use super::{Answer, Answered, Blame, Cause, OnFailure, Remote, Server, Transport, Visit};
 use gcra::{Timestamp, boot_clock};
 use segment::{Event, Host};
 use std::sync::Arc;
@@ -61,7 +61,7 @@ impl<'h, T: Transport> Remote<'h, T> {
         name: &[u8],
         operation: impl FnMut(&Visit<'_, T>) -> Result<R, Cause>,
         fallback: impl FnOnce(OnFailure, &Cause) -> R,
-    ) -> Result<Answer<R>, Failure> {
+    ) -> Answered<R> {
         let result = self.visit(name, boot_clock(), deadline, operation);
         result
             .map(Answer::sure)

@@ -2,7 +2,7 @@
 
 use super::call::Peer;
 use super::denial_cache::CacheEntry;
-use super::{Answer, Cause, Failure, OnFailure, Remote, Transport};
+use super::{Answer, Answered, Cause, Failure, OnFailure, Remote, Transport};
 use gcra::{Key, Outcome, Step, Ticks, Timestamp, boot_clock};
 
 impl<'h, T: Transport> Remote<'h, T> {
@@ -13,7 +13,7 @@ impl<'h, T: Transport> Remote<'h, T> {
         peer: &Peer<'h>,
         cause: Cause,
         fallback: impl FnOnce(OnFailure, &Cause) -> R,
-    ) -> Result<Answer<R>, Failure> {
+    ) -> Answered<R> {
         let policy = match cause {
             Cause::Transaction(_) => OnFailure::Throw,
             _ => self.settings.on_failure,

@@ -84,6 +84,9 @@ impl<T> Answer<T> {
     }
 }
 
+/// The answer of a store or of its failure policy, or the failure if the policy is to throw it.
+pub type Answered<T> = Result<Answer<T>, Failure>;
+
 /// A remote store with its settings, and this host's shared memory.
 #[derive(Debug)]
 pub struct Remote<'h, T> {
@@ -125,12 +128,7 @@ impl<'h, T: Transport> Remote<'h, T> {
     /// outside](Step::is_outside) of its windows, the caller must repeat it with the windows around
     /// [`Remote::unix_time`]. Fails if the store fails and the policy is
     /// [`OnFailure::Throw`].
-    pub fn take(
-        &self,
-        key: Key<'_>,
-        step: &Step,
-        first: Option<Timestamp>,
-    ) -> Result<Answer<Outcome>, Failure> {
+    pub fn take(&self, key: Key<'_>, step: &Step, first: Option<Timestamp>) -> Answered<Outcome> {
         let now = boot_clock();
         if step.exceeds_capacity() {
             return match self.exceeding(key, step, now) {
@@ -157,7 +155,7 @@ impl<'h, T: Transport> Remote<'h, T> {
         step: &Step,
         first: Option<Timestamp>,
         mut prepared: PreparedStep,
-    ) -> Result<Answer<Outcome>, Failure> {
+    ) -> Answered<Outcome> {
         // The wait for another worker is part of the timeout. Hashing a long identifier is not.
         let now = boot_clock();
         let latest = now + self.settings.timeout - prepared.waited;
@@ -208,7 +206,7 @@ impl<'h, T: Transport> Remote<'h, T> {
     }
 
     /// Reports whether the bucket has a record.
-    pub fn contains(&self, key: Key<'_>) -> Result<Answer<bool>, Failure> {
+    pub fn contains(&self, key: Key<'_>) -> Answered<bool> {
         let name = self.transport.name(key.identifier);
         let request = StepRequest::new(name, Step::new(0, 0).dry());
         let operation =
@@ -233,7 +231,7 @@ impl<'h, T: Transport> Remote<'h, T> {
     /// Returns false if nothing was changed, because the store's clock is outside of the windows of
     /// the change. The caller must then repeat the call with the windows around
     /// [`Remote::unix_time`].
-    pub fn put(&self, key: Key<'_>, put: &Put) -> Result<Answer<bool>, Failure> {
+    pub fn put(&self, key: Key<'_>, put: &Put) -> Answered<bool> {
         let name = self.transport.name(key.identifier);
         let now = boot_clock();
         let (entry, span, seen) = match *put {
@@ -301,7 +299,7 @@ impl<'h, T: Transport> Remote<'h, T> {
     /// Returns the state afterwards, as the outcome of a dry step for the whole bucket of `span`
     /// ticks. Records this state in the denial cache, so that this host denies the next calls
     /// without asking the store.
-    pub fn raise(&self, key: Key<'_>, age: i64, span: Ticks) -> Result<Answer<Outcome>, Failure> {
+    pub fn raise(&self, key: Key<'_>, age: i64, span: Ticks) -> Answered<Outcome> {
         let look = Step::new(span, span).dry();
         let request = self.request(key, look);
         let now = boot_clock();
@@ -339,7 +337,7 @@ impl<'h, T: Transport> Remote<'h, T> {
         name: &[u8],
         operation: impl FnMut(&Visit<'_, T>) -> Result<R, Cause>,
         fallback: impl FnOnce(OnFailure, &Cause) -> R,
-    ) -> Result<Answer<R>, Failure> {
+    ) -> Answered<R> {
         self.operate_until(
             boot_clock() + self.settings.timeout,
             name,

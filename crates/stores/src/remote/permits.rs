@@ -3,7 +3,7 @@
 use super::key::Kind;
 use super::redis::Redis;
 use super::redis::permits::{Lease, Report};
-use super::{Answer, Cause, Failure, OnFailure, Remote, Transport, Visit};
+use super::{Answer, Answered, Cause, OnFailure, Remote, Transport, Visit};
 use gcra::{Key, Ticks, Timestamp, boot_clock};
 use segment::{Acquired, Event, Permit, Refusal};
 
@@ -27,7 +27,7 @@ impl Remote<'_, Redis> {
         key: Key<'_>,
         limit: u16,
         length: Ticks,
-    ) -> Result<Answer<Result<Acquired<ServerPermit>, Refusal>>, Failure> {
+    ) -> Answered<Result<Acquired<ServerPermit>, Refusal>> {
         let name = self.transport.name_of(Kind::Permits, key.identifier);
         let operation = |visit: &Visit<'_, Redis>| {
             let lease = Lease::draw(&name, length)?;
@@ -58,7 +58,7 @@ impl Remote<'_, Redis> {
     /// Gives a permit back. Counts the release if the lease had already ended. Does nothing in a
     /// forked child of the holder. If the server fails, the permit is removed with a later call of
     /// this thread.
-    pub fn release(&self, permit: ServerPermit) -> Result<Answer<()>, Failure> {
+    pub fn release(&self, permit: ServerPermit) -> Answered<()> {
         let lease = match permit {
             ServerPermit::Lease(lease) if lease.is_own() => lease,
             ServerPermit::Host(permit) => {
@@ -84,7 +84,7 @@ impl Remote<'_, Redis> {
     /// Makes the lease of a permit begin again now. Returns false if this process does not hold the
     /// permit. If the server fails, the permit counts as held until its lease ends by this host's
     /// clock. With [`OnFailure::Allow`], it counts as held even later.
-    pub fn renew(&self, permit: &mut ServerPermit) -> Result<Answer<bool>, Failure> {
+    pub fn renew(&self, permit: &mut ServerPermit) -> Answered<bool> {
         let lease = match permit {
             ServerPermit::Lease(lease) if lease.is_own() => lease,
             ServerPermit::Lease(_) => return Ok(Answer::sure(false)),
@@ -109,7 +109,7 @@ impl Remote<'_, Redis> {
     }
 
     /// Returns the number of permits of `key` whose leases have not ended, at most `limit`.
-    pub fn held(&self, key: Key<'_>, limit: u16) -> Result<Answer<u16>, Failure> {
+    pub fn held(&self, key: Key<'_>, limit: u16) -> Answered<u16> {
         let name = self.transport.name_of(Kind::Permits, key.identifier);
         let operation = |visit: &Visit<'_, Redis>| {
             let reply = visit.change_permits(&name, b"held", b"", None);

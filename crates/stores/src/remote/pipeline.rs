@@ -10,8 +10,8 @@ use super::server_clock;
 use super::settings::emptied;
 use super::time_left::TimeLeft;
 use super::{
-    Answer, Blame, Cause, Failure, Flown, OnFailure, Pipelined, Remote, Reply, Server, StepRequest,
-    Visit,
+    Answer, Answered, Blame, Cause, Failure, Flown, OnFailure, Pipelined, Remote, Reply, Server,
+    StepRequest, Visit,
 };
 use gcra::{Outcome, Ticket, Ticks, Timestamp, boot_clock};
 use segment::{By, Event};
@@ -376,11 +376,7 @@ impl<'h, T: Pipelined, F: FnMut(usize, Answer<Outcome>)> Each<'_, 'h, T, F> {
 
     /// Decides a step by its failure policy. `failed` is `None` if another step reports the
     /// failure.
-    fn fall_back(
-        &self,
-        index: usize,
-        failed: Option<Failed<'h>>,
-    ) -> Result<Answer<Outcome>, Failure> {
+    fn fall_back(&self, index: usize, failed: Option<Failed<'h>>) -> Answered<Outcome> {
         let (store, Ticket { key, step, .. }) = self.buckets[index];
         if step.exceeds_capacity() {
             let (empty_at, now) = emptied(&step);
