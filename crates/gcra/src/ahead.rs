@@ -32,8 +32,8 @@ pub const MOST: Ticks = crate::TICKS_PER_SECOND;
 /// denied for that time, a place ends unused, or the queue is too long for a place.
 pub const DENIALS: u64 = 8;
 
-pub(crate) const FINGERPRINT_BITS: u32 = 48;
-const SENT_BITS: u32 = 45;
+pub const FINGERPRINT_BITS: u32 = 48;
+pub const SENT_BITS: u32 = 45;
 pub(crate) const KIND_BIT: u32 = FINGERPRINT_BITS + SENT_BITS;
 const DENIAL_BITS: u32 = 4;
 const CALL_BITS: u32 = 14;
@@ -41,8 +41,8 @@ const WAIT_BITS: u32 = 16;
 const DENIALS_AT: u32 = KIND_BIT + 1;
 const CALL_AT: u32 = DENIALS_AT + DENIAL_BITS;
 const WAIT_AT: u32 = CALL_AT + CALL_BITS;
-/// The exponent of the unit of a cell: 2^14 ns (16 µs).
-const UNIT_BITS: u32 = 14;
+/// The exponent of the unit of a cell, and of an entry of the denial cache: 2^14 ns (16 µs).
+pub const UNIT_BITS: u32 = 14;
 
 /// The call for which a host takes ahead, and how far. The cost is positive and at most the span,
 /// and `take_ahead` is at most [`MOST`].
@@ -242,7 +242,7 @@ pub const fn unit(instant: Timestamp) -> u64 {
 }
 
 /// Returns the first instant of a unit.
-pub(crate) fn start(unit: u64) -> Timestamp {
+pub fn start(unit: u64) -> Timestamp {
     EPOCH + (unit << UNIT_BITS)
 }
 

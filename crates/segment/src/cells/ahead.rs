@@ -229,11 +229,12 @@ impl<'a, S: Set> Cell<'a, S> {
     }
 }
 
-/// Returns the set of the bucket with this hash. The cells of its terms have the same upper bits.
+/// Returns the set of the bucket with this hash, in the denial cache or of the cells of its terms,
+/// which have the same upper bits.
 // The casts keep only the bits that are needed.
 #[allow(clippy::cast_possible_truncation)]
 #[inline]
-pub(super) fn set_of(sets: &[CellSet], hash: u128) -> &CellSet {
+pub(super) fn set_of<T>(sets: &[T], hash: u128) -> &T {
     let bits = u64::from((hash >> 96) as u32);
     &sets[((bits * sets.len() as u64) >> 32) as usize]
 }

@@ -25,6 +25,8 @@
 //! lease is the word `asker`: 19 bits of the fingerprint, and the unit in which the lease ends. A
 //! lease decides nothing, so any value is valid.
 
+use super::ahead::set_of;
+use gcra::ahead::{FINGERPRINT_BITS, SENT_BITS, UNIT_BITS, fingerprint, sent, start};
 use gcra::{EPOCH, Ticks, Timestamp};
 use portable_atomic::AtomicU128;
 use std::sync::atomic::{
@@ -33,20 +35,15 @@ use std::sync::atomic::{
 };
 
 const ENTRIES: usize = 3;
-const FINGERPRINT_BITS: u32 = 48;
-const SEEN_BITS: u32 = 45;
 const EXPONENT_BITS: u32 = 5;
 const BOUND_BITS: u32 = 30;
-/// The exponent of the unit of `seen`: 2^14 ns (16 µs). `seen` does not wrap around, because the
-/// clock stays below [`EPOCH`] + 2^59.
-const SEEN_UNIT: u32 = 14;
 /// The least exponent of the unit of a bound: 2^14 ns.
 const LEAST_EXPONENT: u32 = 14;
 /// The greatest exponent: 2^40 ns (18 minutes). The error with which a bound is recorded is
 /// shorter, because no call takes that long.
 const GREATEST_EXPONENT: u32 = 40;
 /// The bits of a lease that hold the unit in which it ends.
-const LEASE_END: u64 = (1 << SEEN_BITS) - 1;
+const LEASE_END: u64 = (1 << SENT_BITS) - 1;
 /// All instants are below this one.
 const END: Timestamp = Timestamp(1 << 62);
 
@@ -79,11 +76,8 @@ impl<'a> DenialCache<'a> {
         Self(sets)
     }
 
-    // The casts keep only the bits that are needed.
-    #[allow(clippy::cast_possible_truncation)]
     fn set(&self, hash: u128) -> &'a EntrySet {
-        let bits = u64::from((hash >> 96) as u32);
-        &self.0[((bits * self.0.len() as u64) >> 32) as usize]
+        set_of(self.0, hash)
     }
 
     /// Returns the entry of the bucket with this hash, with its age at `now`. Returns `None` if the
@@ -95,7 +89,7 @@ impl<'a> DenialCache<'a> {
         // Relaxed: an entry is a single word, and the stamp is compared by value.
         let mut words = set.entries.iter().map(|slot| slot.load(Relaxed));
         let word = words.find(|&word| fingerprint(word) == fingerprint(hash))?;
-        let seen = seen(word);
+        let seen = sent(word);
         // Both instants are rounded down to units. So an entry whose request was sent in the unit
         // of the stamp is not used, because it may be older than the stamp.
         let is_current = unit(Timestamp(set.cleared_at.load(Acquire))) < seen && seen <= unit(now);
@@ -167,42 +161,24 @@ impl EntrySet {
             if fingerprint(other) == fingerprint(word) {
                 return slot;
             }
-            if seen(other) < oldest.1 {
-                oldest = (slot, seen(other));
+            if sent(other) < oldest.1 {
+                oldest = (slot, sent(other));
             }
         }
         oldest.0
     }
 }
 
-/// Returns the 48 bits of a hash that identify a bucket in its set. They do not choose the set. An
-/// entry begins with the same bits.
-const fn fingerprint(hash: u128) -> u128 {
-    hash & ((1 << FINGERPRINT_BITS) - 1)
-}
-
 /// Returns the bits of a hash that identify a bucket in a lease.
 // The cast keeps only the bits that are needed.
 #[allow(clippy::cast_possible_truncation)]
 const fn lessee(hash: u128) -> u64 {
-    (hash as u64) << SEEN_BITS
+    (hash as u64) << SENT_BITS
 }
 
 /// Returns the number of the unit in which `instant` lies.
 const fn unit(instant: Timestamp) -> u64 {
-    instant.saturating_since(EPOCH) >> SEEN_UNIT
-}
-
-/// Returns the unit in which the request of an entry was sent.
-// The cast keeps only the bits that are needed.
-#[allow(clippy::cast_possible_truncation)]
-const fn seen(word: u128) -> u64 {
-    (word >> FINGERPRINT_BITS) as u64 & ((1 << SEEN_BITS) - 1)
-}
-
-/// Returns the first instant of a unit.
-fn start(unit: u64) -> Timestamp {
-    EPOCH + (unit << SEEN_UNIT)
+    instant.saturating_since(EPOCH) >> UNIT_BITS
 }
 
 /// Packs an entry. Rounds the bound down to a multiple of 2^exponent. The error becomes twice that
@@ -214,7 +190,7 @@ fn start(unit: u64) -> Timestamp {
 // The casts keep only the bits that are needed.
 #[allow(clippy::cast_possible_truncation)]
 fn pack(fingerprint: u128, bound: Timestamp, error: Ticks, sent: Timestamp) -> u128 {
-    let seen = unit(sent) & ((1 << SEEN_BITS) - 1);
+    let seen = unit(sent) & ((1 << SENT_BITS) - 1);
     let bound = bound.min(END).0;
     let error = error.clamp(1 << LEAST_EXPONENT, 1 << GREATEST_EXPONENT);
     // The distance is below 2^62, so that the exponent is at most 40.
@@ -229,8 +205,8 @@ fn pack(fingerprint: u128, bound: Timestamp, error: Ticks, sent: Timestamp) -> u
     let bound = bound >> exponent & ((1 << BOUND_BITS) - 1);
     fingerprint
         | u128::from(seen) << FINGERPRINT_BITS
-        | u128::from(exponent - LEAST_EXPONENT) << (FINGERPRINT_BITS + SEEN_BITS)
-        | u128::from(bound) << (FINGERPRINT_BITS + SEEN_BITS + EXPONENT_BITS)
+        | u128::from(exponent - LEAST_EXPONENT) << (FINGERPRINT_BITS + SENT_BITS)
+        | u128::from(bound) << (FINGERPRINT_BITS + SENT_BITS + EXPONENT_BITS)
 }
 
 /// Unpacks an entry. Any word is valid, because other processes may write to the segment.
@@ -238,10 +214,10 @@ fn pack(fingerprint: u128, bound: Timestamp, error: Ticks, sent: Timestamp) -> u
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 fn unpack(word: u128, now: Timestamp) -> CacheEntry {
     const REST: u32 = u64::BITS - BOUND_BITS;
-    let seen = seen(word);
-    let exponent = (word >> (FINGERPRINT_BITS + SEEN_BITS)) as u32 & ((1 << EXPONENT_BITS) - 1);
+    let seen = sent(word);
+    let exponent = (word >> (FINGERPRINT_BITS + SENT_BITS)) as u32 & ((1 << EXPONENT_BITS) - 1);
     let exponent = (exponent + LEAST_EXPONENT).min(GREATEST_EXPONENT);
-    let bits = (word >> (FINGERPRINT_BITS + SEEN_BITS + EXPONENT_BITS)) as u64;
+    let bits = (word >> (FINGERPRINT_BITS + SENT_BITS + EXPONENT_BITS)) as u64;
     let near = start(seen).0 >> exponent;
     // The shift to the right keeps the sign of the difference.
     let distance = (bits.wrapping_sub(near) << REST).cast_signed() >> REST;
@@ -250,14 +226,14 @@ fn unpack(word: u128, now: Timestamp) -> CacheEntry {
         bound: Timestamp(bound.clamp(0, i128::from(END.0)) as Ticks),
         error: 2 << exponent,
         // Round up: the request was sent at some time within its unit.
-        age: (unit(now).saturating_sub(seen) + 1) << SEEN_UNIT,
+        age: (unit(now).saturating_sub(seen) + 1) << UNIT_BITS,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gcra::clock::{EPOCH, TICKS_PER_SECOND};
+    use gcra::TICKS_PER_SECOND;
 
     const NOW: Timestamp = Timestamp(EPOCH.0 + 123 * TICKS_PER_SECOND);
 
@@ -268,7 +244,7 @@ mod tests {
     }
 
     /// The unit of `seen` in ticks.
-    const UNIT: Ticks = 1 << SEEN_UNIT;
+    const UNIT: Ticks = 1 << UNIT_BITS;
 
     #[test]
     fn an_entry_is_a_lower_bound_with_an_error() {
