@@ -84,9 +84,7 @@ impl MemoryStore {
             max_wait: step.max_wait.min(self.left().cast_signed()),
             ..*step
         };
-        let mut records = self.records.borrow_mut();
-        let record = records.get(&key.hash).copied();
-        let record = record.filter(|record| !record.is_full(now));
+        let record = self.find(key);
         let outcome = step.decide_on(record.map(|record| record.empty_at), first, now);
         let before = record.map_or(Timestamp::ZERO, |record| record.empty_at);
         if !step.dry && outcome.empty_at != before {
@@ -95,9 +93,15 @@ impl MemoryStore {
                 empty_at: outcome.empty_at,
                 span: span.max(step.lifetime()),
             };
-            records.insert(key.hash, record);
+            self.records.borrow_mut().insert(key.hash, record);
         }
         outcome
+    }
+
+    /// Returns the record of a bucket that is not full.
+    fn find(&self, key: Key<'_>) -> Option<MemoryRecord> {
+        let found = self.records.borrow().get(&key.hash).copied();
+        found.filter(|record| !record.is_full(self.now.get()))
     }
 
     /// Returns the step that would be denied, or `None` if all would be granted. Takes nothing.
@@ -128,9 +132,8 @@ impl MemoryStore {
 
     /// Makes a change that takes no tokens.
     pub fn put(&self, key: Key<'_>, put: &Put) {
+        let found = self.find(key);
         let mut records = self.records.borrow_mut();
-        let found = records.get(&key.hash).copied();
-        let found = found.filter(|record| !record.is_full(self.now.get()));
         let state = put.apply(found.map(|record| record.empty_at), self.now.get());
         let least = match *put {
             Put::Raise { span, .. } | Put::Refund(Refund { span, .. }) => span,
@@ -153,15 +156,14 @@ impl MemoryStore {
         span: Ticks,
         decide: impl Fn(Timestamp, Timestamp) -> Outcome,
     ) -> Outcome {
-        let mut records = self.records.borrow_mut();
-        let found = records.get(&key.hash).copied();
-        let found = found.filter(|record| !record.is_full(self.now.get()));
+        let found = self.find(key);
         let state = found.map_or(Timestamp::ZERO, |record| record.empty_at);
         let outcome = decide(state, self.now.get());
         if outcome.empty_at != state {
             let span = found.map_or(span, |record| record.span.max(span));
             let empty_at = outcome.empty_at;
-            records.insert(key.hash, MemoryRecord { empty_at, span });
+            let record = MemoryRecord { empty_at, span };
+            self.records.borrow_mut().insert(key.hash, record);
         }
         outcome
     }

@@ -4,7 +4,7 @@
 //! open afterwards. If one was open, it is still open and can be committed, or every failure policy
 //! throws [`Cause::Transaction`]. The id of the last row that the caller inserted stays the same.
 
-use super::database::{Database, number};
+use super::database::{Database, int, number};
 use super::state::{DB, Made, PdoStorage};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -46,8 +46,7 @@ pub fn in_transaction(db: Obj<'_>, made: &Made) -> Result<bool, Thrown> {
     if !is_open || made.dialect != Dialect::PgSql {
         return Ok(is_open);
     }
-    let attribute = value::Number::Int(ATTR_CONNECTION_STATUS).to_zval();
-    let status = invoke::method(db, "getattribute", &mut [attribute])?;
+    let status = invoke::method(db, "getattribute", &mut [int(ATTR_CONNECTION_STATUS)])?;
     Ok(value::bytes(&status) != b"Bad connection.")
 }
 
@@ -106,8 +105,7 @@ impl<'a> Database<'a> {
             return Ok(false);
         }
         let db = value::object(&self.db).ok_or(Cause::Caller("no object"))?;
-        let attribute = value::Number::Int(ATTR_AUTOCOMMIT).to_zval();
-        let attribute = invoke::method(db, "getattribute", &mut [attribute]);
+        let attribute = invoke::method(db, "getattribute", &mut [int(ATTR_AUTOCOMMIT)]);
         Ok(value::is_truthy(&*attribute.map_err(|_| Cause::Thrown)?))
     }
 

@@ -131,7 +131,7 @@ impl Transport for Database<'_> {
         let changed = store.query(query, &values, |rows| store.changed_rows(rows))?;
         if changed == 0 {
             // The statement does not tell whether the server's clock is in none of the windows.
-            let now = reply::instant(store.look(name)?.0);
+            let now = reply::instant(store.look(Query::Look, name)?.0);
             if !windows.contain(now) {
                 return Err(Cause::Clock(now));
             }
@@ -196,7 +196,7 @@ impl Database<'_> {
             return Ok(taken);
         }
         let began = boot_clock();
-        let (there, state) = self.look(name)?;
+        let (there, state) = self.look(Query::Look, name)?;
         let now = boot_clock();
         let took = self.object.time_of_take(taken).unwrap_or(now - began);
         let taken = taken.saturating_add(there).saturating_sub(now);
@@ -267,11 +267,7 @@ impl Database<'_> {
     }
 
     /// Returns the store's clock and the bucket's state on that clock, in microseconds.
-    fn look(&self, name: &[u8]) -> Result<(i64, i64), Cause> {
-        self.look_by(Query::Look, name)
-    }
-
-    fn look_by(&self, query: Query, name: &[u8]) -> Result<(i64, i64), Cause> {
+    fn look(&self, query: Query, name: &[u8]) -> Result<(i64, i64), Cause> {
         let (now, state, _) = self.look_for(query, name, 0)?;
         Ok((now, state))
     }
@@ -363,7 +359,7 @@ impl Database<'_> {
         } else {
             Query::Look
         };
-        self.look_by(query, name)
+        self.look(query, name)
     }
 
     /// Returns the mark of the next call on `MySQL`.
@@ -439,7 +435,7 @@ impl Database<'_> {
     fn take_sqlite(&self, query: Query, values: &Values<'_>) -> Result<Reply, Cause> {
         match self.query(query, values, |it| self.changed(it))? {
             Some([now, state, granted]) => Ok(answered(granted != 0, (now, state))),
-            None => Ok(answered(false, self.look(values.name)?)),
+            None => Ok(answered(false, self.look(Query::Look, values.name)?)),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Maintenance of the table: creates the table and deletes the rows of full buckets.
 
-use super::database::{Database, cell, number};
+use super::database::{Database, cell};
 use super::state::PdoStorage;
 use super::statement::Values;
 use super::transport::with;
@@ -68,10 +68,8 @@ impl Database<'_> {
             if names.is_empty() {
                 return Ok(deleted);
             }
-            deleted += self.query(Query::Delete, &stale(span, &names), |statement| {
-                let count = self.call(statement, "rowcount", &mut [])?;
-                number(&count).ok_or(Cause::Caller("a number is missing"))
-            })?;
+            let all = stale(span, &names);
+            deleted += self.query(Query::Delete, &all, |it| self.changed_rows(it))?;
             if names.len() < BATCH {
                 return Ok(deleted);
             }
