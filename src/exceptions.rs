@@ -4,9 +4,8 @@
 //! `TokenBucket\StorageException`, or is reported as the setting `tokenbucket.failure_report` says.
 //! A denial is a result and throws nothing.
 
-use crate::classes;
 use crate::ini::{self, FailureReport};
-use crate::log;
+use crate::{classes, log};
 use gcra::seconds::SpanError;
 use gcra::{AmountError, LimitError};
 use stores::remote::{Answer, Answered, Failure};

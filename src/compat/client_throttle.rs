@@ -10,9 +10,8 @@
 //! `Throw` work as in other limiters.
 
 use super::{amount, count, fallback, native, storage as argument, wrong_type};
-use crate::classes;
-use crate::exceptions;
 use crate::storage::{Servers, Storage};
+use crate::{classes, exceptions};
 use compat::Wait;
 use compat::charged::charged;
 use compat::throttle::{self, Throttle};

@@ -7,9 +7,8 @@
 //! count. On other stores a call is a step that charges denials.
 
 use super::{count, fallback, must_be_one_server, native, run, storage as argument};
-use crate::classes;
-use crate::exceptions;
 use crate::storage::{Servers, Storage};
+use crate::{classes, exceptions};
 use compat::Wait;
 use compat::charged::charged;
 use compat::minutes::{self, CounterGroup, Life, MOST_MINUTES, MinuteCounters};

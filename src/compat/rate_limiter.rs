@@ -7,9 +7,8 @@
 //! Each call reads the current values of the public properties.
 
 use super::{amount, count, fallback, run, wrong_type};
-use crate::classes;
 use crate::storage::{self, Servers};
-use crate::tokens;
+use crate::{classes, tokens};
 use compat::{Wait, json_bucket};
 use ext_php_rs::ffi::{IS_FALSE, IS_NULL};
 use gcra::{AmountError, Grain, Limit, LimitError, Step, Tokens, seconds};

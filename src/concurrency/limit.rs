@@ -2,11 +2,9 @@
 
 use super::permit::Prepared;
 use super::wait::{Place, may_end, wait};
-use crate::classes;
-use crate::exceptions;
 use crate::storage::{self, HeldPermit, PermitPlace, Reported, Storage, acquire_in_segment};
 use crate::token_bucket::wait::{patience, until};
-use crate::tokens;
+use crate::{classes, exceptions, tokens};
 use gcra::{Key, Row, Ticks};
 use segment::{Acquired, MAX_LIMIT, Refusal};
 use std::cell::Cell;

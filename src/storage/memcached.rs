@@ -1,9 +1,8 @@
 //! `TokenBucketStorageMemcached`: buckets that hosts share, on memcached.
 
-use super::arguments;
-use super::contract::Servers;
 use super::memcached_client::shown;
 use super::remote::{RemoteStorage, StorageClass};
+use super::{Servers, arguments};
 use crate::classes;
 use segment::StoreKind;
 use stores::remote::memcached::servers::{ListedServer, parse_servers};

@@ -1,9 +1,7 @@
 //! `TokenBucketStorageRedis`: buckets that hosts share, on Redis or a server compatible with it.
 
-use super::arguments;
-use super::contract::Servers;
-use super::permits::PermitPlace;
 use super::remote::{RemoteStorage, StorageClass};
+use super::{PermitPlace, Servers, arguments};
 use crate::classes;
 use segment::StoreKind;
 use std::rc::Rc;

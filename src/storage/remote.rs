@@ -1,9 +1,7 @@
 //! The common part of the storages on Redis and memcached: state, calls and reports of failures.
 
-use super::arguments;
-use super::contract::{Clock, Location, Reported, Servers, Storage, Swap, Undo};
-use super::permits::PermitPlace;
 use super::proposals::Proposals;
+use super::{Clock, Location, PermitPlace, Reported, Servers, Storage, Swap, Undo, arguments};
 use crate::{attached, exceptions, ini};
 use compat::lockout;
 use compat::records::Records;

@@ -1,9 +1,8 @@
 //! `TokenBucketStorageSharedMemory`: buckets that all workers of this host share.
 
-use super::arguments;
-use super::contract::{Clock, Decide, Location, Reported, Storage, Swap, key_of, take_sum};
-use super::permits::PermitPlace;
+use super::contract::{key_of, take_sum};
 use super::proposals::Proposals;
+use super::{Clock, Decide, Location, PermitPlace, Reported, Storage, Swap, arguments};
 use crate::{attached, classes, ini};
 use gcra::{
     Batched, Denial, Grouped, Key, KeyHasher, Outcome, Put, Step, Taken, Ticks, Timestamp,

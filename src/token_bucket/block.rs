@@ -4,10 +4,9 @@
 //! Both move the state `empty_at` forward to an instant, and never back. So two blocks at the same
 //! time have the effect of one, and no call shortens a block.
 
-use super::bucket::Bucket;
 use super::charge::changed;
 use super::question::Question;
-use super::quota;
+use super::{Bucket, quota};
 use crate::{decision, tokens};
 use gcra::{Decision, Put, Refill, Step, Ticks};
 use zend::{Call, Number, Thrown, Zval};

@@ -1,8 +1,7 @@
 //! `charge()` and `settle()`, which take tokens even if the bucket does not hold them.
 
-use super::bucket::Bucket;
-use super::protected;
 use super::question::Question;
+use super::{Bucket, protected};
 use crate::{decision, tokens};
 use gcra::{
     Decision, Denial, Limit, MAX_WAIT, Outcome, Patience, Refill, Step, TICKS_PER_SECOND, Ticks,

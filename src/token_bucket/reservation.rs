@@ -3,13 +3,11 @@
 //! A reservation takes the next tokens of the bucket, in order of arrival. These tokens may not be
 //! refilled yet. Then the reservation is due when they have been refilled.
 
-use super::bucket::Bucket;
+use super::Bucket;
 use super::question::Question;
 use super::wait::{patience, until};
-use crate::classes;
-use crate::decision;
 use crate::storage::{self, Storage, Undo};
-use crate::tokens;
+use crate::{classes, decision, tokens};
 use gcra::{MAX_WAIT, Put, Timestamp, seconds};
 use std::cell::Cell;
 use zend::object::instantiate;

@@ -1,8 +1,7 @@
 //! `wait()`, which reserves the next tokens and sleeps until the bucket holds them.
 
-use super::attempt;
-use super::bucket::Bucket;
 use super::question::{Home, Question};
+use super::{Bucket, attempt};
 use crate::storage::{Storage, Undo};
 use crate::{decision, tokens};
 use gcra::{Decision, Denial, MAX_WAIT, Outcome, Put, Step, Ticks, Timestamp, Verdict, boot_clock};

@@ -11,9 +11,8 @@ use ext_php_rs::ffi::{ext_php_rs_process_globals, php_core_globals, zend_string}
 use ext_php_rs::types::ZendStr;
 use std::cell::RefCell;
 use std::ffi::{c_int, c_void};
-use std::mem;
-use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
+use std::{mem, ptr};
 
 type Report = unsafe extern "C" fn(c_int, *mut zend_string, u32, *mut zend_string);
 

@@ -5,8 +5,7 @@ use ext_php_rs::ffi::{
     IS_DOUBLE, IS_FALSE, IS_LONG, IS_NULL, IS_OBJECT, IS_OBJECT_EX, IS_REFERENCE, IS_STRING,
     IS_TRUE, IS_UNDEF, zval_ptr_dtor,
 };
-use ext_php_rs::types::Zval;
-use ext_php_rs::types::{ZendHashTable, ZendStr};
+use ext_php_rs::types::{ZendHashTable, ZendStr, Zval};
 use std::marker::PhantomData;
 use std::ptr;
 

@@ -9,9 +9,8 @@ use super::state::{DB, Made, PdoStorage};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use stores::remote::Cause;
-use stores::sql::Dialect;
 use stores::sql::failure::SqlFailure;
-use stores::sql::reply;
+use stores::sql::{Dialect, reply};
 use zend::{Identity, Obj, Object, Thrown, Zval, invoke, throw, value};
 
 const ATTR_AUTOCOMMIT: i64 = 0;

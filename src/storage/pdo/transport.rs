@@ -4,11 +4,9 @@ use super::database::{Database, number};
 use super::session;
 use super::state::PdoStorage;
 use super::statement::{LONG_AGO, Values};
-use crate::storage::arguments;
-use crate::storage::contract::Reported;
+use crate::storage::{Reported, arguments};
 use crate::{attached, exceptions};
-use gcra::clock;
-use gcra::{Denial, Grain, Outcome, Put, Refill, Step, Ticks, Verdict, Windows};
+use gcra::{Denial, Grain, Outcome, Put, Refill, Step, Ticks, Verdict, Windows, clock};
 use std::sync::Arc;
 use stores::remote::{
     Answered, Cause, Remote, Reply, Server, Settings, StateKind, StepRequest, Transport, Visit,

@@ -33,10 +33,8 @@ use gcra::ahead::{MOST, Place, Terms, fingerprint, sent, unit};
 use gcra::slice::Slice;
 use gcra::{Ticks, Timestamp};
 use portable_atomic::AtomicU128;
-use std::sync::atomic::{
-    AtomicU64,
-    Ordering::{self, AcqRel, Acquire},
-};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{self, AcqRel, Acquire};
 
 /// The number of cells in a set.
 pub const CELLS: usize = 3;

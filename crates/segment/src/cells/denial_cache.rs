@@ -29,10 +29,8 @@ use super::ahead::set_of;
 use gcra::ahead::{FINGERPRINT_BITS, SENT_BITS, UNIT_BITS, fingerprint, sent, start};
 use gcra::{EPOCH, Ticks, Timestamp};
 use portable_atomic::AtomicU128;
-use std::sync::atomic::{
-    AtomicU64,
-    Ordering::{AcqRel, Acquire, Relaxed},
-};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 
 const ENTRIES: usize = 3;
 const EXPONENT_BITS: u32 = 5;

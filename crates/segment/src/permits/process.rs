@@ -13,10 +13,8 @@ use super::word::Owner;
 use crate::memory::Segment;
 use crate::memory::fork::generation;
 use rustix::io::Errno;
-use std::sync::atomic::{
-    AtomicBool, AtomicU64,
-    Ordering::{Acquire, Relaxed, Release},
-};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicU64};
 
 /// The counter from which processes draw their numbers.
 #[repr(C, align(64))]

@@ -12,10 +12,8 @@ use super::counters::ROWS;
 use crate::memory::Region;
 use gcra::{KeyHasher, Row};
 use std::borrow::Cow;
-use std::sync::atomic::{
-    AtomicU64,
-    Ordering::{Acquire, Relaxed, Release},
-};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum StoreKind {

@@ -7,9 +7,8 @@
 
 use super::call::Failed;
 use super::denial_cache::CacheEntry;
-use super::server_clock;
 use super::settings::emptied;
-use super::{Remote, Reply, StateKind, StepRequest, Transport, Visit};
+use super::{Remote, Reply, StateKind, StepRequest, Transport, Visit, server_clock};
 use gcra::{Denial, Key, Outcome, Step, TICKS_PER_SECOND, Ticks, Timestamp, Verdict, boot_clock};
 use segment::{By, Event};
 use std::thread::sleep;

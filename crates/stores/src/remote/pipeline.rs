@@ -6,12 +6,11 @@ use super::cached::exceeds;
 use super::call::{Failed, Peer};
 use super::denial_cache::CacheEntry;
 use super::race::Race;
-use super::server_clock;
 use super::settings::emptied;
 use super::time_left::TimeLeft;
 use super::{
     Answer, Answered, Blame, Cause, Failure, Flown, OnFailure, Pipelined, Remote, Reply, Server,
-    StepRequest, Visit,
+    StepRequest, Visit, server_clock,
 };
 use gcra::{Outcome, Ticket, Ticks, Timestamp, boot_clock};
 use segment::{By, Event};

@@ -23,10 +23,8 @@ mod tests;
 use super::durations::{Durations, Histogram};
 use gcra::{TICKS_PER_SECOND, Ticks, Timestamp};
 use std::array;
-use std::sync::atomic::{
-    AtomicU32, AtomicU64,
-    Ordering::{AcqRel, Acquire, Relaxed, Release},
-};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicU32, AtomicU64};
 
 pub use table::Breakers;
 pub(crate) use table::CELLS;
