@@ -268,13 +268,13 @@ impl<V: Variant> Host<V> {
 
     /// Returns the cell of the places that this host takes ahead in the bucket with this hash.
     pub fn place_cell(&self, hash: u128, terms: Terms) -> ahead::Cell<'_> {
-        ahead::Cell::of(&self.ahead, hash, terms)
+        ahead::Cell::in_set(ahead::set_of(&self.ahead, hash), hash, terms)
     }
 
     /// Returns the cell of the slices that this host takes ahead of the bucket with this hash.
     #[inline]
     pub fn slice_cell(&self, hash: u128, terms: Terms) -> SliceCell<'_> {
-        SliceCell::of(&self.ahead, hash, terms)
+        SliceCell::in_set(ahead::set_of(&self.ahead, hash), hash, terms)
     }
 
     /// Drops what was taken ahead of the bucket with this hash by requests that were sent up to

@@ -94,15 +94,8 @@ pub struct Cell<'a, S = CellSet> {
     pub(super) hash: u128,
 }
 
-impl<'a> Cell<'a> {
-    /// Returns the cell of the bucket with this hash. There must be at least one set.
-    pub(crate) fn of(sets: &'a [CellSet], hash: u128, terms: Terms) -> Self {
-        Self::in_set(set_of(sets, hash), hash, terms)
-    }
-}
-
 impl<'a, S: Set> Cell<'a, S> {
-    /// Does the same in a given set.
+    /// Returns the cell of the bucket with this hash, which is in `set`.
     pub fn in_set(set: &'a S, hash: u128, terms: Terms) -> Self {
         Self::for_word(set, terms, terms.place_of(hash))
     }
@@ -232,7 +225,7 @@ impl<'a, S: Set> Cell<'a, S> {
 // The casts keep only the bits that are needed.
 #[allow(clippy::cast_possible_truncation)]
 #[inline]
-pub(super) fn set_of<T>(sets: &[T], hash: u128) -> &T {
+pub(crate) fn set_of<T>(sets: &[T], hash: u128) -> &T {
     let bits = u64::from((hash >> 96) as u32);
     &sets[((bits * sets.len() as u64) >> 32) as usize]
 }
@@ -278,7 +271,7 @@ mod tests {
     #[test]
     fn a_place_is_asked_for_after_denials_and_used_when_it_is_due() {
         let sets = [CellSet::default()];
-        let cell = Cell::of(&sets, 77, TERMS);
+        let cell = Cell::in_set(&sets[0], 77, TERMS);
         for number in 0..8 {
             assert!(!cell.may_ask(at(number)));
             assert!(!cell.deny(at(number)));
@@ -304,16 +297,16 @@ mod tests {
     #[test]
     fn a_stamp_drops_the_places_of_earlier_requests() {
         let sets = [CellSet::default()];
-        let cell = Cell::of(&sets, 77, TERMS);
+        let cell = Cell::in_set(&sets[0], 77, TERMS);
         let other = Terms {
             cost: 20 * MS,
             ..TERMS
         };
         assert_eq!(keep(&cell, 0), Kept::Alone);
-        assert_eq!(keep(&Cell::of(&sets, 77, other), 1), Kept::Alone);
+        assert_eq!(keep(&Cell::in_set(&sets[0], 77, other), 1), Kept::Alone);
         clear(&sets, 77, at(5));
         for terms in [TERMS, other] {
-            assert_eq!(Cell::of(&sets, 77, terms).claim(at(40)), None);
+            assert_eq!(Cell::in_set(&sets[0], 77, terms).claim(at(40)), None);
         }
         assert_eq!(keep(&cell, 5), Kept::Dropped);
         assert_eq!(keep(&cell, 6), Kept::Instead);
@@ -323,7 +316,7 @@ mod tests {
     #[test]
     fn denials_of_other_buckets_drop_no_place() {
         let sets = [CellSet::default()];
-        let [cell, places @ ..] = [1, 2, 3, 4].map(|hash| Cell::of(&sets, hash, TERMS));
+        let [cell, places @ ..] = [1, 2, 3, 4].map(|hash| Cell::in_set(&sets[0], hash, TERMS));
         for (place, sent) in places.iter().zip(0..) {
             assert_eq!(keep(place, sent), Kept::Alone);
         }

@@ -14,7 +14,7 @@
 //! and the word is all that the cell holds. As for places, a word whose request was sent before the
 //! stamp of its set is not used, and dropped tokens are lost.
 
-use super::ahead::{Cell, CellSet, Set, has_tokens, may_be_kept, set_of};
+use super::ahead::{Cell, CellSet, Set, has_tokens, may_be_kept};
 use gcra::ahead::Terms;
 use gcra::slice::{Extra, Slice};
 use gcra::{Ticks, Timestamp};
@@ -23,16 +23,8 @@ use gcra::{Ticks, Timestamp};
 #[derive(Debug)]
 pub struct SliceCell<'a, S = CellSet>(Cell<'a, S>);
 
-impl<'a> SliceCell<'a> {
-    /// Returns the cell of the bucket with this hash. There must be at least one set.
-    #[inline]
-    pub(crate) fn of(sets: &'a [CellSet], hash: u128, terms: Terms) -> Self {
-        Self::in_set(set_of(sets, hash), hash, terms)
-    }
-}
-
 impl<'a, S: Set> SliceCell<'a, S> {
-    /// Does the same in a given set.
+    /// Returns the cell of the bucket with this hash, which is in `set`.
     #[inline]
     pub fn in_set(set: &'a S, hash: u128, terms: Terms) -> Self {
         Self(Cell::for_word(set, terms, terms.slice_of(hash)))
@@ -147,7 +139,7 @@ mod tests {
     #[test]
     fn a_slice_is_used_until_it_is_used_up_or_ends() {
         let sets = [CellSet::default()];
-        let cell = SliceCell::of(&sets, 77, TERMS);
+        let cell = SliceCell::in_set(&sets[0], 77, TERMS);
         assert_eq!((cell.claim(at(1)), cell.ask(at(1))), (None, (0, 0)));
         assert_eq!(keep(&cell, 2, 1), 0);
         let dear = Terms {
@@ -157,7 +149,7 @@ mod tests {
         let left = [at(2), at(3), at(4)].map(|now| cell.claim(now));
         assert_eq!(left, [Some(COST), Some(0), None]);
         assert_eq!((keep(&cell, 2, 5), keep(&cell, 3, 6)), (0, 0));
-        let dear = SliceCell::of(&sets, 77, dear);
+        let dear = SliceCell::in_set(&sets[0], 77, dear);
         assert_eq!(dear.claim(at(7)), Some(3 * COST));
         assert_eq!(dear.claim(at(104)), Some(COST));
         assert_eq!(cell.claim(at(105)), None);
@@ -168,7 +160,7 @@ mod tests {
     #[test]
     fn one_request_at_a_time_takes_ahead() {
         let sets = [CellSet::default()];
-        let cell = SliceCell::of(&sets, 77, TERMS);
+        let cell = SliceCell::in_set(&sets[0], 77, TERMS);
         keep(&cell, 64, 0);
         while cell.claim(at(2)).is_some() {}
         let estimates = [cell.ask(at(50)), cell.ask(at(51))];
@@ -179,7 +171,7 @@ mod tests {
     #[test]
     fn a_stamp_drops_the_slices_of_earlier_requests() {
         let sets = [CellSet::default()];
-        let cell = SliceCell::of(&sets, 77, TERMS);
+        let cell = SliceCell::in_set(&sets[0], 77, TERMS);
         keep(&cell, 5, 0);
         clear(&sets, 77, at(10));
         assert_eq!(cell.claim(at(11)), None);
@@ -191,21 +183,21 @@ mod tests {
     #[test]
     fn estimates_of_other_buckets_drop_no_tokens() {
         let sets = [CellSet::default()];
-        let slices = [1, 2].map(|hash| SliceCell::of(&sets, hash, TERMS));
+        let slices = [1, 2].map(|hash| SliceCell::in_set(&sets[0], hash, TERMS));
         let place = Place::granted(&TERMS, at(2), at(3), 20 * MS).unwrap();
-        let queue = Cell::of(&sets, 2, TERMS);
+        let queue = Cell::in_set(&sets[0], 2, TERMS);
         assert_eq!(queue.keep(place, at(3)), Kept::Alone);
         for slice in &slices {
             assert_eq!(keep(slice, 5, 3), 0);
         }
-        let other = SliceCell::of(&sets, 3, TERMS);
+        let other = SliceCell::in_set(&sets[0], 3, TERMS);
         assert_eq!(other.ask(at(9)), (0, 0));
-        assert!(!Cell::of(&sets, 4, TERMS).deny(at(9)));
+        assert!(!Cell::in_set(&sets[0], 4, TERMS).deny(at(9)));
         assert!(slices.iter().all(|slice| slice.claim(at(9)).is_some()));
         assert_eq!(queue.claim(at(30)), Some(0));
         assert_eq!(keep(&other, 5, 31), 0);
         assert_eq!(
-            keep(&SliceCell::of(&sets, 4, TERMS), 5, 32),
+            keep(&SliceCell::in_set(&sets[0], 4, TERMS), 5, 32),
             1,
             "the oldest"
         );
