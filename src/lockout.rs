@@ -159,9 +159,7 @@ impl Guess {
     /// Throws `LogicException` for a userland storage.
     fn of(this: &Object<LockoutState>, method: &str) -> Result<Self, Thrown> {
         let rules = this.rules.get().copied();
-        let rules = rules.ok_or_else(|| {
-            throw::error("The TokenBucket\\Lockout object has not been constructed")
-        })?;
+        let rules = rules.ok_or_else(storage::not_constructed::<LockoutState>)?;
         let storage = storage::held(this.copy_property(STORAGE)).map_err(|_| {
             let needs = "needs one of the extension's own storages";
             throw::logic(&format!("TokenBucket\\Lockout::{method}() {needs}"))

@@ -5,7 +5,7 @@
 
 use super::operator::Operator;
 use super::rules::{self, RuleBuckets};
-use crate::{attached, classes, decision, exceptions, ini, tokens};
+use crate::{attached, classes, decision, exceptions, ini, storage, tokens};
 use gcra::{Decision, Key, KeyHasher, Limit, Outcome, Put, Step, TICKS_PER_SECOND};
 use guard::{Measure, Origin, Unnamed};
 use segment::SharedMemory;
@@ -140,8 +140,7 @@ struct Named {
 
 impl Named {
     fn of(this: &Object<GuardedClient>) -> Result<Self, Thrown> {
-        let unmade =
-            || throw::error("The TokenBucket\\GuardedClient object has not been constructed");
+        let unmade = storage::not_constructed::<GuardedClient>;
         Ok(Self {
             store: attached::store().ok_or_else(detached)?,
             known: this.0.get().copied().ok_or_else(unmade)?,

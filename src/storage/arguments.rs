@@ -19,9 +19,12 @@ pub const DEFAULTS: Settings = Settings {
     take_ahead: 0,
 };
 
+/// The prefix and the settings of a storage on servers.
+pub type Wanted<'a> = (&'a [u8], Settings);
+
 /// Reads the arguments from number 2 on: `$prefix`, `$timeout`, and those of [`policy`]. Returns
 /// the prefix and the settings.
-pub fn remote<'a>(call: &mut Call<'a>) -> Result<(&'a [u8], Settings), Thrown> {
+pub fn remote<'a>(call: &mut Call<'a>) -> Result<Wanted<'a>, Thrown> {
     let prefix = call.optional(2, Call::string)?.unwrap_or(DEFAULT_PREFIX);
     let timeout = timeout(call, 3)?;
     let mut settings = policy(call, 4, DEFAULTS)?;

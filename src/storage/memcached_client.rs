@@ -8,13 +8,13 @@
 //! is rejected. A `\Memcache` of ext-memcache only reports the server of a key, and places keys in
 //! its own way. So it is rejected if the test keys are on more than one server.
 
-use super::arguments::{self, DEFAULT_PREFIX, DEFAULTS};
+use super::arguments::{self, DEFAULT_PREFIX, DEFAULTS, Wanted};
 use super::redis_client::Unfit;
 use super::remote::RemoteStorage;
 use std::ffi::CStr;
+use stores::remote::Memcached;
 use stores::remote::memcached::ketama::{Distribution, Ring};
 use stores::remote::memcached::servers::{ListedServer, parse_servers};
-use stores::remote::{Memcached, Settings};
 use zend::{Call, Kept, Number, Obj, Thrown, Zval, invoke, system, throw, value};
 
 /// `Memcached::OPT_PREFIX_KEY`
@@ -45,28 +45,23 @@ fn is_memcache(object: Obj<'_>) -> bool {
 
 /// Returns a new storage on the client's servers, with default settings.
 pub fn storage_of(client: Obj<'_>, unfit: Unfit<'_>) -> Result<Zval, Thrown> {
-    make(client, DEFAULT_PREFIX, DEFAULTS, unfit)
+    make(client, (DEFAULT_PREFIX, DEFAULTS), unfit)
 }
 
 /// Implements `fromClient(object $client, …): static`. Throws `TypeError` or `ValueError` for an
 /// unusable client.
 pub fn from_client(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
-    let (prefix, settings) = arguments::remote(call)?;
-    arguments::refuse_take_ahead(&settings)?;
+    let wanted = arguments::remote(call)?;
+    arguments::refuse_take_ahead(&wanted.1)?;
     let held = call.arg(1).shallow_clone();
     let client = value::object(&held).filter(|&object| is_client(object));
     let wrong = || throw::argument_type(1, "must be a client of type Memcached or Memcache");
     let unfit = |why: &str| throw::argument_value(1, why);
-    *result = make(client.ok_or_else(wrong)?, prefix, settings, &unfit)?;
+    *result = make(client.ok_or_else(wrong)?, wanted, &unfit)?;
     Ok(())
 }
 
-fn make(
-    client: Obj<'_>,
-    prefix: &[u8],
-    settings: Settings,
-    unfit: Unfit<'_>,
-) -> Result<Zval, Thrown> {
+fn make(client: Obj<'_>, wanted: Wanted<'_>, unfit: Unfit<'_>) -> Result<Zval, Thrown> {
     let is_memcache = is_memcache(client);
     let names = if is_memcache {
         vec![only_server(client, unfit)?]
@@ -97,6 +92,7 @@ fn make(
     };
     let placed = if places_root { &*root } else { b"" };
     let distribution = distribution(client, &names, &servers, placed, unfit)?;
+    let (prefix, settings) = wanted;
     let memcached = Memcached::among(&servers, distribution, prefix, &root, places_root);
     let prefix = [&root, prefix].concat();
     RemoteStorage::create(memcached, settings, &shown(&servers), &prefix)

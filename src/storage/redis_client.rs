@@ -6,11 +6,11 @@
 //! client writes. The client's serializer and compression do not apply, because the records are not
 //! PHP values.
 
-use super::arguments::{self, DEFAULT_PREFIX, DEFAULTS};
+use super::arguments::{self, DEFAULT_PREFIX, DEFAULTS, Wanted};
 use super::remote::RemoteStorage;
 use gcra::boot_clock;
 use stores::remote::redis::dsn::Dsn;
-use stores::remote::{Cause, Redis, Settings, Transport};
+use stores::remote::{Cause, Redis, Transport};
 use zend::{Call, Obj, Thrown, Zval, invoke, throw, value};
 
 /// The methods that this file calls. An object that has all these methods counts as a client.
@@ -40,7 +40,7 @@ pub fn is_client(object: Obj<'_>) -> bool {
 
 /// Returns a new storage on the client's server, with default settings.
 pub fn storage_of(client: Obj<'_>, unfit: Unfit<'_>) -> Result<Zval, Thrown> {
-    make(client, DEFAULT_PREFIX, DEFAULTS, unfit)
+    make(client, (DEFAULT_PREFIX, DEFAULTS), unfit)
 }
 
 /// Implements `fromClient(object $redis, …): static`. Throws `TypeError` or `ValueError` for an
@@ -51,12 +51,12 @@ pub fn from_client(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown>
     let client = value::object(&held).filter(|&object| is_client(object) || is_cluster(object));
     let client = client
         .ok_or_else(|| throw::argument_type(1, "must be a client of type Redis or RedisCluster"))?;
-    let (prefix, settings) = arguments::remote(call)?;
+    let wanted = arguments::remote(call)?;
     let unfit = |why: &str| throw::argument_value(1, why);
     *result = if is_cluster(client) {
-        make_cluster(client, prefix, settings, &unfit)?
+        make_cluster(client, wanted, &unfit)?
     } else {
-        make(client, prefix, settings, &unfit)?
+        make(client, wanted, &unfit)?
     };
     Ok(())
 }
@@ -64,12 +64,7 @@ pub fn from_client(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown>
 /// Makes the storage on the cluster of a `RedisCluster`. Such a client does not report whether it
 /// has a password. To find out, the process asks the cluster for its slots, unless it knows them
 /// already.
-fn make_cluster(
-    client: Obj<'_>,
-    prefix: &[u8],
-    settings: Settings,
-    unfit: Unfit<'_>,
-) -> Result<Zval, Thrown> {
+fn make_cluster(client: Obj<'_>, wanted: Wanted<'_>, unfit: Unfit<'_>) -> Result<Zval, Thrown> {
     let masters = invoke::method(client, "_masters", &mut [])?;
     let mut seeds = Vec::new();
     for master in value::elements(&masters) {
@@ -83,6 +78,7 @@ fn make_cluster(
     let mut option = [value::Number::Int(OPT_PREFIX).to_zval()];
     let root = invoke::method(client, "getoption", &mut option)?;
     let dsn = Dsn::of_cluster(&seeds).map_err(|error| unfit(&format!("must {error}")))?;
+    let (prefix, settings) = wanted;
     let server = dsn.public_name();
     let redis = Redis::under(value::bytes(&root), dsn, prefix);
     if redis.route(b"").is_err()
@@ -97,12 +93,7 @@ fn make_cluster(
     RemoteStorage::create(redis, settings, &server, &prefix)
 }
 
-fn make(
-    client: Obj<'_>,
-    prefix: &[u8],
-    settings: Settings,
-    unfit: Unfit<'_>,
-) -> Result<Zval, Thrown> {
+fn make(client: Obj<'_>, wanted: Wanted<'_>, unfit: Unfit<'_>) -> Result<Zval, Thrown> {
     let ask = |method, arguments: &mut [Zval]| invoke::method(client, method, arguments);
     let is_connected = ask("isconnected", &mut [])?;
     if !value::is_truthy(&is_connected) {
@@ -122,6 +113,7 @@ fn make(
     let port = u16::try_from(port).unwrap_or_default();
     let dsn = Dsn::of_client(&host, port, database, user, password);
     let dsn = dsn.map_err(|error| unfit(&format!("must {error}")))?;
+    let (prefix, settings) = wanted;
     let server = dsn.public_name();
     let redis = Redis::under(value::bytes(&root), dsn, prefix);
     let prefix = [value::bytes(&root), prefix].concat();

@@ -10,7 +10,7 @@ mod storages;
 
 use super::{count, fallback, run};
 use crate::classes;
-use crate::storage::Servers;
+use crate::storage::{self, Servers};
 use compat::Wait;
 use compat::leaky_bucket::{self, Family, Limits, Requested, SETS, member, set_of};
 use gcra::{MAX_SPAN, Outcome, Refill, Step, TICKS_PER_SECOND, Ticks};
@@ -67,12 +67,9 @@ impl LeakyBucket {
                 .find(|family| family.action.as_deref() == action)
         };
         let family = of(Some(action)).or_else(|| of(None));
-        family.cloned().ok_or_else(not_constructed)
+        let missing = storage::not_constructed::<LeakyBucket>;
+        family.cloned().ok_or_else(missing)
     }
-}
-
-fn not_constructed() -> Thrown {
-    throw::error("The TokenBucket\\Compat\\LeakyBucket object has not been constructed")
 }
 
 /// Implements `__construct($storage, int $period = 30, int $limit = 6, bool $dryRun = false)`.

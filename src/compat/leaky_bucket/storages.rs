@@ -2,7 +2,7 @@
 //! storages.
 
 use super::super::must_be_one_server;
-use super::{LeakyBucket, STORAGES, not_constructed};
+use super::{LeakyBucket, STORAGES};
 use crate::storage::{self, Servers, Storage};
 use ext_php_rs::ffi::IS_ARRAY;
 use zend::{Held, Object, Thrown, Zval, throw, value};
@@ -15,7 +15,7 @@ pub fn of(this: &Object<LeakyBucket>) -> Result<Vec<Held<dyn Storage>>, Thrown> 
     let storages = storages.map(|it| storage::held(it.shallow_clone()).ok());
     let storages: Option<Vec<_>> = storages.collect();
     let storages = storages.filter(|storages| !storages.is_empty());
-    storages.ok_or_else(not_constructed)
+    storages.ok_or_else(storage::not_constructed::<LeakyBucket>)
 }
 
 /// Returns the list of storages in the constructor's first argument. Makes storages from clients.
