@@ -90,13 +90,8 @@ impl Limit {
     /// counts in `grain`. Fails with [`LimitError`] if the capacity or the rate is zero, the rate
     /// is too high or the span is too long.
     pub fn new(capacity: Tokens, rate: Tokens, grain: Grain) -> Result<Self, LimitError> {
-        if capacity.is_zero() {
-            return Err(LimitError::NoCapacity);
-        }
-        if rate.is_zero() {
-            return Err(LimitError::NoRate);
-        }
-        if Tokens::from_int(MAX_RATE).is_ok_and(|greatest| rate > greatest) {
+        let is_too_high = Tokens::from_int(MAX_RATE).is_ok_and(|greatest| rate > greatest);
+        if is_too_high && !capacity.is_zero() {
             return Err(LimitError::RateTooHigh);
         }
         Self::refilling(capacity, rate, TICKS_PER_SECOND, grain)

@@ -112,16 +112,11 @@ impl Windows {
         starts.find(|&start| start >= instant)
     }
 
-    /// Reports whether the state `empty_at` is of a later window, because the clock of another call
-    /// was ahead.
-    pub fn are_before(&self, empty_at: Timestamp) -> bool {
-        empty_at > self.end()
-    }
-
     /// Returns the state after `cost` ticks were given back to this window. Changes nothing of
     /// other windows. So a late give-back adds no tokens to a window that is full.
     pub fn refunded(&self, empty_at: Timestamp, cost: Ticks) -> Timestamp {
-        if self.are_before(empty_at) {
+        // The state is of a later window if the clock of another call was ahead.
+        if empty_at > self.end() {
             return empty_at;
         }
         empty_at.min(empty_at.saturating_sub(cost).max(self.start))

@@ -32,16 +32,16 @@ pub type TlsStream<T> = StreamOwned<ClientConnection, T>;
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     /// The CA file is missing, unreadable or not a regular file.
-    #[error("CA file {} cannot be read: {source}", path.display())]
-    CaFile { path: PathBuf, source: io::Error },
+    #[error("CA file {path} cannot be read: {source}", path = .0.display(), source = .1)]
+    CaFile(PathBuf, #[source] io::Error),
     /// The CA file is not a PEM file, or has no usable certificate.
     // The details are left out, because they would quote the file, which may be a private key.
-    #[error("CA file {} has no PEM certificate that can be used", path.display())]
-    NoCertificate { path: PathBuf },
+    #[error("CA file {} has no PEM certificate that can be used", .0.display())]
+    NoCertificate(PathBuf),
     /// The file of the client's certificate or of its private key cannot be used.
     // The details are left out, because they could quote the private key.
-    #[error("client certificate or key {} cannot be read, or is not a PEM file of its kind", path.display())]
-    Identity { path: PathBuf },
+    #[error("client certificate or key {} cannot be read, or is not a PEM file of its kind", .0.display())]
+    Identity(PathBuf),
     /// The expected name is neither a DNS name nor an IP address.
     #[error("server name is neither a DNS name nor an IP address")]
     ServerName,
@@ -152,7 +152,7 @@ fn config(
         .map(|path| stamp(path))
         .collect::<Result<_, _>>()?;
     for path in identity.iter().flat_map(|it| [&it.certificate, &it.key]) {
-        stamps.push(stamp(path).map_err(|_| unusable(path))?);
+        stamps.push(stamp(path).map_err(|_| TlsError::Identity(path.clone()))?);
     }
     let key = (ca_file.map(Path::to_owned), identity.cloned());
     let is_fresh = |cached: &&Cached| cached.stamps == stamps;
@@ -189,18 +189,15 @@ fn read(
         .ok()
         .and_then(|all| all.collect::<Result<_, _>>().ok());
     let certificates = certificates.filter(|all| !all.is_empty());
+    let unusable = |path: &PathBuf| TlsError::Identity(path.clone());
     let certificates = certificates.ok_or_else(|| unusable(&identity.certificate))?;
     let key = PrivateKeyDer::from_pem_file(&identity.key).map_err(|_| unusable(&identity.key))?;
     Ok((certificates, key))
 }
 
-fn unusable(path: &Path) -> TlsError {
-    let path = path.to_owned();
-    TlsError::Identity { path }
-}
-
 fn stamp(path: &Path) -> Result<Stamp, TlsError> {
-    let file = fs::metadata(path).map_err(|source| unreadable(path, source))?;
+    let unreadable = |source| TlsError::CaFile(path.to_owned(), source);
+    let file = fs::metadata(path).map_err(unreadable)?;
     if file.is_file() {
         let (modified, changed) = (file.mtime_nsec(), file.ctime_nsec());
         let times = [file.mtime(), modified, file.ctime(), changed];
@@ -208,7 +205,7 @@ fn stamp(path: &Path) -> Result<Stamp, TlsError> {
     }
     // The file is not opened, because opening a pipe would wait for the pipe's writer.
     let source = io::Error::new(io::ErrorKind::InvalidInput, "not a regular file");
-    Err(unreadable(path, source))
+    Err(unreadable(source))
 }
 
 /// Returns the public CAs, or the CAs of a file. Certificates that rustls cannot use are skipped if
@@ -218,8 +215,8 @@ fn roots(ca_file: Option<&Path>) -> Result<RootCertStore, TlsError> {
         return Ok(webpki_roots::TLS_SERVER_ROOTS.iter().cloned().collect());
     };
     let failed = |error| match error {
-        pem::Error::Io(source) => unreadable(path, source),
-        _ => no_certificate(path),
+        pem::Error::Io(source) => TlsError::CaFile(path.to_owned(), source),
+        _ => TlsError::NoCertificate(path.to_owned()),
     };
     let certificates = CertificateDer::pem_file_iter(path).map_err(failed)?;
     let certificates = certificates
@@ -227,17 +224,7 @@ fn roots(ca_file: Option<&Path>) -> Result<RootCertStore, TlsError> {
         .map_err(failed)?;
     let mut roots = RootCertStore::empty();
     match roots.add_parsable_certificates(certificates) {
-        (0, _) => Err(no_certificate(path)),
+        (0, _) => Err(TlsError::NoCertificate(path.to_owned())),
         _ => Ok(roots),
     }
-}
-
-fn unreadable(path: &Path, source: io::Error) -> TlsError {
-    let path = path.to_owned();
-    TlsError::CaFile { path, source }
-}
-
-fn no_certificate(path: &Path) -> TlsError {
-    let path = path.to_owned();
-    TlsError::NoCertificate { path }
 }
