@@ -12,7 +12,6 @@ use proptest::prelude::*;
 struct Moment {
     limit: Limit,
     step: Step,
-    kind: Kind,
     empty_at: Timestamp,
     now: Timestamp,
 }
@@ -30,15 +29,13 @@ fn live(
         let limit = limits[who];
         now += call.gap(&limit, calls.len());
         let step = call.stern_step(&limit, asked[who]);
-        let kind = call.kind;
         show(&Moment {
             limit,
             step,
-            kind,
             empty_at,
             now,
         })?;
-        empty_at = if kind == Kind::Refund {
+        empty_at = if call.kind == Kind::Refund {
             Put::refunded(empty_at, now, step.cost, step.span)
         } else {
             step.decide(empty_at, now).empty_at
@@ -81,57 +78,6 @@ proptest! {
             }
             prop_assert_eq!(whole(empty_at.0), bucket.was_empty_at());
         }
-    }
-
-    #[test]
-    fn only_a_refund_moves_back_and_only_to_full(asked in crowds(), calls in calls(true)) {
-        live(&asked, &calls, |moment| {
-            let &Moment { step, empty_at, now, .. } = moment;
-            if moment.kind == Kind::Refund {
-                let refunded = Put::refunded(empty_at, now, step.cost, step.span);
-                prop_assert!(refunded <= empty_at);
-                prop_assert!(refunded >= empty_at.min(now - step.span), "more than full");
-                let room = empty_at.saturating_since(now - step.span);
-                prop_assert_eq!(empty_at - refunded, step.cost.min(room));
-            } else {
-                prop_assert!(step.decide(empty_at, now).empty_at >= empty_at);
-            }
-            Ok(())
-        })?;
-    }
-
-    #[test]
-    fn a_denial_is_free_or_stops_at_the_debt(asked in crowds(), calls in calls(true)) {
-        live(&asked, &calls, |moment| {
-            let &Moment { step, empty_at, now, .. } = moment;
-            let outcome = step.decide(empty_at, now);
-            if outcome.granted() {
-                prop_assert!(step.dry || outcome.empty_at <= now, "a grant never owes");
-                return Ok(());
-            }
-            prop_assert_eq!(outcome.verdict, Verdict::Denied(Denial::Insufficient));
-            prop_assert!(outcome.empty_at <= empty_at.max(now + step.max_debt));
-            prop_assert!(outcome.empty_at <= empty_at + step.cost, "charged more than asked");
-            let free = Step { max_debt: 0, ..step };
-            prop_assert_eq!(free.decide(empty_at, now).empty_at, empty_at);
-            let full_price = empty_at + step.cost <= now + step.max_debt;
-            if full_price && step.max_debt > 0 && !step.dry {
-                prop_assert_eq!(outcome.empty_at, empty_at + step.cost, "charged too little");
-            }
-            Ok(())
-        })?;
-    }
-
-    #[test]
-    fn a_peek_answers_as_a_call_would_and_changes_nothing(asked in crowds(), calls in calls(true)) {
-        live(&asked, &calls, |moment| {
-            let &Moment { step, empty_at, now, .. } = moment;
-            let peek = step.dry().decide(empty_at, now);
-            prop_assert_eq!(peek.empty_at, empty_at);
-            let call = Step { dry: false, ..step }.decide(empty_at, now);
-            prop_assert_eq!(peek.verdict, call.verdict);
-            Ok(())
-        })?;
     }
 
     #[test]
