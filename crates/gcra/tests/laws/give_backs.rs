@@ -143,22 +143,6 @@ proptest! {
         let alone = Step::new(meanwhile, SPAN).decide(state, now);
         prop_assert_eq!(given_back.max(now - SPAN), alone.empty_at.max(now - SPAN));
     }
-
-    #[test]
-    fn calls_that_wait_get_their_tokens_in_order_of_arrival(
-        waits in prop::collection::vec((0..60u64, 1..=SPAN), 2..20),
-    ) {
-        let (mut empty_at, mut now, mut last) = (Timestamp::ZERO, EPOCH, EPOCH);
-        for (gap, cost) in waits {
-            now += gap;
-            let step = Step { max_wait: 1 << 40, ..Step::new(cost, SPAN) };
-            let outcome = step.decide(empty_at, now);
-            prop_assert!(outcome.granted());
-            let due = outcome.empty_at.max(now);
-            prop_assert!(due >= last, "{due:?} before {last:?}");
-            (empty_at, last) = (outcome.empty_at, due);
-        }
-    }
 }
 
 /// Returns the greatest excess over many random histories.

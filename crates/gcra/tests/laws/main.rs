@@ -13,7 +13,6 @@ mod admission;
 mod ahead;
 mod blocks;
 mod changed_limits;
-mod debts;
 mod fleet;
 mod floors;
 mod give_backs;
