@@ -94,23 +94,3 @@ proptest! {
         }
     }
 }
-
-#[test]
-fn a_full_bucket_is_full_under_a_longer_span() {
-    let store = MemoryStore::default();
-    let [short, _, long] = SPANS.map(|span| Step::new(span, span));
-    assert!(store.take(key(), &short, None).granted());
-    store.advance(short.span - 1);
-    assert!(
-        !store.take(key(), &long, None).granted(),
-        "a tick is missing"
-    );
-    store.advance(1);
-    assert!(store.take(key(), &long, None).granted());
-    // The bucket lacks tokens of the long span now. Calls of the short span do not change that.
-    for _ in 0..3 {
-        store.advance(short.span);
-        assert!(store.take(key(), &short, None).granted());
-        assert!(!store.take(key(), &long, None).granted());
-    }
-}
