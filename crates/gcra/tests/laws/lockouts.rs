@@ -12,7 +12,6 @@ use gcra::clock::EPOCH;
 use gcra::lockout::{CANCEL_SPAN, Lockout, UNIT};
 use gcra::{Denial, Outcome, Ticks, Timestamp, Verdict};
 use proptest::prelude::*;
-use proptest::test_runner::TestRunner;
 
 /// A multiple of all units.
 const START: Timestamp = EPOCH.ceil(1 << 20);
@@ -410,44 +409,40 @@ fn wrong_lockouts_are_noticed() {
     }
 }
 
-#[test]
-fn attempts_that_are_all_cancelled_leave_no_failure_in_any_order() {
-    let rules = Lockout {
-        attempts: 5,
-        block: 1 << 40,
-        factor: 2.0,
-        max_block: 1 << 50,
-        unit: UNIT,
-        one_clock: true,
-    };
-    let orders = prop::sample::subsequence((0..5).collect::<Vec<_>>(), 5).prop_shuffle();
-    let mut runner = TestRunner::new(tried(200));
-    let run = runner.run(&orders, |order| {
+proptest! {
+    #![proptest_config(tried(200))]
+
+    #[test]
+    fn attempts_that_are_all_cancelled_leave_no_failure_in_any_order(
+        order in prop::sample::subsequence((0..5).collect::<Vec<_>>(), 5).prop_shuffle(),
+    ) {
+        let rules = Lockout {
+            attempts: 5,
+            block: 1 << 40,
+            factor: 2.0,
+            max_block: 1 << 50,
+            unit: UNIT,
+            one_clock: true,
+        };
         let (mut state, mut written) = (Timestamp::ZERO, Vec::new());
         for now in 0..5 {
             state = rules.attempt(state, EPOCH + now * UNIT).empty_at;
             written.push(state);
         }
         for attempt in order {
-            state = rules
-                .cancel(written[attempt], state, EPOCH + 9 * UNIT)
-                .empty_at;
+            state = rules.cancel(written[attempt], state, EPOCH + 9 * UNIT).empty_at;
         }
         prop_assert_eq!(state, Timestamp::ZERO);
-        Ok(())
-    });
-    assert_eq!(run, Ok(()));
-}
+    }
 
-#[test]
-fn few_attempts_are_cancelled_in_any_window() {
-    let gaps = prop::collection::vec(0..CANCEL_SPAN / 90, 1..400);
-    let mut runner = TestRunner::new(tried(200));
-    let run = runner.run(&(gaps, rules()), |(gaps, rules)| {
+    #[test]
+    fn few_attempts_are_cancelled_in_any_window(
+        gaps in prop::collection::vec(0..CANCEL_SPAN / 90, 1..400),
+        rules in rules(),
+    ) {
         let (mut state, mut now, mut cancels) = (Timestamp::ZERO, EPOCH, Vec::new());
         for gap in gaps {
-            let gap = if gap % 3 == 0 { gap } else { 0 };
-            now += gap;
+            now += if gap % 3 == 0 { gap } else { 0 };
             let outcome = rules.take_cancel(state, now);
             state = outcome.empty_at;
             if outcome.granted() {
@@ -460,9 +455,11 @@ fn few_attempts_are_cancelled_in_any_window() {
                 prop_assert!((count as u64) < due, "{} and {due} are due", count + 1);
             }
         }
-        Ok(())
-    });
-    assert!(run.is_ok(), "{run:?}");
+    }
+}
+
+#[test]
+fn a_hundred_attempts_are_cancelled_in_a_row() {
     for rules in drawn(rules(), 10) {
         let in_a_row = (0..200).fold((Timestamp::ZERO, 0), |(state, count), _| {
             let outcome = rules.take_cancel(state, EPOCH);
