@@ -76,6 +76,17 @@ struct Report {
     shares: [u64; 2],
 }
 
+impl Report {
+    /// Asserts that the hosts needed about one round trip a grant, lost few grants of the plan, and
+    /// had similar shares.
+    fn assert_good(&self, plan: Plan) {
+        assert!(5 * self.trips <= 6 * self.grants, "{self:?}");
+        let due = plan.rate * plan.seconds;
+        assert!(100 * self.grants >= 97 * due, "{self:?}");
+        assert!(self.shares[0] >= 50 && self.shares[1] <= 200, "{self:?}");
+    }
+}
+
 impl Fleet {
     fn new(plan: Plan) -> Self {
         let cost = TICKS_PER_SECOND / plan.rate;
@@ -265,12 +276,7 @@ fn two_hundred_hosts_need_about_one_round_trip_a_grant() {
         short.trips > 2 * short.grants && 6 * short.trips < polling.trips,
         "too short for so many hosts: {short:?}"
     );
-    assert!(5 * long.trips <= 6 * long.grants, "{long:?}");
-    assert!(
-        100 * long.grants >= 97 * CROWD.rate * CROWD.seconds,
-        "{long:?}"
-    );
-    assert!(long.shares[0] >= 50 && long.shares[1] <= 200, "{long:?}");
+    long.assert_good(CROWD);
 }
 
 #[test]
@@ -287,15 +293,7 @@ fn workers_that_call_again_at_once_need_about_one_round_trip_a_grant() {
         };
         let report = Fleet::new(plan).run();
         println!("{rate} a second: {report:?}");
-        assert!(5 * report.trips <= 6 * report.grants, "{report:?}");
-        assert!(
-            100 * report.grants >= 97 * rate * plan.seconds,
-            "{report:?}"
-        );
-        assert!(
-            report.shares[0] >= 50 && report.shares[1] <= 200,
-            "{report:?}"
-        );
+        report.assert_good(plan);
     }
 }
 
