@@ -143,19 +143,4 @@ proptest! {
             Ok(())
         })?;
     }
-
-    #[test]
-    fn a_proposed_first_state_is_charged_all_the_same(
-        asked in any_quotas(),
-        call in calls(true),
-        first in 0..2 * EPOCH.0,
-    ) {
-        let limit = asked.limit();
-        let step = Step { dry: false, ..call[0].stern_step(&limit, asked) };
-        let first = Timestamp(first);
-        let outcome = step.decide_first(Some(first), EPOCH);
-        prop_assert!(outcome.granted());
-        prop_assert!(outcome.empty_at >= step.decide(Timestamp::ZERO, EPOCH).empty_at);
-        prop_assert!(outcome.empty_at >= first, "a proposal for less is kept");
-    }
 }
