@@ -212,23 +212,13 @@ impl<V: PermitVariant> Permits<'_, V> {
     }
 
     #[inline]
-    // The casts take parts of the hash. The number of a line is below the number of lines.
+    // The cast takes a part of the hash.
     #[allow(clippy::cast_possible_truncation)]
     fn of(&self, key: Key<'_>, owner: Owner) -> OfKey<'_, V> {
-        let lines = self.lines.len();
-        let choice = |bits: u32| ((u64::from(bits) * lines as u64) >> 32) as usize;
-        let lower = choice((key.hash >> 64) as u32);
-        let upper = choice((key.hash >> 96) as u32);
-        // There are at least two lines, so the neighbour is a different line.
-        let upper = match upper {
-            _ if upper != lower => upper,
-            0 => 1,
-            _ => lower - 1,
-        };
         OfKey {
             permits: self,
             fingerprint: Fingerprint::new(key.hash as u64),
-            first: [lower, upper],
+            first: table::two_lines(key.hash, self.lines.len()),
             owner,
         }
     }

@@ -87,21 +87,11 @@ impl<V: Variant> SharedMemory<V> {
     /// 48 bits of the hash are the fingerprint, and 64 other bits choose the lines. Two keys share
     /// a bucket by mistake only if they have the same fingerprint and a common line.
     #[inline]
-    // Each cast drops higher bits on purpose.
+    // The cast drops higher bits on purpose.
     #[allow(clippy::cast_possible_truncation)]
     pub(super) fn slots(&self, hash: u128) -> Neighbourhood<'_, V> {
         let lines: &[Line] = &self.lines;
-        let choice = |bits: u32| ((u64::from(bits) * lines.len() as u64) >> 32) as usize;
-        let lower = choice((hash >> 64) as u32);
-        let upper = choice((hash >> 96) as u32);
-        // The table has at least two lines, so the neighbour is a different line.
-        let upper = if upper != lower {
-            upper
-        } else if lower == 0 {
-            1
-        } else {
-            lower - 1
-        };
+        let [lower, upper] = two_lines(hash, lines.len());
         Neighbourhood {
             store: self,
             lines: [&lines[lower].0, &lines[upper].0],
@@ -241,6 +231,24 @@ impl<V: Variant> Slots for Neighbourhood<'_, V> {
     fn pause(&self, tries: u32) {
         pause::<64>(tries);
     }
+}
+
+/// Returns the numbers of the two different lines of a hash. There are at least two lines.
+#[inline(always)]
+// The casts take parts of the hash. The number of a line is below the number of lines.
+#[allow(clippy::cast_possible_truncation)]
+pub(crate) fn two_lines(hash: u128, lines: usize) -> [usize; 2] {
+    let choice = |bits: u32| ((u64::from(bits) * lines as u64) >> 32) as usize;
+    let lower = choice((hash >> 64) as u32);
+    let upper = choice((hash >> 96) as u32);
+    let upper = if upper != lower {
+        upper
+    } else if lower == 0 {
+        1
+    } else {
+        lower - 1
+    };
+    [lower, upper]
 }
 
 /// Waits after a lost race, longer after each one, up to some microseconds. Meanwhile the winner
