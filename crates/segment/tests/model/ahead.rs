@@ -1,7 +1,7 @@
 //! The places and slices that a host takes ahead: calls use, keep, count and drop them at once.
 
-use crate::explore::{holds, holds_for_three, is_violated};
-use crate::gates::Gates;
+use crate::explore::{holds, is_violated};
+use crate::gates::Gated;
 use gcra::ahead::{Place, Terms};
 use gcra::clock::{EPOCH, TICKS_PER_SECOND, Ticks, Timestamp};
 use gcra::slice::Extra;
@@ -59,11 +59,6 @@ impl Guards for IgnoresStamp {
     const COMPARE: bool = false;
 }
 
-struct Gated {
-    gates: Gates,
-    value: AtomicU64,
-}
-
 /// A set whose cells hold the indexes of their words in `words`, because loom has no larger
 /// atomics.
 struct Shared {
@@ -102,9 +97,14 @@ impl<G: Guards> View<G> {
         });
     }
 
-    /// Returns 1 if a call at this millisecond uses the slice.
-    fn uses_slice(&self, now: u64) -> u32 {
-        u32::from(self.slices().claim(at(now)).is_some())
+    /// Returns 1 if a call uses the slice.
+    fn uses_slice(&self) -> u32 {
+        u32::from(self.slices().claim(at(DUE)).is_some())
+    }
+
+    /// Returns 1 if a call uses the place of `K`.
+    fn uses_place(&self) -> u32 {
+        self.uses(K, DUE)
     }
 
     /// Returns 1 if a call at this millisecond uses the place.
@@ -119,21 +119,19 @@ impl<G: Guards> View<G> {
 
 impl<G: Guards> Set for View<G> {
     fn cleared_at(&self, order: Ordering) -> Timestamp {
-        self.set.cleared_at.gates.pass(self.thread);
-        let stamp = self.set.cleared_at.value.load(order);
+        let load = |stamp: &AtomicU64| stamp.load(order);
+        let stamp = self.set.cleared_at.read(self.thread, load);
         Timestamp(if G::COMPARE { stamp } else { 0 })
     }
 
     fn clear(&self, now: Timestamp, order: Ordering) {
-        let Gated { gates, value } = &self.set.cleared_at;
-        gates.write(|| value.fetch_max(now.0, order));
+        let raise = |stamp: &AtomicU64| stamp.fetch_max(now.0, order);
+        self.set.cleared_at.write(raise);
     }
 
     fn load(&self, index: usize, order: Ordering) -> u128 {
-        let Gated { gates, value } = &self.set.cells[index];
-        gates.pass(self.thread);
-        let word = usize::try_from(value.load(order)).unwrap();
-        self.set.words.lock().unwrap()[word]
+        let word = self.set.cells[index].read(self.thread, |cell| cell.load(order));
+        self.set.words.lock().unwrap()[usize::try_from(word).unwrap()]
     }
 
     fn swap(&self, index: usize, old: u128, new: u128, done: Ordering, failed: Ordering) -> bool {
@@ -145,13 +143,12 @@ impl<G: Guards> Set for View<G> {
                 words.len() - 1
             }) as u64
         };
-        let Gated { gates, value } = &self.set.cells[index];
         let (old, new) = (number(old), number(new));
-        gates.write(|| {
+        self.set.cells[index].write(|cell| {
             if G::SWAP {
-                value.compare_exchange(old, new, done, failed).is_ok()
+                cell.compare_exchange(old, new, done, failed).is_ok()
             } else {
-                value.swap(new, done);
+                cell.swap(new, done);
                 true
             }
         })
@@ -161,13 +158,9 @@ impl<G: Guards> Set for View<G> {
 /// Returns the views of the spawning thread and of two spawned ones. The buckets have places, whose
 /// requests were sent one millisecond after another.
 fn views<G: Guards>(buckets: &[u128]) -> [View<G>; 3] {
-    let gated = || Gated {
-        gates: Gates::new(),
-        value: AtomicU64::new(0),
-    };
     let set = Arc::new(Shared {
-        cleared_at: gated(),
-        cells: std::array::from_fn(|_| gated()),
+        cleared_at: Gated::new(0),
+        cells: std::array::from_fn(|_| Gated::new(0)),
         words: Mutex::new(vec![0]),
     });
     let views = std::array::from_fn(|thread| View {
@@ -182,34 +175,42 @@ fn views<G: Guards>(buckets: &[u128]) -> [View<G>; 3] {
     views
 }
 
-fn two_uses<G: Guards>() {
-    let [here, one, other] = views::<G>(&[K]);
-    let one = spawn(move || one.uses(K, DUE));
-    let other = spawn(move || other.uses(K, DUE));
+/// Returns views with a slice of so many calls.
+fn slice_views<G: Guards>(calls: u64) -> [View<G>; 3] {
+    let views = views::<G>(&[]);
+    views[0].keep_slice(calls, 0);
+    views
+}
+
+/// Uses a place or a slice, and returns 1 if that is possible.
+type Uses<G> = fn(&View<G>) -> u32;
+
+/// Uses what holds this many calls, in two threads and later in one.
+fn two_uses<G: Guards>([here, one, other]: [View<G>; 3], calls: u32, uses: Uses<G>) {
+    let one = spawn(move || uses(&one));
+    let other = spawn(move || uses(&other));
     let used = one.join().unwrap() + other.join().unwrap();
-    assert_eq!(used, 1, "not used once");
-    assert_eq!(here.uses(K, DUE), 0);
+    let rest: u32 = (0..calls).map(|_| uses(&here)).sum();
+    assert_eq!(used + rest, calls, "not used once");
 }
 
 #[test]
 fn a_place_is_used_once() {
-    holds("two uses", 3, two_uses::<Meant>);
-    is_violated(
-        "control: two uses overwrite",
-        3,
-        "not used once",
-        two_uses::<Overwrites>,
-    );
+    holds("two uses", 3, || {
+        two_uses(views::<Meant>(&[K]), 1, View::uses_place);
+    });
+    is_violated("control: two uses overwrite", 3, "not used once", || {
+        two_uses(views::<Overwrites>(&[K]), 1, View::uses_place);
+    });
 }
 
 #[test]
-fn three_calls_use_a_place_once() {
-    holds_for_three("three uses", || {
-        let [here, one, other] = views::<Meant>(&[K]);
-        let one = spawn(move || one.uses(K, DUE));
-        let other = spawn(move || other.uses(K, DUE));
-        let used = here.uses(K, DUE);
-        assert_eq!(used + one.join().unwrap() + other.join().unwrap(), 1);
+fn each_call_of_a_slice_is_used_once() {
+    holds("two uses of a slice", 3, || {
+        two_uses(slice_views::<Meant>(3), 3, View::uses_slice);
+    });
+    is_violated("control: a use overwrites", 3, "not used once", || {
+        two_uses(slice_views::<Overwrites>(3), 3, View::uses_slice);
     });
 }
 
@@ -246,8 +247,8 @@ fn another_bucket_takes_a_cell_over() {
     is_violated("control: a take-over is overwritten", 3, "lost", scenario);
 }
 
-fn a_use_and_a_drop<G: Guards>() {
-    let [here, user, dropper] = views::<G>(&[K]);
+/// Uses a place or a slice, and drops it.
+fn a_use_and_a_drop<G: Guards>([here, user, dropper]: [View<G>; 3], uses: Uses<G>) {
     let done = Arc::new(AtomicBool::new(false));
     let is_done = Arc::clone(&done);
     let dropper = spawn(move || {
@@ -256,19 +257,33 @@ fn a_use_and_a_drop<G: Guards>() {
     });
     let user = spawn(move || {
         let was_dropped = is_done.load(Acquire);
-        let used = user.uses(K, DUE);
+        let used = uses(&user);
         assert!(!was_dropped || used == 0, "used after the drop");
     });
     user.join().unwrap();
     dropper.join().unwrap();
-    assert_eq!(here.uses(K, DUE), 0, "used after the drop");
+    assert_eq!(uses(&here), 0, "used after the drop");
 }
 
 #[test]
 fn a_dropped_place_is_not_used() {
-    holds("a use, a drop", 3, a_use_and_a_drop::<Meant>);
-    let scenario = a_use_and_a_drop::<IgnoresStamp>;
-    is_violated("control: no stamp", 3, "used after the drop", scenario);
+    holds("a use, a drop", 3, || {
+        a_use_and_a_drop(views::<Meant>(&[K]), View::uses_place);
+    });
+    is_violated("control: no stamp", 3, "used after the drop", || {
+        a_use_and_a_drop(views::<IgnoresStamp>(&[K]), View::uses_place);
+    });
+}
+
+#[test]
+fn a_dropped_slice_is_not_used() {
+    holds("a use of a slice, a drop", 3, || {
+        a_use_and_a_drop(slice_views::<Meant>(2), View::uses_slice);
+    });
+    let name = "control: no stamp of slices";
+    is_violated(name, 3, "used after the drop", || {
+        a_use_and_a_drop(slice_views::<IgnoresStamp>(2), View::uses_slice);
+    });
 }
 
 fn a_late_reply<G: Guards>() {
@@ -317,39 +332,16 @@ fn each_kept_place_is_used_once() {
     });
 }
 
-/// Returns views with a slice of so many calls.
-fn slice_views<G: Guards>(calls: u64) -> [View<G>; 3] {
-    let views = views::<G>(&[]);
-    views[0].keep_slice(calls, 0);
-    views
-}
-
-fn two_uses_of_a_slice<G: Guards>() {
-    let [here, one, other] = slice_views::<G>(3);
-    let one = spawn(move || one.uses_slice(5));
-    let other = spawn(move || other.uses_slice(5));
-    let used = one.join().unwrap() + other.join().unwrap();
-    let rest: u32 = (0..3).map(|_| here.uses_slice(5)).sum();
-    assert_eq!(used + rest, 3, "not used once");
-}
-
-#[test]
-fn each_call_of_a_slice_is_used_once() {
-    holds("two uses of a slice", 3, two_uses_of_a_slice::<Meant>);
-    let scenario = two_uses_of_a_slice::<Overwrites>;
-    is_violated("control: a use overwrites", 3, "not used once", scenario);
-}
-
 fn a_use_and_a_join<G: Guards>() {
     let [here, user, keeper] = slice_views::<G>(2);
-    let user = spawn(move || user.uses_slice(5));
+    let user = spawn(move || user.uses_slice());
     let keeper = spawn(move || {
         keeper.slices().ask(at(2));
         keeper.keep_slice(2, 2);
     });
     let used = user.join().unwrap();
     keeper.join().unwrap();
-    let rest: u32 = (0..4).map(|_| here.uses_slice(5)).sum();
+    let rest: u32 = (0..4).map(|_| here.uses_slice()).sum();
     assert_eq!(used + rest, 4, "not used once");
 }
 
@@ -358,37 +350,6 @@ fn slices_join_while_they_are_used() {
     holds("a use, a join", 3, a_use_and_a_join::<Meant>);
     let scenario = a_use_and_a_join::<Overwrites>;
     is_violated("control: a join overwrites", 3, "not used once", scenario);
-}
-
-fn a_use_of_a_slice_and_a_drop<G: Guards>() {
-    let [here, user, dropper] = slice_views::<G>(2);
-    let done = Arc::new(AtomicBool::new(false));
-    let is_done = Arc::clone(&done);
-    let dropper = spawn(move || {
-        dropper.clear(3);
-        done.store(true, Release);
-    });
-    let user = spawn(move || {
-        let was_dropped = is_done.load(Acquire);
-        let used = user.uses_slice(5);
-        assert!(!was_dropped || used == 0, "used after the drop");
-    });
-    user.join().unwrap();
-    dropper.join().unwrap();
-    assert_eq!(here.uses_slice(5), 0, "used after the drop");
-}
-
-#[test]
-fn a_dropped_slice_is_not_used() {
-    let scenario = a_use_of_a_slice_and_a_drop::<Meant>;
-    holds("a use of a slice, a drop", 3, scenario);
-    let scenario = a_use_of_a_slice_and_a_drop::<IgnoresStamp>;
-    is_violated(
-        "control: no stamp of slices",
-        3,
-        "used after the drop",
-        scenario,
-    );
 }
 
 /// The stamp is later than the first request and earlier than the second one.
@@ -405,7 +366,7 @@ fn a_late_slice<G: Guards>() {
     });
     dropper.clear(3);
     keeper.join().unwrap();
-    let used: u32 = (0..4).map(|_| here.uses_slice(6)).sum();
+    let used: u32 = (0..4).map(|_| here.uses_slice()).sum();
     assert!(used <= 2, "used after the drop");
 }
 

@@ -9,10 +9,9 @@
 //! instant explains a denial. So scenarios with denials use [`Reads::Latest`], as on processors
 //! whose loads return the latest value. Scenarios of the fence use [`Reads::Weak`].
 
-use crate::gates::Gates;
+use crate::gates::{Gated, Threads};
 use crate::judge::{DEAD, Judge, K, held, pack, process, unpack};
 use loom::sync::atomic::{AtomicU64, Ordering, fence};
-use loom::thread::ThreadId;
 use segment::permits::protocol::{
     self, Acquired, Cells, Group, Permit, PermitPoint, PermitVariant, Refusal,
 };
@@ -58,27 +57,13 @@ impl<G: Guards> PermitVariant for Guarded<G> {
     fn reached(_: PermitPoint) {}
 }
 
-struct Gated {
-    gates: Gates,
-    value: AtomicU64,
-}
-
-impl Gated {
-    fn new(value: u64) -> Self {
-        Self {
-            gates: Gates::new(),
-            value: AtomicU64::new(value),
-        }
-    }
-}
-
 /// The memory that the threads share.
 pub struct Memory {
     slots: Vec<Gated>,
     /// The lock of each number: 1 while its process is alive.
     locks: Vec<Gated>,
     reads: Reads,
-    threads: Mutex<Vec<ThreadId>>,
+    threads: Threads,
     judge: Mutex<Judge>,
     shard: Shard,
 }
@@ -94,7 +79,7 @@ impl Memory {
             slots: slots.iter().map(|word| Gated::new(pack(*word))).collect(),
             locks: alive.iter().map(|&it| Gated::new(u64::from(it))).collect(),
             reads,
-            threads: Mutex::default(),
+            threads: Threads::default(),
             judge: Mutex::new(Judge {
                 words: slots.to_vec(),
                 alive,
@@ -104,16 +89,6 @@ impl Memory {
                 full_until: 0,
             }),
             shard: Shard::default(),
-        })
-    }
-
-    fn thread(&self) -> usize {
-        let this = loom::thread::current().id();
-        let mut threads = self.threads.lock().unwrap();
-        let known = threads.iter().position(|&thread| thread == this);
-        known.unwrap_or_else(|| {
-            threads.push(this);
-            threads.len() - 1
         })
     }
 
@@ -134,17 +109,14 @@ impl Memory {
 
     fn set_lock(&self, owner: Owner, is_locked: bool) {
         let number = usize::try_from(owner.number()).unwrap();
-        let Gated { gates, value } = &self.locks[number];
-        gates.write(|| value.swap(u64::from(is_locked), AcqRel));
+        self.locks[number].write(|lock| lock.swap(u64::from(is_locked), AcqRel));
         let mut judge = self.judge.lock().unwrap();
         judge.change(|judge| judge.alive[number] = is_locked);
     }
 
     fn is_locked(&self, owner: Owner) -> bool {
         let number = usize::try_from(owner.number()).unwrap();
-        let Gated { gates, value } = &self.locks[number];
-        gates.pass(self.thread());
-        value.fetch_add(0, AcqRel) != 0
+        self.locks[number].read(self.threads.current(), |lock| lock.fetch_add(0, AcqRel)) != 0
     }
 
     /// Returns how often `event` was counted.
@@ -364,13 +336,12 @@ impl<G: Guards> Copy for Access<'_, G> {}
 impl<G: Guards> AtomicWord for Access<'_, G> {
     fn load(self, order: Ordering) -> Word {
         let memory = &self.caller.memory;
-        let Gated { gates, value } = &memory.slots[self.index];
-        gates.pass(memory.thread());
         assert_eq!(order, Acquire);
-        unpack(match memory.reads {
-            Reads::Latest => value.fetch_add(0, AcqRel),
-            Reads::Weak => value.load(order),
-        })
+        let read = |slot: &AtomicU64| match memory.reads {
+            Reads::Latest => slot.fetch_add(0, AcqRel),
+            Reads::Weak => slot.load(order),
+        };
+        unpack(memory.slots[self.index].read(memory.threads.current(), read))
     }
 
     fn swap(self, old: Word, new: Word, done: Ordering, failed: Ordering) -> bool {
@@ -380,9 +351,9 @@ impl<G: Guards> AtomicWord for Access<'_, G> {
             life => self.caller.life.set(life - 1),
         }
         let memory = &self.caller.memory;
-        let Gated { gates, value } = &memory.slots[self.index];
         let (old, new) = (pack(old), pack(new));
-        let is_done = gates.write(|| value.compare_exchange(old, new, done, failed).is_ok());
+        let swap = |slot: &AtomicU64| slot.compare_exchange(old, new, done, failed).is_ok();
+        let is_done = memory.slots[self.index].write(swap);
         if is_done {
             let mut judge = memory.judge.lock().unwrap();
             judge.change(|judge| judge.words[self.index] = unpack(new));

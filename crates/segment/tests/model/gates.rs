@@ -7,6 +7,8 @@
 //! orders of these stores.
 
 use loom::sync::atomic::{AtomicU64, Ordering};
+use loom::thread::ThreadId;
+use std::sync::Mutex;
 
 /// Makes loom try all orders of the accesses that come right after the gates.
 ///
@@ -34,5 +36,46 @@ impl Gates {
         let written = write();
         loom::explore();
         written
+    }
+}
+
+/// An atomic with gates.
+pub struct Gated {
+    gates: Gates,
+    value: AtomicU64,
+}
+
+impl Gated {
+    pub fn new(value: u64) -> Self {
+        Self {
+            gates: Gates::new(),
+            value: AtomicU64::new(value),
+        }
+    }
+
+    pub fn read(&self, thread: usize, read: impl FnOnce(&AtomicU64) -> u64) -> u64 {
+        self.gates.pass(thread);
+        read(&self.value)
+    }
+
+    pub fn write<R>(&self, write: impl FnOnce(&AtomicU64) -> R) -> R {
+        self.gates.write(|| write(&self.value))
+    }
+}
+
+/// The threads of a scenario, numbered in the order of their first calls.
+#[derive(Default)]
+pub struct Threads(Mutex<Vec<ThreadId>>);
+
+impl Threads {
+    /// Returns the number of the running thread.
+    pub fn current(&self) -> usize {
+        let this = loom::thread::current().id();
+        let mut threads = self.0.lock().unwrap();
+        let known = threads.iter().position(|&thread| thread == this);
+        known.unwrap_or_else(|| {
+            threads.push(this);
+            threads.len() - 1
+        })
     }
 }

@@ -5,11 +5,10 @@
 //! the tests fail if the protocol's orderings allow this. If a caller loads a slot, its next
 //! reading must not be earlier than the reading that led to the slot's word.
 
-use crate::gates::Gates;
+use crate::gates::{Gated, Gates, Threads};
 use crate::packing::{pack, unpack};
 use gcra::{Outcome, Put, Refund, Step, Ticks, Timestamp};
 use loom::sync::atomic::{AtomicU64, Ordering, fence};
-use loom::thread::ThreadId;
 use segment::slots::block::block;
 use segment::slots::changes;
 use segment::slots::counters::{Event, Shard, Totals};
@@ -18,8 +17,8 @@ use segment::slots::word::{Fingerprint, Lifetime, Word};
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Mutex};
 
 /// The key of most scenarios. [`X`], [`Y`] and [`Z`] are other keys.
 pub const K: Fingerprint = Fingerprint::new(7);
@@ -72,18 +71,13 @@ pub const IMMORTAL: Life = Life::MAX;
 
 /// The memory that the threads share.
 pub struct Memory {
-    slots: Vec<Slot>,
+    slots: Vec<Gated>,
     clock: Clock,
     evict: bool,
-    threads: Mutex<Vec<ThreadId>>,
+    threads: Threads,
     /// The one shard in which all callers count, like processes that share a shard. Its atomics are
     /// not loom atomics, because no other access depends on counts.
     shard: Shard,
-}
-
-struct Slot {
-    gates: Gates,
-    word: AtomicU64,
 }
 
 /// The clock. A clock that stands still while threads run needs no gates.
@@ -110,10 +104,7 @@ impl Memory {
     }
 
     fn new(slots: &[Word], gates: Option<Gates>, now: Timestamp, evict: bool) -> Arc<Self> {
-        let slots = slots.iter().map(|&word| Slot {
-            gates: Gates::new(),
-            word: AtomicU64::new(pack(word)),
-        });
+        let slots = slots.iter().map(|&word| Gated::new(pack(word)));
         Arc::new(Self {
             slots: slots.collect(),
             clock: Clock {
@@ -121,14 +112,14 @@ impl Memory {
                 now: AtomicU64::new(now.0),
             },
             evict,
-            threads: Mutex::default(),
+            threads: Threads::default(),
             shard: Shard::default(),
         })
     }
 
     fn now(&self) -> Timestamp {
         if let Some(gates) = &self.clock.gates {
-            gates.pass(self.thread());
+            gates.pass(self.threads.current());
         }
         Timestamp(self.clock.now.load(Relaxed))
     }
@@ -140,18 +131,6 @@ impl Memory {
             Some(gates) => gates.write(advance),
             None => advance(),
         };
-    }
-
-    /// Returns the number of the running thread. Threads are numbered in the order of their first
-    /// calls.
-    fn thread(&self) -> usize {
-        let this = loom::thread::current().id();
-        let mut threads = self.threads.lock().unwrap();
-        let known = threads.iter().position(|&thread| thread == this);
-        known.unwrap_or_else(|| {
-            threads.push(this);
-            threads.len() - 1
-        })
     }
 
     /// Returns a caller of `key` that is not killed, with all guards of the protocol.
@@ -171,10 +150,9 @@ impl Memory {
 
     /// Returns the words of all slots. The threads must have ended.
     pub fn words(&self) -> Vec<Word> {
-        let slots = self.slots.iter();
-        slots
-            .map(|slot| unpack(slot.word.load(Ordering::Acquire)))
-            .collect()
+        let thread = self.threads.current();
+        let load = |slot: &Gated| slot.read(thread, |word| word.load(Ordering::Acquire));
+        self.slots.iter().map(|slot| unpack(load(slot))).collect()
     }
 
     /// Returns the record of `key`, or `None` if it has no record. The threads must have ended.
@@ -326,15 +304,15 @@ impl<G: Guards> Slots for Caller<G> {
 }
 
 pub struct Access<'s, G: Guards> {
-    slot: &'s Slot,
+    slot: &'s Gated,
     caller: &'s Caller<G>,
 }
 
 impl<G: Guards> AtomicWord for Access<'_, G> {
     fn load(self, order: Ordering) -> Word {
-        self.slot.gates.pass(self.caller.memory.thread());
         let order = if G::ACQUIRE { order } else { Relaxed };
-        unpack(self.slot.word.load(order))
+        let thread = self.caller.memory.threads.current();
+        unpack(self.slot.read(thread, |word| word.load(order)))
     }
 
     fn swap(self, old: Word, new: Word, done: Ordering, failed: Ordering) -> bool {
@@ -349,7 +327,7 @@ impl<G: Guards> AtomicWord for Access<'_, G> {
             (Relaxed, Relaxed)
         };
         let (old, new) = (pack(old), pack(new));
-        let Slot { gates, word } = self.slot;
-        gates.write(|| word.compare_exchange(old, new, done, failed).is_ok())
+        let swap = |word: &AtomicU64| word.compare_exchange(old, new, done, failed).is_ok();
+        self.slot.write(swap)
     }
 }
