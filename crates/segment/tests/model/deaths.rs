@@ -13,18 +13,12 @@ use segment::slots::word::Word;
 const LIVES: std::ops::Range<Life> = 0..5;
 
 #[test]
-fn the_early_of_two_births_dies() {
+fn one_of_two_births_dies() {
     for life in LIVES {
-        let name = format!("two births, the early one dies after {life} writes");
-        holds(&name, 3, move || two_births::<Meant>([life, IMMORTAL]));
-    }
-}
-
-#[test]
-fn the_late_of_two_births_dies() {
-    for life in LIVES {
-        let name = format!("two births, the late one dies after {life} writes");
-        holds(&name, 3, move || two_births::<Meant>([IMMORTAL, life]));
+        for lives in [[life, IMMORTAL], [IMMORTAL, life]] {
+            let name = format!("two births die after {lives:?} writes");
+            holds(&name, 3, move || two_births::<Meant>(lives));
+        }
     }
 }
 
