@@ -12,7 +12,6 @@ pub const TESTS: &[Test] = &[
     ("a limit of permits is granted and then denied", grants),
     ("a released permit is granted again", releases),
     ("a killed process gives its permits back", kills),
-    ("a process that ends gives its permits back", ends),
     ("permits of keys and limits are apart", keys),
     ("permits are reported by the rows of their keys", rows),
     ("a permit is inert in a forked child", forks),
@@ -106,15 +105,6 @@ fn kills() {
         assert_eq!(taken_back(&host), 3 * (round + 1));
         assert!(permits.map(|permit| host.permits().release(permit)) == [true; 3]);
     }
-}
-
-fn ends() {
-    let host = host();
-    let mut child = holder(&host, b"k", 1);
-    assert_eq!(take(&host, b"k", 1), None);
-    child.go_on();
-    child.join();
-    assert!(take(&host, b"k", 1).is_some());
 }
 
 fn rows() {
