@@ -86,23 +86,20 @@ fn late_release<G: Guards>() {
     memory.assert_usable();
 }
 
-#[test]
-fn a_late_release_does_not_free_the_permit_of_another_process() {
-    holds("a take-over and a late release", 3, late_release::<Meant>);
-}
-
 struct UncheckedRelease;
 impl Guards for UncheckedRelease {
     const CHECK_OWNER: bool = false;
 }
 
 #[test]
-fn without_the_check_of_the_owner_too_many_hold() {
+fn a_late_release_does_not_free_the_permit_of_another_process() {
+    holds("a take-over and a late release", 3, late_release::<Meant>);
+    let scenario = late_release::<UncheckedRelease>;
     is_violated(
         "control: release without owner",
         3,
         "too many hold",
-        late_release::<UncheckedRelease>,
+        scenario,
     );
 }
 
@@ -128,6 +125,11 @@ fn moving_holder<G: Guards>(moves: u64) {
     memory.assert_usable();
 }
 
+struct SingleRead;
+impl Guards for SingleRead {
+    const READ_TWICE: bool = false;
+}
+
 #[test]
 fn a_denial_is_true_while_a_holder_moves() {
     holds("a holder moves under a denial", 3, || {
@@ -136,15 +138,6 @@ fn a_denial_is_true_while_a_holder_moves() {
     holds("a holder moves to and fro under a denial", 2, || {
         moving_holder::<Meant>(2);
     });
-}
-
-struct SingleRead;
-impl Guards for SingleRead {
-    const READ_TWICE: bool = false;
-}
-
-#[test]
-fn with_a_single_read_a_denial_is_false() {
     // Before the single read there is a pass that does not ask for owners. It must miss the free
     // permit, too.
     is_violated("control: a single read", 6, "a false denial", || {
@@ -167,10 +160,26 @@ fn two_births<G: Guards>(lives: [u32; 2]) {
     memory.assert_usable();
 }
 
+struct Unvalidated;
+impl Guards for Unvalidated {
+    const VALIDATE: bool = false;
+}
+
+struct Unfenced;
+impl Guards for Unfenced {
+    const FENCE: bool = false;
+}
+
 #[test]
 fn one_cell_is_created_in_two_slots() {
     holds("one cell, two slots", 3, || {
         two_births::<Meant>([u32::MAX; 2]);
+    });
+    is_violated("control: no validation", 3, "too many hold", || {
+        two_births::<Unvalidated>([u32::MAX; 2]);
+    });
+    is_violated("control: no fence", 3, "too many hold", || {
+        two_births::<Unfenced>([u32::MAX; 2]);
     });
 }
 
@@ -182,30 +191,6 @@ fn a_creator_of_a_cell_dies() {
             holds(&name, 3, move || two_births::<Meant>(lives));
         }
     }
-}
-
-struct Unvalidated;
-impl Guards for Unvalidated {
-    const VALIDATE: bool = false;
-}
-
-#[test]
-fn without_validation_a_cell_is_held_twice() {
-    is_violated("control: no validation", 3, "too many hold", || {
-        two_births::<Unvalidated>([u32::MAX; 2]);
-    });
-}
-
-struct Unfenced;
-impl Guards for Unfenced {
-    const FENCE: bool = false;
-}
-
-#[test]
-fn without_the_fence_a_cell_is_held_twice() {
-    is_violated("control: no fence", 3, "too many hold", || {
-        two_births::<Unfenced>([u32::MAX; 2]);
-    });
 }
 
 #[test]
@@ -231,18 +216,14 @@ fn renewal<G: Guards>() {
     assert!(taken ^ holder.join().unwrap());
 }
 
-#[test]
-fn a_renewed_permit_is_not_taken_over() {
-    holds("a renewal and a take-over", 3, renewal::<Meant>);
-}
-
 struct SameTicket;
 impl Guards for SameTicket {
     const NEW_TICKET: bool = false;
 }
 
 #[test]
-fn with_the_same_ticket_a_renewed_permit_is_taken_over() {
+fn a_renewed_permit_is_not_taken_over() {
+    holds("a renewal and a take-over", 3, renewal::<Meant>);
     is_violated(
         "control: a renewal keeps the ticket",
         3,
@@ -272,10 +253,6 @@ fn later_process(again: u64) {
 #[test]
 fn the_permit_of_a_later_process_is_not_taken_over() {
     holds("a later process", 3, || later_process(4));
-}
-
-#[test]
-fn with_a_number_used_twice_too_many_hold() {
     is_violated("control: a number used twice", 3, "too many hold", || {
         later_process(1);
     });
