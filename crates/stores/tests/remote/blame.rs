@@ -3,7 +3,7 @@
 use crate::caller::{Caller, MILLISECOND, PLAIN, Server, host, take, within};
 use segment::host::Host;
 use stores::remote::Cause;
-use testkit::{PRIMARY, Redis, Sentinel};
+use testkit::Redis;
 
 /// Calls as `wrong` ten times for each of 50 calls as `right`. Every call of `right` must reach the
 /// store. The breaker of `wrong` must refuse some of its calls.
@@ -79,35 +79,6 @@ fn a_timeout_that_is_too_short_opens_its_own_breaker_only() {
     });
 }
 
-#[test]
-fn a_wrong_password_of_the_sentinels_opens_its_own_breaker_only() {
-    let primary = Redis::start(&[]);
-    let sentinel = Sentinel::start(&primary, &["requirepass theirs"]);
-    let host = host();
-    let caller = |options: &str| {
-        let at = format!("redis+sentinel://127.0.0.1:{}/{PRIMARY}", sentinel.port());
-        Caller::redis_on(&format!("{at}{options}"), PLAIN, host)
-    };
-    for wrong in ["", "?sentinel_password=wrong"] {
-        apart(&caller(wrong), &caller("?sentinel_password=theirs"));
-    }
-}
-
-#[test]
-fn a_wrong_server_name_opens_its_own_breaker_only() {
-    let redis = Redis::start_tls_as(&["redis.example"], &[]);
-    let host = host();
-    let caller = |options: &str| {
-        let ca_file = redis.ca_file();
-        let at = format!("rediss://127.0.0.1:{}", redis.tls_port());
-        let dsn = format!("{at}?cafile={}{options}", ca_file.display());
-        Caller::redis_on(&dsn, PLAIN, host)
-    };
-    for wrong in ["", "&servername=other.example"] {
-        apart(&caller(wrong), &caller("&servername=redis.example"));
-    }
-}
-
 /// The workers of one host may run as different users, one of which lacks the permission to read
 /// the file.
 #[test]
@@ -124,23 +95,4 @@ fn a_file_that_a_process_cannot_read_opens_no_breaker() {
     }
     std::fs::rename(&aside, &file).unwrap();
     assert!(caller.ask(b"id", &take(1)).is_ok());
-}
-
-#[test]
-fn more_failing_stores_than_breakers_leave_the_others_alone() {
-    Server::each(|server| {
-        let host = host();
-        let right = server.caller_on(host, server.port(), PLAIN);
-        for database in 0..200 {
-            let wrong = format!("redis://127.0.0.1:1/{database}");
-            let wrong = Caller::redis_on(&wrong, PLAIN, host);
-            for _ in 0..3 {
-                assert!(wrong.ask(b"id", &take(1)).is_err());
-            }
-            let cause = wrong.fails("id", &take(1));
-            assert!(matches!(cause, Cause::Waiting), "{cause}: the control");
-            let answer = right.ask(b"id", &take(0));
-            assert!(answer.is_ok(), "{database}: {answer:?}");
-        }
-    });
 }

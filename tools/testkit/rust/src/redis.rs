@@ -72,21 +72,15 @@ impl Redis {
 
     /// Starts a server that also accepts TLS, with a certificate for localhost and 127.0.0.1.
     pub fn start_tls() -> Self {
-        Self::start_tls_as(&["localhost", "127.0.0.1"], &[])
-    }
-
-    /// Starts a server that also accepts TLS, with a certificate for these names.
-    pub fn start_tls_as(names: &[&str], options: &[&str]) -> Self {
         let folder = Folder::new();
         let authority = Authority::new();
         std::fs::write(folder.file("ca.crt"), &authority.pem).unwrap();
-        let issued = authority.issue(names, folder.path());
+        let issued = authority.issue(&["localhost", "127.0.0.1"], folder.path());
         let authority_file = text(&folder.file("ca.crt"));
         let (certificate, key) = (text(&issued.certificate), text(&issued.key));
         let mut all = vec!["--tls-auth-clients", "no"];
         all.extend(["--tls-ca-cert-file", &authority_file]);
         all.extend(["--tls-cert-file", &certificate, "--tls-key-file", &key]);
-        all.extend(options);
         Self::launch(redis(), &all, folder, true)
     }
 
