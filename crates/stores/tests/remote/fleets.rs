@@ -218,25 +218,6 @@ fn redirected_calls_ask_the_breaker_of_the_other_server() {
 }
 
 #[test]
-fn a_migration_to_a_server_that_hangs_asks_its_breaker() {
-    let cluster = Cluster::start(false);
-    let settings = within(100 * MILLISECOND);
-    let port = cluster.proxies[0].port();
-    let caller = Caller::redis(&format!("redis+cluster://127.0.0.1:{port}"), settings);
-    let names = identifiers(&cluster, 0, 1);
-    assert!(eventually(|| caller
-        .ask(names[0].as_bytes(), &take(0))
-        .is_ok()));
-    cluster.migrate(&format!("t:{}", names[0]), 0, 1);
-    cluster.proxies[1].set(Mode::SwallowRequests);
-    let causes: Vec<_> = (0..30).map(|_| caller.fails(&names[0], &take(1))).collect();
-    let waiting = causes
-        .iter()
-        .filter(|cause| matches!(cause, Cause::Waiting));
-    assert!(waiting.count() > 10, "{causes:?}");
-}
-
-#[test]
 fn a_closed_tls_connection_is_said_to_be_closed() {
     if major_version() < 7 {
         eprintln!("skipped: Redis 6.0 cannot pause only writes");

@@ -90,24 +90,6 @@ fn calls_follow_the_primary_through_a_failover_and_back() {
 }
 
 #[test]
-fn a_primary_that_was_demoted_is_left() {
-    let trio = Trio::start(&[]);
-    let caller = trio.caller(PLAIN);
-    assert!(caller.grants("id", &take(1)));
-    trio.sentinels[0].cli(&["SENTINEL", "FAILOVER", PRIMARY]);
-    let port = trio.replica.port().to_string();
-    let promoted = || trio.sentinels.iter().all(|s| s.primary() == port);
-    assert!(eventually(promoted));
-    // The sentinels would also make the old primary a replica, but some seconds later.
-    trio.primary.follow(&trio.replica);
-    // The first call meets the replica, and the second one the new primary.
-    let failure = caller.ask(b"id", &take(1)).unwrap_err().to_string();
-    assert!(failure.contains("READONLY"), "{failure}");
-    assert!(caller.grants("new", &take(1)));
-    assert_eq!(trio.replica.cli(&["EXISTS", "t:new"]), "1");
-}
-
-#[test]
 fn sentinels_that_hang_cost_a_part_of_one_call() {
     let trio = Trio::start(&[]);
     let sentinels = trio.sentinels.iter();
