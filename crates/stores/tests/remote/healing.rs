@@ -100,15 +100,3 @@ fn a_record_that_is_there_is_never_replaced() {
         assert!(!other.grants("id", &take(1)));
     });
 }
-
-#[test]
-fn without_a_denial_cache_a_loss_is_a_loss() {
-    // This is the control of all tests above.
-    Server::each(|mut server| {
-        let host = server.caller(PLAIN);
-        assert!(host.grants("id", &take(CAPACITY)));
-        assert!(!host.grants("id", &take(1)));
-        server.restart();
-        assert!(host.grants("id", &take(CAPACITY)));
-    });
-}
