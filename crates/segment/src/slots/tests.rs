@@ -288,6 +288,7 @@ fn a_new_bucket_is_charged_at_a_clock_reading_after_its_claim() {
     assert_eq!(table.records(), [(3, NOW + 9 - 40)]);
 }
 
+/// A stalled caller must not mistake a later claim on its slot for its own claim.
 #[test]
 fn every_claim_is_another_word() {
     let mut claims: Vec<Word> = Vec::new();
@@ -296,7 +297,7 @@ fn every_claim_is_another_word() {
             number,
             ..Table::new(&[])
         };
-        for _ in 0..3 {
+        for _ in 0..300 {
             table.slots[3].set(Word::EMPTY);
             let (sender, receiver) = std::sync::mpsc::channel();
             table.claimed.replace(Some(Box::new(move |table: &Table| {

@@ -68,7 +68,7 @@ fn a_record_is_forgotten_before_a_stalled_claim() {
 #[test]
 fn a_claim_is_not_mistaken_for_a_later_one() {
     // Only the third preemption finds claims that are equal. It takes a minute, so it is part of
-    // the exhaustive run. The claims themselves are compared in `a_claim_is_made_once`.
+    // the exhaustive run. The claims themselves are compared in `every_claim_is_another_word`.
     holds("a stalled claim, another in its place", 2, || {
         let memory = Memory::running(&[live(Y, 10, at(1)), Word::EMPTY], START);
         let stalled = memory.caller(K);

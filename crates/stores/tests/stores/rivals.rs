@@ -12,7 +12,6 @@ use segment::slots::protocol::{Point, Variant};
 use segment::slots::word::Word;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::rc::Rc;
 use std::sync::Mutex;
 
 type Rival = Box<dyn FnMut(Point) -> bool>;
@@ -171,33 +170,6 @@ fn a_slot_that_always_changes_delays_a_batch_only_a_little() {
     // Conflicts in four checks and in one swap.
     assert_eq!(scene.count(Event::Conflict), 5);
     assert_eq!(scene.left("a"), CAPACITY - 2);
-}
-
-/// A stalled caller must not mistake a later claim on its slot for its own claim.
-#[test]
-fn a_claim_is_made_once() {
-    let scene = Scene::new();
-    let claims = Rc::new(RefCell::new(Vec::new()));
-    for number in 0..1_000 {
-        let (seen, rival) = (Rc::clone(&claims), Scene(scene.0));
-        RIVAL.set(Some(Box::new(move |point| {
-            let is_claimed = point == Point::Claimed;
-            if is_claimed {
-                let words = rival.words().into_iter();
-                let claim = words.filter(|word| word.is_pending()).map(u128::from);
-                // The high half has the instant and the ticket of the claim, and the low half its
-                // bucket.
-                seen.borrow_mut().extend(claim.map(|claim| claim >> 64));
-            }
-            is_claimed
-        })));
-        assert_eq!(scene.take(&number.to_string(), &take(1)), Verdict::Granted);
-    }
-    let mut claims = claims.take();
-    assert_eq!(claims.len(), 1_000);
-    claims.sort_unstable();
-    claims.dedup();
-    assert_eq!(claims.len(), 1_000, "two claims are equal");
 }
 
 #[test]
