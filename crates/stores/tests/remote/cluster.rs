@@ -1,7 +1,8 @@
 //! Tests a cluster of three primaries, of which each has a replica in some tests.
 
 use crate::caller::{
-    CAPACITY, Caller, HANG, MILLISECOND, PLAIN, count, follows, host, refund, take, windows, within,
+    CAPACITY, Caller, HANG, MILLISECOND, PLAIN, PREFIX, count, follows, host, refund, take,
+    windows, within,
 };
 use gcra::Ticket;
 use segment::slots::counters::Event;
@@ -15,7 +16,7 @@ use stores::remote::{Cause, Remote, Transport};
 use testkit::{Cluster, Mode, PRIMARIES, Redis as Node, eventually};
 
 /// Returns the DSN of a cluster, with the proxy of its last primary as the only seed.
-fn dsn(cluster: &Cluster) -> String {
+pub fn dsn(cluster: &Cluster) -> String {
     let port = cluster.proxies[PRIMARIES - 1].port();
     format!("redis+cluster://127.0.0.1:{port}")
 }
@@ -24,13 +25,29 @@ fn caller(cluster: &Cluster) -> Caller {
     Caller::redis(&dsn(cluster), PLAIN)
 }
 
-/// Returns one identifier for each primary. The primary keeps the key of this identifier.
+/// Returns the key of a bucket.
+pub fn key(name: &str) -> String {
+    format!("{PREFIX}{name}")
+}
+
+/// Yields identifiers whose keys a server of the cluster keeps.
+pub fn names_on(
+    cluster: &Cluster,
+    index: usize,
+    key: fn(&str) -> String,
+) -> impl Iterator<Item = String> {
+    let names = (0..).map(|number| format!("id{number}"));
+    names.filter(move |name| cluster.owner(&key(name)) == index)
+}
+
+/// Returns one identifier for each primary, which keeps the key of this identifier.
+pub fn names(cluster: &Cluster, key: fn(&str) -> String) -> Vec<String> {
+    let first = |index| names_on(cluster, index, key).next();
+    (0..PRIMARIES).filter_map(first).collect()
+}
+
 fn identifiers(cluster: &Cluster) -> Vec<String> {
-    let on = |index| {
-        let mut names = (0..).map(|number| format!("id{number}"));
-        names.find(|name| cluster.owner(&format!("t:{name}")) == index)
-    };
-    (0..PRIMARIES).filter_map(on).collect()
+    names(cluster, key)
 }
 
 fn trips(cluster: &Cluster, call: impl FnOnce()) -> u64 {
@@ -52,10 +69,7 @@ fn each_grant_is_one_round_trip_to_the_server_of_its_key() {
         let before = proxy.round_trips();
         assert_eq!(trips(&cluster, || grant(name)), 1);
         assert_eq!(proxy.round_trips() - before, 1);
-        assert_eq!(
-            cluster.nodes[index].cli(&["EXISTS", &format!("t:{name}")]),
-            "1"
-        );
+        assert_eq!(cluster.nodes[index].cli(&["EXISTS", &key(name)]), "1");
     }
     // A new object of the same process knows the slots.
     let other = Caller::redis(&dsn(&cluster), PLAIN);
@@ -70,7 +84,7 @@ fn a_key_is_followed_while_its_slot_is_migrated() {
     let cluster = Cluster::start(false);
     let (caller, names) = (caller(&cluster), identifiers(&cluster));
     let (old, new, name) = (0, 1, &names[0]);
-    let key = format!("t:{name}");
+    let key = key(name);
     // Another key of the slot, which is on the source only when the migration begins.
     let sibling = format!("{{t:{name}}}");
     cluster.nodes[old].cli(&["SET", &sibling, "1"]);
@@ -96,9 +110,7 @@ fn a_key_is_followed_while_its_slot_is_migrated() {
 fn a_promotion_of_a_replica_fails_no_call() {
     let cluster = Cluster::start(true);
     let (caller, names, hour) = (caller(&cluster), identifiers(&cluster), windows());
-    let mut quotas = (0..).map(|number| format!("quota{number}"));
-    let quota = quotas.find(|name| cluster.owner(&format!("t:{name}")) == 0);
-    let quota = quota.unwrap();
+    let quota = names_on(&cluster, 0, key).nth(1).unwrap();
     assert!(caller.grants(&names[0], &take(1)) && caller.grants(&quota, &count(3, hour)));
     cluster.fail_over(0);
     let before = caller.count(Event::Thrown);
@@ -137,7 +149,7 @@ fn a_killed_primary_fails_its_own_keys_until_its_replica_is_promoted() {
         sleep(Duration::from_millis(5));
     }
     // All servers send clients to the promoted replica, which decides.
-    let (key, port) = (format!("t:{}", names[0]), cluster.proxies[PRIMARIES].port());
+    let (key, port) = (key(&names[0]), cluster.proxies[PRIMARIES].port());
     let sends = |node: &Node| node.cli(&["EXISTS", &key]).ends_with(&format!(":{port}"));
     let others = &cluster.nodes[1..PRIMARIES];
     assert!(eventually(|| others.iter().all(sends)));
@@ -249,7 +261,7 @@ fn a_cluster_without_a_server_for_a_slot_says_so() {
     let cluster = Cluster::start(false);
     let (caller, names) = (caller(&cluster), identifiers(&cluster));
     assert!(caller.grants(&names[0], &take(1)));
-    let key = format!("t:{}", names[0]);
+    let key = key(&names[0]);
     let slot = cluster.nodes[0].cli(&["CLUSTER", "KEYSLOT", &key]);
     cluster.nodes[0].cli(&["CLUSTER", "DELSLOTS", &slot]);
     let is_down = || {
@@ -272,7 +284,7 @@ fn a_cluster_without_a_server_for_a_slot_says_so() {
 fn a_slot_that_no_server_keeps_fails_no_other() {
     let cluster = Cluster::start(false);
     let names = identifiers(&cluster);
-    let key = format!("t:{}", names[2]);
+    let key = key(&names[2]);
     let slot = cluster.nodes[0].cli(&["CLUSTER", "KEYSLOT", &key]);
     // The owner is the last server and comes first, because its messages would give the slot back
     // to a server that has deleted it.

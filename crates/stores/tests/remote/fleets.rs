@@ -2,6 +2,7 @@
 //! wrong answers, late answers or none. The others decide.
 
 use crate::caller::{CAPACITY, Caller, HOUR, MILLISECOND, PLAIN, host, take, within};
+use crate::cluster::{self, key, names_on};
 use gcra::{TICKS_PER_SECOND, Ticket};
 use segment::slots::counters::Event;
 use std::fs::remove_file;
@@ -22,13 +23,6 @@ fn at(ports: &[u16]) -> String {
         .map(|port| format!("127.0.0.1:{port}"))
         .collect();
     format!("redis+sentinel://{}/{PRIMARY}", hosts.join(","))
-}
-
-/// Returns `count` identifiers whose keys a server of the cluster keeps, each in another slot.
-fn identifiers(cluster: &Cluster, index: usize, count: usize) -> Vec<String> {
-    let names = (0..).map(|number| format!("id{number}"));
-    let mine = names.filter(|name| cluster.owner(&format!("t:{name}")) == index);
-    mine.take(count).collect()
 }
 
 #[test]
@@ -138,7 +132,7 @@ fn the_first_cause_is_reported() {
 #[test]
 fn a_server_without_an_address_takes_no_other_with_it() {
     let mut cluster = Cluster::start(false);
-    let names = [0, 1, 2].map(|index| identifiers(&cluster, index, 1).remove(0));
+    let names = cluster::names(&cluster, key);
     // The first server restarts with a new identity. Then the other servers forget the address of
     // the old identity.
     cluster.nodes[0].kill();
@@ -154,8 +148,7 @@ fn a_server_without_an_address_takes_no_other_with_it() {
         slots.lines().any(|line| line == "0"),
         "the control: {slots}"
     );
-    let port = cluster.proxies[2].port();
-    let caller = Caller::redis(&format!("redis+cluster://127.0.0.1:{port}"), PLAIN);
+    let caller = Caller::redis(&cluster::dsn(&cluster), PLAIN);
     for name in &names[1..] {
         assert!(caller.grants(name, &take(1)));
     }
@@ -173,17 +166,16 @@ fn redirected_calls_ask_the_breaker_of_the_other_server() {
     let settings = within(100 * MILLISECOND);
     let port = cluster.proxies[0].port();
     let caller = Caller::redis(&format!("redis+cluster://127.0.0.1:{port}"), settings);
-    let names = identifiers(&cluster, 0, 60);
-    let fine = identifiers(&cluster, 2, 1).remove(0);
+    let names: Vec<_> = names_on(&cluster, 0, key).take(60).collect();
+    let fine = names_on(&cluster, 2, key).next().unwrap();
     // Waits for a call that reaches the server of `fine`. On a slow machine, a call may exceed its
     // timeout.
     let decided = || caller.ask(fine.as_bytes(), &take(0)).is_ok();
     assert!(eventually(decided));
     cluster.proxies[1].set(Mode::SwallowRequests);
     for name in &names {
-        let key = format!("t:{name}");
-        cluster.migrate(&key, 0, 1);
-        cluster.finish_migration(&key, 0, 1);
+        cluster.migrate(&key(name), 0, 1);
+        cluster.finish_migration(&key(name), 0, 1);
     }
     // The map is asked for at most once a second.
     sleep(Duration::from_millis(1100));
@@ -354,7 +346,7 @@ fn steps_of_a_moved_slot_are_decided_by_the_other_server() {
     let dsn = Dsn::parse(&format!("redis+cluster://127.0.0.1:{port}")).unwrap();
     let store = Remote::new(redis::Redis::new(dsn, b"t:"), PLAIN, host());
     let names: Vec<_> = (0..3)
-        .flat_map(|index| identifiers(&cluster, index, 10))
+        .flat_map(|index| names_on(&cluster, index, key).take(10))
         .collect();
     let call = || {
         let tickets = names.iter().enumerate().map(|(index, name)| {
@@ -374,8 +366,8 @@ fn steps_of_a_moved_slot_are_decided_by_the_other_server() {
     let trips = cluster.round_trips();
     assert_eq!(call(), vec![CAPACITY - 2; names.len()]);
     assert_eq!(cluster.round_trips() - trips, 3, "one for each server");
-    cluster.migrate(&format!("t:{}", names[0]), 0, 1);
-    cluster.migrate(&format!("t:{}", names[1]), 0, 2);
-    cluster.finish_migration(&format!("t:{}", names[1]), 0, 2);
+    cluster.migrate(&key(&names[0]), 0, 1);
+    cluster.migrate(&key(&names[1]), 0, 2);
+    cluster.finish_migration(&key(&names[1]), 0, 2);
     assert_eq!(call(), vec![CAPACITY - 3; names.len()]);
 }

@@ -2,6 +2,7 @@
 //! again, and a later call removes the permit.
 
 use crate::caller::{HASTY, PLAIN};
+use crate::cluster::{dsn, names};
 use crate::permits::{Limiter, pass, set};
 use segment::slots::counters::Event;
 use std::thread::scope;
@@ -197,16 +198,8 @@ fn a_thread_removes_only_its_own_permits() {
 #[test]
 fn a_server_of_a_cluster_is_asked_to_remove_only_its_own_permits() {
     let cluster = Cluster::start(false);
-    let port = cluster.proxies[2].port();
-    let dsn = format!("redis+cluster://127.0.0.1:{port}");
-    let [limiter, hasty] = [PLAIN, HASTY].map(|settings| Limiter::new(&dsn, settings));
-    let on = |index| {
-        let mut names = (0..).map(|number| format!("id{number}"));
-        names
-            .find(|name| cluster.owner(&set(name)) == index)
-            .unwrap()
-    };
-    let names = [on(0), on(1)];
+    let [limiter, hasty] = [PLAIN, HASTY].map(|it| Limiter::new(&dsn(&cluster), it));
+    let names = names(&cluster, set);
     for name in &names {
         assert_eq!(limiter.held(name), 0);
     }

@@ -1,19 +1,15 @@
 //! Tests permits in a cluster of three primaries.
 
 use crate::caller::PLAIN;
+use crate::cluster::{dsn, names};
 use crate::permits::{Limiter, a_limit_is_kept, set};
 use segment::slots::counters::Event;
-use testkit::{Cluster, PRIMARIES};
+use testkit::Cluster;
 
 fn cluster() -> (Cluster, Limiter, Vec<String>) {
     let cluster = Cluster::start(false);
-    let port = cluster.proxies[PRIMARIES - 1].port();
-    let limiter = Limiter::new(&format!("redis+cluster://127.0.0.1:{port}"), PLAIN);
-    let on = |index| {
-        let mut names = (0..).map(|number| format!("id{number}"));
-        names.find(|name| cluster.owner(&set(name)) == index)
-    };
-    let names = (0..PRIMARIES).filter_map(on).collect();
+    let limiter = Limiter::new(&dsn(&cluster), PLAIN);
+    let names = names(&cluster, set);
     (cluster, limiter, names)
 }
 
