@@ -1,7 +1,7 @@
 //! Tests slices of buckets that are not used up, which hosts take ahead.
 
 use crate::caller::{CACHED, Caller, HANG, HOUR, MILLISECOND, PREFIX, dsn};
-use gcra::{Outcome, Patience, Put, Step, TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
+use gcra::{Outcome, Patience, Step, TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
 use segment::slots::counters::Event;
 use std::thread::scope;
 use std::time::Instant;
@@ -26,12 +26,6 @@ fn take_slice(caller: &Caller) {
         assert!(caller.grants("id", &STEP));
         assert!(start.elapsed() < HANG, "no slice is granted");
     }
-}
-
-/// Returns whether the next call uses the slice.
-fn uses_slice(caller: &Caller) -> bool {
-    let used = caller.count(Event::UsedAhead);
-    caller.grants("id", &STEP) && caller.count(Event::UsedAhead) > used
 }
 
 /// Returns the server's time.
@@ -155,28 +149,6 @@ fn a_grant_reports_the_slice_and_what_the_store_has() {
     let [taken, used] = [Event::TakenAhead, Event::UsedAhead].map(|event| caller.count(event));
     assert!(all > in_store || taken == used, "{all} {in_store}");
     assert!(all <= in_store + taken - used, "{all} {in_store}");
-}
-
-#[test]
-fn a_reset_or_a_block_of_this_host_drops_its_slice() {
-    let redis = Redis::start(&[]);
-    let reset = Put::Reset { span: SPAN };
-    let block = Put::Raise {
-        age: -(100 * TICKS_PER_SECOND).cast_signed(),
-        span: SPAN,
-    };
-    // The refund is the control.
-    for (put, drops) in [
-        (reset, true),
-        (block, true),
-        (Put::refund(COST, SPAN), false),
-    ] {
-        let caller = Caller::redis(&dsn(redis.port()), AHEAD);
-        caller.put("id", &reset);
-        take_slice(&caller);
-        caller.put("id", &put);
-        assert_eq!(uses_slice(&caller), !drops, "{put:?}");
-    }
 }
 
 #[test]
