@@ -175,14 +175,3 @@ impl Drop for Folder {
         std::fs::remove_dir_all(&self.0).ok();
     }
 }
-
-#[test]
-fn a_named_segment_is_one_store_to_all_who_open_it() {
-    let folder = Folder::new();
-    let homes = [(); 2].map(|()| folder.home());
-    let step = Step::new(1 << 50, 1 << 50);
-    assert!(homes[0].take(homes[0].key(b"id"), &step, None).granted());
-    assert!(!homes[1].take(homes[1].key(b"id"), &step, None).granted());
-    homes[1].put(homes[1].key(b"id"), &crate::RESET);
-    assert!(homes[0].take(homes[0].key(b"id"), &step, None).granted());
-}
