@@ -217,12 +217,8 @@ impl Caller {
     }
 
     pub fn put(&self, identifier: &str, put: &Put) {
-        self.change(identifier, put).unwrap();
-    }
-
-    pub fn change(&self, identifier: &str, put: &Put) -> Result<Answer<bool>, Failure> {
         let key = self.remote.key(identifier.as_bytes());
-        self.remote.put(key, put)
+        self.remote.put(key, put).unwrap();
     }
 
     /// Returns the whole tokens in a bucket of [`CAPACITY`].

@@ -3,13 +3,12 @@
 use crate::caller::{
     CACHED, CAPACITY, Caller, HANG, HOUR, MILLISECOND, RESET, Server, cached, refund, take,
 };
-use gcra::{Put, Refill, Step, TICKS_PER_SECOND, Ticks, boot_clock};
+use gcra::{Put, Step, TICKS_PER_SECOND, Ticks, boot_clock};
 use segment::slots::counters::Event;
-use std::num::NonZero;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
-use testkit::{Mode, eventually};
+use testkit::eventually;
 
 fn hosts(server: &Server) -> [Caller; 2] {
     [(); 2].map(|()| server.caller(CACHED))
@@ -59,32 +58,6 @@ fn a_denial_is_forgotten_when_the_bucket_is_full_under_its_spans() {
         let is_full = || host.grants("id", &long);
         assert!(is_full() || eventually(is_full));
         assert!(!host.grants("id", &long), "the control");
-    });
-}
-
-/// A worker may be killed after the store has executed its refund, and before the reply arrives.
-#[test]
-fn a_refund_whose_reply_is_missing_removes_the_cached_denial() {
-    let server = Server::Redis(testkit::Redis::start(&[]));
-    let proxy = server.proxy();
-    let caller = server.caller_at(proxy.port(), CACHED);
-    // Loads the script, so that a single request executes the next refund.
-    caller.put("id", &refund(1));
-    assert!(caller.grants("id", &take(CAPACITY)));
-    assert!(!caller.grants("id", &take(1)));
-    assert!(!caller.grants("id", &take(1)));
-    assert_eq!(caller.count(Event::Cached), 1);
-    let (before, replied) = (server.record("id"), proxy.reply_bytes());
-    std::thread::scope(|scope| {
-        proxy.set(Mode::SwallowReplies);
-        let refund = scope.spawn(|| caller.change("id", &refund(1)));
-        assert!(eventually(|| proxy.reply_bytes() > replied));
-        assert_ne!(server.record("id"), before, "the server has acted");
-        proxy.set(Mode::Pass);
-        assert!(caller.grants("id", &take(1)));
-        assert!(!refund.is_finished(), "the control: no reply has arrived");
-        proxy.cut();
-        refund.join().unwrap().unwrap_err();
     });
 }
 
@@ -172,76 +145,30 @@ fn a_cached_denial_never_denies_what_the_store_would_grant() {
     });
 }
 
-#[test]
-fn limiters_that_charge_denials_or_drain_in_ticks_are_asked() {
-    Server::each(|server| {
-        let [host, _] = hosts(&server);
-        assert!(host.grants("id", &take(CAPACITY)));
-        assert!(!host.grants("id", &take(1)));
-        let one = take(1);
-        let steps = [
-            Step {
-                max_debt: 1000,
-                ..one
-            },
-            Step {
-                refill: Refill::Ticks(NonZero::new(1000).unwrap()),
-                ..one
-            },
-            one.dry(),
-        ];
-        for step in steps {
-            assert!(!host.grants("id", &step));
-        }
-        assert_eq!(host.count(Event::Cached), 0);
-        assert!(!host.grants("id", &one));
-        assert_eq!(host.count(Event::Cached), 1);
-    });
-}
-
-struct Saturated {
-    granted: u64,
-    /// The round trips of all hosts.
-    asked: u64,
-    /// The most tokens that the bucket can have had during the calls.
-    tokens: u64,
-}
-
-/// Lets eight hosts, with four workers each, take the tokens of one bucket until `most` are
-/// granted.
-fn saturated(server: &Server, rate: u64, most: u64) -> Saturated {
-    let hosts: Vec<_> = (0..8).map(|_| server.caller(CACHED)).collect();
-    let unit = TICKS_PER_SECOND / rate;
-    let step = Step::new(unit, unit);
-    let (start, granted) = (Instant::now(), AtomicU64::new(0));
-    std::thread::scope(|scope| {
-        for host in hosts.iter().flat_map(|host| [host; 4]) {
-            let granted = &granted;
-            scope.spawn(move || {
-                while granted.load(Relaxed) < most {
-                    granted.fetch_add(host.grants("id", &step).into(), Relaxed);
-                    assert!(start.elapsed() < HANG, "too few grants");
-                    sleep(Duration::from_micros(500));
-                }
-            });
-        }
-    });
-    let ticks = Ticks::try_from(start.elapsed().as_nanos()).unwrap();
-    Saturated {
-        granted: granted.into_inner(),
-        asked: hosts.iter().map(|host| host.count(Event::Asked)).sum(),
-        tokens: 1 + ticks / unit,
-    }
-}
-
+/// Eight hosts, with four workers each, take the tokens of one bucket.
 #[test]
 fn a_token_wakes_one_worker_of_each_host() {
     Server::each(|server| {
-        let Saturated {
-            granted,
-            asked,
-            tokens,
-        } = saturated(&server, 20, 30);
+        let hosts: Vec<_> = (0..8).map(|_| server.caller(CACHED)).collect();
+        let unit = TICKS_PER_SECOND / 20;
+        let step = Step::new(unit, unit);
+        let (start, granted) = (Instant::now(), AtomicU64::new(0));
+        std::thread::scope(|scope| {
+            for host in hosts.iter().flat_map(|host| [host; 4]) {
+                let granted = &granted;
+                scope.spawn(move || {
+                    while granted.load(Relaxed) < 30 {
+                        granted.fetch_add(host.grants("id", &step).into(), Relaxed);
+                        assert!(start.elapsed() < HANG, "too few grants");
+                        sleep(Duration::from_micros(500));
+                    }
+                });
+            }
+        });
+        let granted = granted.into_inner();
+        // The most tokens that the bucket can have had during the calls.
+        let tokens = 1 + Ticks::try_from(start.elapsed().as_nanos()).unwrap() / unit;
+        let asked: u64 = hosts.iter().map(|host| host.count(Event::Asked)).sum();
         println!("{asked} round trips for {granted} grants of {tokens} tokens");
         assert!(granted <= tokens, "{granted} of {tokens}");
         // If every worker asked, there would be about 40 round trips for each token.
