@@ -140,28 +140,6 @@ fn a_clock_that_is_ahead_opens_the_next_window_only_without_a_clock_of_the_store
 }
 
 #[test]
-fn an_undo_changes_nothing_of_a_later_window() {
-    homes::each(|home| {
-        let key = home.key(b"late");
-        let mine = windows(home, key);
-        let ended = Windows {
-            start: mine.start - HOUR,
-            ..mine
-        };
-        let earlier = take(LIMIT, ended);
-        let taken = ended.start + LIMIT * MICROSECOND;
-        assert!(home.take(key, &take(LIMIT, mine), None).granted());
-        home.put(key, &Put::undo(&earlier, taken));
-        assert!(!home.take(key, &take(1, mine), None).granted());
-        let mut own = take(LIMIT, mine);
-        own.cost = 2 * MICROSECOND;
-        home.put(key, &Put::undo(&own, mine.start + LIMIT * MICROSECOND));
-        assert!(home.take(key, &take(2, mine), None).granted());
-        assert!(!home.take(key, &take(1, mine), None).granted());
-    });
-}
-
-#[test]
 fn a_block_lasts_until_its_window_ends() {
     homes::each(|home| {
         let key = home.key(b"block");
