@@ -309,6 +309,7 @@ impl Step {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Windows;
 
     const S: Ticks = crate::TICKS_PER_SECOND;
     const NOW: Timestamp = Timestamp(100);
@@ -338,6 +339,27 @@ mod tests {
         assert_eq!(step.retry_after(at(100), now), S / 2);
         assert_eq!(step.available(at(100), now), 3 * S + S / 2);
         assert_eq!(step.reset_after(at(100), now), 6 * S + S / 2);
+    }
+
+    #[test]
+    fn a_patience_waits_or_leaves_tokens() {
+        let step = Step::new(3, 10);
+        let wait = |patience| step.with(patience).max_wait;
+        assert_eq!([Patience::Wait(4), Patience::Leave(4)].map(wait), [4, -4]);
+    }
+
+    #[test]
+    fn a_quota_is_denied_until_its_window_ends_or_a_later_block() {
+        let windows = Windows::new(at(100), [10, 20, 30]);
+        let step = Step {
+            refill: Refill::Windows(windows),
+            ..Step::new(1, 5)
+        };
+        assert_eq!(step.retry_after(at(100) + 5, at(105)), 15 * S);
+        assert_eq!(step.retry_after(at(200), at(105)), 95 * S);
+        let next = windows.at(at(121));
+        assert_ne!(next, windows);
+        assert_eq!(step.at(at(121)).refill, Refill::Windows(next));
     }
 
     #[test]
