@@ -215,7 +215,7 @@ final class Trial
         return $worker !== null;
     }
 
-    /** Returns a worker of php-fpm, or null if there is none at the moment. */
+    /** Returns the process id of a php-fpm worker, or null if no worker runs. */
     private function fpm_worker(int $roll): ?int
     {
         $workers = $this->subject->fpm->workers();

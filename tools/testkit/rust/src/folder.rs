@@ -4,8 +4,7 @@ use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Returns the ids of nobody and nogroup if root runs the tests. Servers then run as that user and
-/// group.
+/// Returns the user and the group that servers run as if root runs the tests: nobody and nogroup.
 pub fn unprivileged() -> Option<(u32, u32)> {
     rustix::process::geteuid()
         .is_root()
