@@ -19,8 +19,10 @@ const ALLOWED_ADDRESSES = [];
 const PASSWORD_HASH = '';
 /** Shows the most denied identifiers, which may be personal data, instead of hashes of them. */
 const SHOW_IDENTIFIERS = false;
-/** The seconds between two updates of an open page. */
-const INTERVAL = 2;
+/** The seconds between two reloads of an open page. */
+const INTERVAL = 5;
+/** The seconds in which a request for the page measures the present rates. */
+const SAMPLE = 1;
 
 /** The settings of the extension that differ from these values are marked. */
 const DEFAULTS = [
@@ -155,27 +157,24 @@ function duration(float $seconds): string
     return round($seconds / $size, $seconds / $size < 10 ? 1 : 0) . "&nbsp;$unit";
 }
 
-/** The status of one moment, and the HTML of its parts. */
+/** The status, an earlier one that shows which counters grow now, and the HTML of their parts. */
 final class Snapshot
 {
     private readonly array $memory;
-    private readonly float $age;
 
-    public function __construct(private readonly array $status)
+    /** @param float $seconds the time between the two states */
+    public function __construct(private readonly array $status, private readonly array $earlier, private readonly float $seconds)
     {
         $this->memory = $status['shared_memory'];
-        $this->age = max($this->memory['age'], 0.001);
     }
 
-    /** @return array<string, int|float|string> the values that the script of the page compares */
-    public function sample(): array
+    /** @return array<string, string> the HTML of each part of the page, and its title as text */
+    public function parts(): array
     {
-        $sections = ['header', 'warnings', 'now', 'namespaces', 'guard', 'stores', 'notes', 'identifiers', 'memory', 'settings', 'counters'];
-        $html = array_combine($sections, array_map(fn (string $section): string => $this->$section(), $sections));
-        $host = (string) gethostname();
+        $parts = ['header', 'warnings', 'now', 'namespaces', 'guard', 'stores', 'notes', 'identifiers', 'memory', 'settings', 'counters'];
+        $html = array_combine($parts, array_map(fn (string $part): string => $this->$part(), $parts));
         $problems = substr_count($html['warnings'], '<li class="problem">');
-        $title = ($problems > 0 ? "($problems) " : '') . "tokenbucket on $host";
-        return ['host' => $host, 'title' => $title, 'age' => $this->age, 'sections' => $html];
+        return $html + ['title' => ($problems > 0 ? "($problems) " : '') . 'tokenbucket on ' . gethostname()];
     }
 
     private function header(): string
@@ -184,21 +183,23 @@ final class Snapshot
             text((string) gethostname()),
             'PHP ' . PHP_VERSION . ' (' . PHP_SAPI . ')',
             'tokenbucket ' . text($this->status['version']),
-            'counting for ' . duration($this->age),
+            'counting for ' . duration($this->memory['age']),
         ];
         return '<p>' . implode(' <i>·</i> ', $facts) . '</p><p>As of <time>' . date('Y-m-d H:i:s T') . '</time></p>';
     }
 
-    /** Returns a counter's rate since the start. The script replaces it by the present rate. */
-    private function rate(string $key, int $count): string
+    /** Returns the present rate of a counter. A new segment begins at 0. */
+    private function rate(int $count, ?int $earlier): string
     {
-        return '<span data-rate="' . text($key) . "\" data-count=\"$count\">" . rate($count / $this->age) . '</span>';
+        return rate(max(0, $count - (int) $earlier) / $this->seconds);
     }
 
-    /** Returns a rate with the period that it covers. */
-    private function pace(string $key, int $count): string
+    /** Returns the present rate of a counter of status(), in bold red if it grows. */
+    private function pace(string $part, string $counter): string
     {
-        return '<span class="pace">' . $this->rate($key, $count) . '/s <span data-period>on average</span></span>';
+        [$count, $earlier] = [$this->status[$part][$counter], $this->earlier[$part][$counter]];
+        $class = $count > $earlier ? 'pace rising' : 'pace';
+        return "<span class=\"$class\">" . $this->rate($count, $earlier) . '/s now</span>';
     }
 
     private function warnings(): string
@@ -233,7 +234,7 @@ final class Snapshot
         $consequence = $memory['full'] === 'evict' ? 'makes others full again' : 'may be denied';
         $size = (int) @ini_parse_quantity((string) ini_get('tokenbucket.shm_size'));
         $events = fn (string $counter): string => number_format($memory[$counter]);
-        $pace = fn (string $counter): string => '(' . $this->pace($counter, $memory[$counter]) . ')';
+        $pace = fn (string $counter): string => '(' . $this->pace('shared_memory', $counter) . ')';
         return [
             [!$is_named && ini_get('tokenbucket.shm_path') != '', 'problem', 'The file of <code>tokenbucket.shm_path</code> is not used, so other masters and CLI processes do not share these buckets. PHP\'s log has the reason, at its last start.'],
             [$memory['refused'] > 0, 'problem', "Calls denied because no slot was free: {$events('refused')} {$pace('refused')}. Raise <code>tokenbucket.shm_size</code>."],
@@ -244,7 +245,7 @@ final class Snapshot
             [in_array(null, array_column($this->status['decisions'], 'namespace'), true), 'warning', 'More than 60 namespaces are in use, so some are counted together. Do not take namespaces from requests.'],
             [!$is_named && ini_get('tokenbucket.shm_path') == '', 'note', 'Private memory: CLI processes and other masters do not share these buckets. To share them, set <code>tokenbucket.shm_path</code>.'],
             [$is_named && $memory['slots'] * 16 !== ($size & ~4095), 'note', 'The file of <code>tokenbucket.shm_path</code> has kept another size than <code>tokenbucket.shm_size</code>. To change its size, stop PHP and remove the file.'],
-            [$this->age < 300, 'note', 'The memory was created ' . duration($this->age) . ' ago. All buckets were full then, and the counters 0.'],
+            [$this->memory['age'] < 300, 'note', 'The memory was created ' . duration($this->memory['age']) . ' ago. All buckets were full then, and the counters 0.'],
         ];
     }
 
@@ -255,7 +256,7 @@ final class Snapshot
         $foreign = number_format($permits['foreign']);
         return [
             [$permits['unavailable'] !== null, 'warning', 'Concurrency limits deny all calls, because processes cannot hold permits: <q>' . text((string) $permits['unavailable']) . '</q>.'],
-            [$permits['foreign'] > 0, 'warning', "Permits that were lost while they were held: $foreign ({$this->pace('permits foreign', $permits['foreign'])}). Do not open the file of <code>tokenbucket.shm_path</code> in PHP code."],
+            [$permits['foreign'] > 0, 'warning', "Permits that were lost while they were held: $foreign ({$this->pace('permits', 'foreign')}). Do not open the file of <code>tokenbucket.shm_path</code> in PHP code."],
         ];
     }
 
@@ -276,7 +277,7 @@ final class Snapshot
             'set_back' => 'Calls that found a bucket from the future, so a server\'s clock was set back',
         ] as $counter => $words) {
             $count = $this->status['remote'][$counter];
-            $found[] = [$count > 0, 'warning', "$words: " . number_format($count) . ' (' . $this->pace("remote $counter", $count) . ').'];
+            $found[] = [$count > 0, 'warning', "$words: " . number_format($count) . ' (' . $this->pace('remote', $counter) . ').'];
         }
         return $found;
     }
@@ -311,12 +312,13 @@ final class Snapshot
     private function now(): string
     {
         [$granted, $denied] = self::decided($this->status['decisions']);
+        [$granted_before, $denied_before] = self::decided($this->earlier['decisions']);
         $memory = $this->memory;
         $tile = fn (string $title, string $value, string $more, string $class = ''): string
             => "<div class=\"tile $class\"><h3>$title</h3><p class=\"value\">$value</p><p>$more</p></div>";
-        return $tile('Granted', $this->rate('granted', $granted) . '<small>/s <span data-period>on average</span></small>', number_format($granted) . ' since the start', 'granted')
-            . $tile('Denied', $this->rate('denied', $denied) . '<small>/s <span data-period>on average</span></small>', number_format($denied) . ' since the start', 'denied')
-            . $tile('Denied share', '<span data-share>' . percent($denied, $granted + $denied) . '</span> <small data-period>on average</small>', percent($denied, $granted + $denied) . ' since the start')
+        return $tile('Granted', $this->rate($granted, $granted_before) . '<small>/s now</small>', number_format($granted) . ' since the start', 'granted')
+            . $tile('Denied', $this->rate($denied, $denied_before) . '<small>/s now</small>', number_format($denied) . ' since the start', 'denied')
+            . $tile('Denied share', percent($denied, $granted + $denied), 'since the start')
             . $tile('Slots in use', percent($memory['live'], $memory['slots']), number_format($memory['live']) . ' of ' . number_format($memory['slots']));
     }
 
@@ -337,7 +339,7 @@ final class Snapshot
             number_format($store['opened']),
             self::failures($store),
         ], $this->status['stores']);
-        return '<p>Calls sent to stores: ' . number_format($remote['asked']) . ' (' . $this->pace('remote asked', $remote['asked']) . '), failed: '
+        return '<p>Calls sent to stores: ' . number_format($remote['asked']) . ' (' . $this->pace('remote', 'asked') . '), failed: '
             . number_format($remote['failed']) . '. Denials that the denial cache answered: ' . number_format($remote['cached']) . '.</p>'
             . self::table(['Store', 'Breaker', '#Calls', '#Average', '#99 % within', '#Timeout', '#Failures in a row', '#Times opened', 'Failures'], $rows);
     }
@@ -362,11 +364,12 @@ final class Snapshot
         usort($namespaces, fn (array $a, array $b): int => self::decided([$b])[1] <=> self::decided([$a])[1]);
         $rows = array_map(function (array $row): array {
             [$granted, $denied] = self::decided([$row]);
-            $key = md5("$row[store] $row[namespace]");
+            $is_same = fn (array $other): bool => [$other['store'], $other['namespace']] === [$row['store'], $row['namespace']];
+            [$granted_before, $denied_before] = self::decided(array_filter($this->earlier['decisions'], $is_same));
             return [
                 self::name($row),
-                $this->rate("$key granted", $granted),
-                $this->rate("$key denied", $denied),
+                $this->rate($granted, $granted_before),
+                $this->rate($denied, $denied_before),
                 number_format($granted),
                 number_format($denied),
                 percent($denied, $granted + $denied),
@@ -374,8 +377,7 @@ final class Snapshot
                 number_format($row['granted_by_fallback'] + $row['denied_by_fallback']),
             ];
         }, $namespaces);
-        $period = '<span data-period>on average</span>';
-        return self::table(['Namespace', "#Granted/s $period", "#Denied/s $period", '#Granted', '#Denied', '#Denied share', '#Denied by cache', '#Decided by fallback'], $rows);
+        return self::table(['Namespace', '#Granted/s now', '#Denied/s now', '#Granted', '#Denied', '#Denied share', '#Denied by cache', '#Decided by fallback'], $rows);
     }
 
     /** Returns the limits of the guard. */
@@ -443,14 +445,9 @@ final class Snapshot
             'reclaimable' => 'full buckets, whose slots others may take',
             'empty' => 'never used',
         ];
-        $bar = '';
-        $x = 0;
         $rows = [];
         foreach ($states as $state => $meaning) {
-            $width = 100 * $memory[$state] / max(1, $memory['slots']);
-            $bar .= sprintf('<rect class="%s" x="%F" width="%F" height="1"/>', $state, $x, $width);
-            $x += $width;
-            $rows[] = ["<i class=\"swatch $state\"></i> $state <small>$meaning</small>", number_format($memory[$state]), percent($memory[$state], $memory['slots'])];
+            $rows[] = ["$state <small>$meaning</small>", number_format($memory[$state]), percent($memory[$state], $memory['slots'])];
         }
         $where = $memory['backing'] === 'named' ? 'Shared file <code>' . text($memory['path']) . '</code>' : 'Private memory (' . text($memory['backing']) . ')';
         $longest = $memory['evicted'] > 0 ? ', which needed up to ' . duration($memory['evicted_seconds_max']) . ' to be full' : '';
@@ -460,7 +457,6 @@ final class Snapshot
             . 'Permits held: ' . number_format($this->status['permits']['held']) . '. '
             . $this->force()
             . ($memory['full'] === 'evict' ? 'A full table evicts the fullest bucket.' : 'A full table denies new buckets.') . '</p>'
-            . "<svg class=\"bar\" viewBox=\"0 0 100 1\" preserveAspectRatio=\"none\" aria-hidden=\"true\">$bar</svg>"
             . self::table(['State', '#Slots', '#Share'], $rows);
     }
 
@@ -502,21 +498,21 @@ final class Snapshot
     private function counters(): string
     {
         $rows = [];
-        foreach (['shared_memory' => $this->memory, 'permits' => $this->status['permits'], 'remote' => $this->status['remote']] as $part => $counters) {
-            foreach (array_filter($counters, is_int(...)) as $name => $count) {
+        foreach (['shared_memory', 'permits', 'remote'] as $part) {
+            foreach (array_filter($this->status[$part], is_int(...)) as $name => $count) {
                 if (!in_array($name, ['size', 'slots', 'live', 'reclaimable', 'pending', 'empty', 'held'], true)) {
-                    $rows[] = ["<code>$part.$name</code>", $this->rate("$part $name", $count), number_format($count)];
+                    $rows[] = ["<code>$part.$name</code>", $this->rate($count, $this->earlier[$part][$name]), number_format($count)];
                 }
             }
         }
-        return self::table(['Counter', '#Per second <span data-period>on average</span>', '#Since the start'], $rows);
+        return self::table(['Counter', '#Per second now', '#Since the start'], $rows);
     }
 
     /**
      * Returns a table. A # in front of a column's title aligns its numbers. On narrow screens, each
      * row of a table with many columns becomes a card.
      *
-     * @param list<string> $titles as HTML
+     * @param list<string> $titles
      * @param list<list<string>> $rows the cells as HTML. The first cell of a row is its header
      */
     private static function table(array $titles, array $rows): string
@@ -530,107 +526,13 @@ final class Snapshot
         foreach ($rows as $row) {
             $html .= '<tr>';
             foreach ($row as $column => $cell) {
-                $label = trim(strip_tags(preg_replace('~<span data-period>.*?</span>~', '', ltrim($titles[$column], '#'))));
+                $label = ltrim($titles[$column], '#');
                 $html .= $column === 0 ? "<th scope=\"row\">$cell</th>" : "<td{$class($column)} data-title=\"$label\">$cell</td>";
             }
             $html .= '</tr>';
         }
         $class = count($titles) > 4 ? ' class="cards"' : '';
         return "<div class=\"wide\"><table$class>$html</tbody></table></div>";
-    }
-}
-
-/**
- * The form with which an operator shows, frees or blocks a client of the guard.
- *
- * The extension checks the password of the form, counts wrong ones, and writes a record of each
- * change.
- */
-final class ClientForm
-{
-    /** The status of the reply. */
-    public readonly int $status;
-    /** A sentence as HTML. */
-    private readonly string $result;
-    private readonly string $token;
-
-    /**
-     * @param list<array> $decisions of status()
-     * @param array $sent the fields, or an empty array for the form itself
-     */
-    public function __construct(private readonly array $decisions, private readonly array $sent, array $cookies, bool $is_https)
-    {
-        $cookie = $is_https ? '__Host-tokenbucket' : 'tokenbucket';
-        $token = $cookies[$cookie] ?? null;
-        $is_known = is_string($token) && preg_match('/^[0-9a-f]{32}$/D', $token) === 1;
-        $this->token = $is_known ? $token : bin2hex(random_bytes(16));
-        if (!$is_known) {
-            setcookie($cookie, $this->token, ['path' => '/', 'secure' => $is_https, 'httponly' => true, 'samesite' => 'Strict']);
-        }
-        [$this->status, $this->result] = $sent === [] ? [200, ''] : $this->reply();
-    }
-
-    /** Reports whether the extension knows a password, without which no operator may act. */
-    public static function is_allowed(): bool
-    {
-        return (string) ini_get('tokenbucket.guard_password_hash') !== '';
-    }
-
-    private function field(string $name): string
-    {
-        return is_string($this->sent[$name] ?? null) ? $this->sent[$name] : '';
-    }
-
-    private function reply(): array
-    {
-        // This check comes first, so that the form of another site uses up no attempt of the
-        // operator.
-        if (!hash_equals($this->token, $this->field('token'))) {
-            return [403, 'This form has expired, so nothing was done. Send it again.'];
-        }
-        try {
-            $client = new \TokenBucket\GuardedClient($this->field('limit'), [$this->field('client')], $this->field('password'));
-            return [200, text((string) $client->client) . ' ' . $this->act($client)];
-        } catch (\TokenBucket\AccessDeniedException $denied) {
-            return [403, text($denied->getMessage()) . '.'];
-        } catch (\ValueError $error) {
-            return [400, text(preg_replace('/^.*\$(limit|values|seconds)\)/', 'The field', $error->getMessage())) . '.'];
-        }
-    }
-
-    private function act(\TokenBucket\GuardedClient $client): string
-    {
-        if ($this->field('action') === 'reset') {
-            $client->reset();
-            return 'is free.';
-        }
-        $seconds = is_numeric($this->field('seconds')) ? (float) $this->field('seconds') : -1.0;
-        $decision = $this->field('action') === 'block' ? $client->block($seconds) : $client->peek();
-        return match (true) {
-            $decision->reason === 'table_full' => 'is not blocked, because the table is full.',
-            $decision->allowed => 'has ' . number_format(floor($decision->remaining)) . ' requests left.',
-            default => 'is denied for ' . duration($decision->retryAfter) . '.',
-        };
-    }
-
-    public function html(): string
-    {
-        $names = array_column(array_filter($this->decisions, fn (array $row): bool => $row['store'] === 'shared_memory'), 'namespace');
-        // Only limits by address, because other keys would need more fields in the form.
-        $limits = preg_grep('/^guard: (preflights: )?(on (\S+ )?\S+ )?ip \d/', array_map(strval(...), $names));
-        $option = fn (string $limit): string => '<option' . ($limit === $this->field('limit') ? ' selected' : '') . '>' . text($limit) . '</option>';
-        $class = $this->status === 200 ? 'good' : 'bad';
-        $result = $this->result === '' ? '' : "<p role=\"status\"><b class=\"$class\">$this->result</b></p>";
-        if ($limits === []) {
-            return '<p class="empty">No limit of the guard whose only key is <code>ip</code> has counted a request.</p>';
-        }
-        return $result . '<form method="post">'
-            . "<input type=\"hidden\" name=\"token\" value=\"$this->token\">"
-            . '<label>Limit <select name="limit">' . implode('', array_map($option, $limits)) . '</select></label>'
-            . '<label>Client <input name="client" required autocomplete="off" placeholder="192.0.2.1" value="' . text($this->field('client')) . '"></label>'
-            . '<label>Password <input name="password" type="password" required autocomplete="current-password"></label>'
-            . '<p><button name="action" value="peek">Show</button> <button name="action" value="reset">Free</button> '
-            . '<button name="action" value="block">Block</button> for <input name="seconds" type="number" min="1" value="900" aria-label="Seconds of a block"> s</p></form>';
     }
 }
 
@@ -648,44 +550,38 @@ if (!isset($status['shared_memory'])) {
     header('Content-Type: text/plain; charset=utf-8');
     exit("The extension has no shared memory. PHP's log has the reason, at its last start.\n");
 }
-$sample = (new Snapshot($status))->sample();
-if (isset($_GET['json'])) {
-    header('Content-Type: application/json');
-    exit(json_encode($sample, JSON_THROW_ON_ERROR));
-}
-$is_allowed = ClientForm::is_allowed();
-$is_https = !in_array(strtolower($_SERVER['HTTPS'] ?? ''), ['', 'off'], true);
-$form = isset($_GET['client']) && $is_allowed ? new ClientForm($status['decisions'], $_POST, $_COOKIE, $is_https) : null;
-$form_action = $form === null ? 'none' : 'self';
-http_response_code($form?->status ?? 200);
+$start = hrtime(true);
+usleep((int) (1e6 * SAMPLE));
+$parts = (new Snapshot(\TokenBucket\status(), $status, (hrtime(true) - $start) / 1e9))->parts();
+$is_still = isset($_GET['still']);
 $nonce = base64_encode(random_bytes(18));
 header('Content-Type: text/html; charset=utf-8');
-header("Content-Security-Policy: default-src 'none'; style-src 'nonce-$nonce'; script-src 'nonce-$nonce'; connect-src 'self'; img-src data:; base-uri 'none'; form-action '$form_action'; frame-ancestors 'none'");
+header("Content-Security-Policy: default-src 'none'; style-src 'nonce-$nonce'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
 header('Referrer-Policy: no-referrer');
-$section = fn (string $name): string => "<div id=\"$name\">{$sample['sections'][$name]}</div>";
+$part = fn (string $name): string => "<div id=\"$name\">$parts[$name]</div>";
 ?>
 <!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<title><?= text($sample['title']) ?></title>
+<title><?= text($parts['title']) ?></title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="robots" content="noindex">
 <link rel="icon" href="data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 8 8'%3E%3Cpath d='M1 1h6L6 7H2z' fill='%230b6bcb'/%3E%3C/svg%3E">
-<?= $form === null ? '<noscript><meta http-equiv="refresh" content="' . max(5, INTERVAL) . '"></noscript>' : '' ?>
+<?= $is_still ? '' : '<meta http-equiv="refresh" content="' . INTERVAL . '">' ?>
 
 <style nonce="<?= $nonce ?>">
 :root {
     --page: #f5f6f8; --card: #fff; --line: #dce0e6; --text: #1a1f26; --muted: #59636e;
     --granted: #0b63c1; --denied: #bc4c00; --problem: #b42318; --warning: #8a5300; --good: #1a7037;
-    --soft-problem: #fdecea; --soft-warning: #fdf3dc; --empty: #e4e8ed;
+    --soft-problem: #fdecea; --soft-warning: #fdf3dc;
 }
 @media (prefers-color-scheme: dark) {
     :root {
         --page: #0e1217; --card: #161b22; --line: #2c333c; --text: #e6eaef; --muted: #9aa5b1;
         --granted: #6cb2ff; --denied: #ff9d5c; --problem: #ff8b80; --warning: #f0b849; --good: #56c271;
-        --soft-problem: #3a1a1a; --soft-warning: #33280f; --empty: #2a313a;
+        --soft-problem: #3a1a1a; --soft-warning: #33280f;
     }
 }
 * { box-sizing: border-box; margin: 0; }
@@ -699,17 +595,11 @@ i { font-style: normal; color: var(--muted); }
 small { font-size: .8rem; font-weight: 400; color: var(--muted); }
 .top { display: flex; flex-wrap: wrap; gap: .25rem 1rem; align-items: baseline; }
 .top > div { display: flex; flex-wrap: wrap; gap: 0 1rem; color: var(--muted); flex: 1 1 20rem; justify-content: space-between; }
-button { font: inherit; font-size: .85rem; color: inherit; background: var(--card); border: 1px solid var(--line); border-radius: 6px; padding: .2rem .8rem; cursor: pointer; }
 a { color: var(--granted); }
-form label { display: block; margin-bottom: .6rem; }
-form label > * { display: block; width: 100%; }
-select, input { font: inherit; color: inherit; background: var(--page); border: 1px solid var(--line); border-radius: 6px; padding: .2rem .5rem; }
-input[type=number] { width: 7rem; }
 :focus-visible { outline: 2px solid var(--granted); outline-offset: 2px; }
 .card { background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: 1rem; }
 .card p { margin-bottom: .6rem; color: var(--muted); }
 .card p.empty { margin: 0; }
-.lost { background: var(--soft-problem); color: var(--problem); border-radius: 8px; padding: .6rem 1rem; }
 ul { list-style: none; padding: 0; display: grid; gap: .35rem; }
 li { display: flex; gap: .75rem; padding: .45rem .75rem; border-radius: 6px; border-left: 4px solid; }
 li b { flex: 0 0 4.6rem; }
@@ -726,20 +616,6 @@ li b { flex: 0 0 4.6rem; }
 .tile p { margin: 0; font-size: .85rem; }
 .granted .value { color: var(--granted); }
 .denied .value { color: var(--denied); }
-#chart { display: block; width: 100%; height: 190px; margin-top: 1rem; font-size: 12px; }
-#chart text { fill: var(--muted); }
-#chart .grid { stroke: var(--line); }
-#chart path { fill: none; stroke-width: 2; stroke-linejoin: round; }
-#chart .granted { stroke: var(--granted); }
-#chart .denied { stroke: var(--denied); stroke-dasharray: 5 3; }
-#chart text.granted { fill: var(--granted); stroke: none; }
-#chart text.denied { fill: var(--denied); stroke: none; }
-.bar { display: block; width: 100%; height: 14px; border-radius: 4px; margin-bottom: .75rem; }
-rect.live, .swatch.live { fill: var(--granted); background: var(--granted); }
-rect.pending, .swatch.pending { fill: var(--denied); background: var(--denied); }
-rect.reclaimable, .swatch.reclaimable { fill: var(--muted); background: var(--muted); }
-rect.empty, .swatch.empty { fill: var(--empty); background: var(--empty); }
-.swatch { display: inline-block; width: .7em; height: .7em; border-radius: 2px; }
 table { width: 100%; border-collapse: collapse; font-size: .88rem; }
 th, td { text-align: left; padding: .35rem .75rem .35rem 0; vertical-align: top; border-top: 1px solid var(--line); }
 thead th { color: var(--muted); font-weight: 600; border: 0; vertical-align: bottom; }
@@ -747,9 +623,6 @@ tbody th { font-weight: 400; }
 .number { text-align: right; white-space: nowrap; }
 thead .number { white-space: normal; }
 .number + :not(.number) { padding-left: 1rem; }
-summary { cursor: pointer; font-weight: 600; }
-details[open] summary { margin-bottom: .6rem; }
-[hidden] { display: none !important; }
 .columns { display: grid; gap: 1rem; grid-template-columns: minmax(0, 1fr); }
 @media (min-width: 64rem) {
     .columns { grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); grid-template-rows: auto 1fr; }
@@ -770,139 +643,19 @@ details[open] summary { margin-bottom: .6rem; }
 </head>
 <body>
 <main>
-<header class="top"><h1>tokenbucket</h1><?= $section('header') ?><button id="pause" type="button" aria-pressed="false" hidden>Pause</button></header>
-<?php if ($form !== null): ?>
-<section class="card"><h2>Clients of the guard</h2><?= $form->html() ?><p><a href="?">Back to the status</a></p></section>
-</main>
-</body>
-</html>
-<?php exit; endif ?>
-<p id="lost" class="lost" role="alert" hidden></p>
-<section class="card" aria-label="Warnings"><?= $section('warnings') ?></section>
-<section class="card" aria-label="Decisions"><?= $section('now') ?><svg id="chart" role="img" aria-label="" hidden></svg></section>
-<section class="card"><h2>Decisions by namespace</h2><?= $section('namespaces') ?></section>
-<section class="card"><h2>Remote stores</h2><?= $section('stores') ?></section>
-<section class="card"><h2>Limits of the guard</h2><?= $section('guard') ?><?= $is_allowed ? '<p><a href="?client">Free or block a client</a></p>' : '' ?></section>
-<section class="card"><h2>Notes</h2><?= $section('notes') ?></section>
+<header class="top"><h1>tokenbucket</h1><?= $part('header') ?><?= $is_still ? '<a href="?">Reload every ' . INTERVAL . ' s</a>' : '<a href="?still">Pause</a>' ?></header>
+<section class="card" aria-label="Warnings"><?= $part('warnings') ?></section>
+<section class="card" aria-label="Decisions"><?= $part('now') ?></section>
+<section class="card"><h2>Decisions by namespace</h2><?= $part('namespaces') ?></section>
+<section class="card"><h2>Remote stores</h2><?= $part('stores') ?></section>
+<section class="card"><h2>Limits of the guard</h2><?= $part('guard') ?></section>
+<section class="card"><h2>Notes</h2><?= $part('notes') ?></section>
 <div class="columns">
-<section class="card"><h2>Most denied</h2><?= $section('identifiers') ?></section>
-<section class="card"><h2>Memory</h2><?= $section('memory') ?></section>
-<section class="card"><h2>Settings</h2><?= $section('settings') ?></section>
+<section class="card"><h2>Most denied</h2><?= $part('identifiers') ?></section>
+<section class="card"><h2>Memory</h2><?= $part('memory') ?></section>
+<section class="card"><h2>Settings</h2><?= $part('settings') ?></section>
 </div>
-<details class="card"><summary>All counters</summary><?= $section('counters') ?></details>
+<section class="card"><h2>All counters</h2><?= $part('counters') ?></section>
 </main>
-<script nonce="<?= $nonce ?>">
-'use strict';
-const interval = <?= (int) (1000 * INTERVAL) ?>, kept = 120;
-const $ = id => document.getElementById(id);
-// A URL that contains a password cannot be fetched, so only its path is used.
-const url = location.origin + location.pathname + '?json';
-let shown = <?= json_encode(['sections' => (object) []] + $sample, JSON_HEX_TAG | JSON_THROW_ON_ERROR) ?>, last, samples = [], timer;
-
-const format = (n, digits) => n.toLocaleString('en-US', {minimumFractionDigits: digits, maximumFractionDigits: digits});
-const rate = n => format(n, n >= 100 || n === 0 ? 0 : n >= 10 ? 1 : 2);
-
-function read() {
-    const sample = {host: shown.host, age: shown.age, counts: {}};
-    for (const e of document.querySelectorAll('[data-rate]')) sample.counts[e.dataset.rate] = +e.dataset.count;
-    return sample;
-}
-
-// Replaces the averages since the start by the rates since the last sample.
-function show_rates(now) {
-    const seconds = now.age - last.age;
-    const per_second = key => ((now.counts[key] ?? 0) - (last.counts[key] ?? 0)) / seconds;
-    for (const e of document.querySelectorAll('[data-rate]')) {
-        e.textContent = rate(per_second(e.dataset.rate));
-        e.closest('#warnings .pace')?.classList.toggle('rising', per_second(e.dataset.rate) > 0);
-    }
-    for (const e of document.querySelectorAll('[data-period]')) e.textContent = 'now';
-    const granted = per_second('granted'), denied = per_second('denied');
-    document.querySelector('[data-share]').textContent = format(granted + denied > 0 ? 100 * denied / (granted + denied) : 0, 1) + '\u00a0%';
-    samples = [...samples, {age: now.age, granted, denied}].slice(-kept);
-    draw();
-}
-
-function add(parent, name, attributes, text = '') {
-    const e = document.createElementNS('http://www.w3.org/2000/svg', name);
-    for (const key in attributes) e.setAttribute(key, attributes[key]);
-    e.textContent = text;
-    parent.append(e);
-}
-
-// Draws the rates of the last minutes. The newest are at the right.
-function draw() {
-    const svg = $('chart'), end = samples.at(-1);
-    const span = Math.min(kept * interval / 1000, 60 * Math.max(1, Math.ceil((end.age - samples[0].age) / 60)));
-    const tick = span > 120 ? 60 : 15;
-    svg.removeAttribute('hidden');
-    svg.replaceChildren();
-    const width = svg.clientWidth, height = svg.clientHeight, left = 46, right = width - 78, top = 12, bottom = height - 24;
-    const highest = Math.max(1, ...samples.flatMap(h => [h.granted, h.denied]));
-    const power = 10 ** Math.floor(Math.log10(highest));
-    const step = [.25, .5, 1, 2.5].map(n => n * power).find(n => highest <= 4 * n);
-    const limit = step * Math.ceil(highest / step);
-    const x = age => right - (end.age - age) / span * (right - left), y = n => bottom - n / limit * (bottom - top);
-    for (let n = 0; n <= limit; n += step) {
-        add(svg, 'line', {class: 'grid', x1: left, x2: right, y1: y(n), y2: y(n)});
-        add(svg, 'text', {x: left - 6, y: y(n) + 4, 'text-anchor': 'end'}, format(n, Number.isInteger(n) ? 0 : 2));
-    }
-    for (let s = 0; s <= span; s += tick) {
-        const ago = tick === 60 ? `${s / 60} min ago` : `${s} s ago`;
-        add(svg, 'text', {x: x(end.age - s), y: height - 6, 'text-anchor': 'middle'}, s === 0 ? 'now' : ago);
-    }
-    const ends = {granted: y(end.granted), denied: y(end.denied)};
-    // The labels of the two lines must not overlap.
-    const gap = Math.max(0, 14 - Math.abs(ends.granted - ends.denied)) / 2, sign = ends.denied > ends.granted ? 1 : -1;
-    for (const of of ['granted', 'denied']) {
-        add(svg, 'path', {class: of, d: 'M' + samples.map(h => `${x(h.age).toFixed(1)} ${y(h[of]).toFixed(1)}`).join('L')});
-        add(svg, 'text', {class: of, x: right + 6, y: ends[of] + 4 + gap * (of === 'denied' ? sign : -sign)}, of);
-    }
-    svg.setAttribute('aria-label', `Calls per second in the last minutes. Now: ${rate(end.granted)} granted, ${rate(end.denied)} denied. `
-        + `Highest: ${rate(Math.max(...samples.map(h => h.granted)))} granted, ${rate(Math.max(...samples.map(h => h.denied)))} denied.`);
-}
-
-function update(sample) {
-    // Unchanged sections stay, so that a selection in them stays, too.
-    for (const [id, html] of Object.entries(sample.sections)) {
-        if (html !== shown.sections[id]) $(id).innerHTML = html;
-    }
-    shown = sample;
-    document.title = sample.title;
-    const now = read();
-    // Another host, or new memory: the counters cannot be compared.
-    if (now.host !== last.host || now.age <= last.age) samples = [];
-    else show_rates(now);
-    last = now;
-}
-
-async function refresh() {
-    try {
-        const reply = await fetch(url, {cache: 'no-store', signal: AbortSignal.timeout(10000)});
-        if (!reply.ok) throw new Error(`the reply is ${reply.status}`);
-        update(await reply.json());
-        $('lost').hidden = true;
-    } catch (error) {
-        $('lost').textContent = `No update: ${error.message}. The values below are old.`;
-        $('lost').hidden = false;
-    }
-    schedule();
-}
-
-function schedule() {
-    clearTimeout(timer);
-    if ($('pause').ariaPressed !== 'true' && !document.hidden) timer = setTimeout(refresh, interval);
-}
-
-$('pause').hidden = false;
-$('pause').addEventListener('click', () => {
-    $('pause').ariaPressed = String($('pause').ariaPressed !== 'true');
-    $('pause').textContent = $('pause').ariaPressed === 'true' ? 'Continue' : 'Pause';
-    schedule();
-});
-document.addEventListener('visibilitychange', schedule);
-last = read();
-schedule();
-</script>
 </body>
 </html>

@@ -34,7 +34,7 @@ function differences(array $status, Chromium $browser): array
     }
     $total = fn (int $count) => number_format($count) . ' since the start';
     $expected['tiles'] = [
-        $total($granted), $total($denied), number_format(100 * $denied / ($granted + $denied), 1) . "\u{a0}% since the start",
+        $total($granted), $total($denied), 'since the start',
         number_format($memory['live']) . ' of ' . number_format($memory['slots']),
     ];
     foreach (['live', 'pending', 'reclaimable', 'empty'] as $state) {
@@ -106,12 +106,11 @@ function layout_faults(Chromium $browser, int $width, string $scheme): array
         if (innerWidth !== width) faults.push(`the window is ${innerWidth} px wide`);
         if (document.documentElement.scrollWidth > width) faults.push(`the page is ${document.documentElement.scrollWidth} px wide`);
         if ((luminance(background(document.body)) < .1) !== (scheme === 'dark')) faults.push('the background has the wrong colour');
-        document.querySelector('details').open = true;
         let texts = 0;
-        for (const e of document.querySelectorAll('body *:not(script):not(noscript)')) {
+        for (const e of document.querySelectorAll('body *')) {
             if (![...e.childNodes].some(node => node.nodeType === 3 && node.data.trim()) || !e.checkVisibility()) continue;
             texts++;
-            const colours = [parse(getComputedStyle(e)[e.namespaceURI.endsWith('svg') ? 'fill' : 'color']), background(e)].map(luminance).sort((a, b) => b - a);
+            const colours = [parse(getComputedStyle(e).color), background(e)].map(luminance).sort((a, b) => b - a);
             const contrast = (colours[0] + .05) / (colours[1] + .05);
             if (contrast < 4.5) faults.push(`contrast ${contrast.toFixed(2)}: ${e.textContent}`);
             const box = e.getBoundingClientRect();
@@ -121,23 +120,9 @@ function layout_faults(Chromium $browser, int $width, string $scheme): array
         for (const table of document.querySelectorAll('table')) {
             if (!table.querySelector('thead th[scope=col]') || table.querySelector('tbody tr:not(:has(th[scope=row]))')) faults.push('a table without headers');
         }
-        for (const e of document.querySelectorAll('svg[role=img]:not([hidden]), section')) {
+        for (const e of document.querySelectorAll('section')) {
             if (!e.ariaLabel && !e.querySelector('h2')) faults.push(`without a name: ${e.outerHTML.slice(0, 80)}`);
         }
         return faults;
         JS, $width, $scheme);
-}
-
-/**
- * Returns the numbers of grants and denials since the first update of the page, computed from the
- * rates that the chart has drawn.
- *
- * @return array{int, int}
- */
-function counts_of_samples(Chromium $browser): array
-{
-    return $browser->run(<<<'JS'
-        const count = of => samples.slice(1).reduce((sum, sample, index) => sum + sample[of] * (sample.age - samples[index].age), 0);
-        return [count('granted'), count('denied')].map(Math.round);
-        JS);
 }

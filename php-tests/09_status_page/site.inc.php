@@ -31,14 +31,14 @@ final class Site
 
     /**
      * Adds the page under a name, and returns its URL. Replaces pieces of its code, each of which
-     * must be in the code.
+     * must be in the code. The page measures rates for a moment only.
      *
      * @param array<string, string> $replace
      */
     public function page(string $name, array $replace): string
     {
         $code = file_get_contents(__DIR__ . '/../../examples/status.php');
-        foreach ($replace as $piece => $by) {
+        foreach ($replace + ['SAMPLE = 1' => 'SAMPLE = 0.01'] as $piece => $by) {
             str_contains($code, $piece) || throw new LogicException("not in the page: $piece");
             $code = str_replace($piece, $by, $code);
         }
@@ -67,26 +67,10 @@ final class Site
      */
     public function get(string $path, array $headers = [], string $from = '127.0.0.1'): array
     {
-        return $this->send($path, ['header' => $headers], $from);
-    }
-
-    /**
-     * Sends a form.
-     *
-     * @param array<string, mixed> $fields
-     * @return array{int, string, string} as get()
-     */
-    public function post(string $path, array $fields, array $headers = [], string $from = '127.0.0.1'): array
-    {
-        $headers[] = 'Content-Type: application/x-www-form-urlencoded';
-        return $this->send($path, ['method' => 'POST', 'content' => http_build_query($fields), 'header' => $headers], $from);
-    }
-
-    private function send(string $path, array $http, string $from): array
-    {
-        $http += ['ignore_errors' => true, 'timeout' => 60, 'protocol_version' => 1.1];
-        $http['header'][] = 'Connection: close';
-        $context = stream_context_create(['http' => $http, 'socket' => ['bindto' => "$from:0"]]);
+        $context = stream_context_create([
+            'http' => ['ignore_errors' => true, 'timeout' => 60, 'protocol_version' => 1.1, 'header' => [...$headers, 'Connection: close']],
+            'socket' => ['bindto' => "$from:0"],
+        ]);
         $stream = fopen("$this->url/$path", 'r', false, $context);
         $lines = stream_get_meta_data($stream)['wrapper_data'];
         return [(int) explode(' ', $lines[0])[1], implode("\n", $lines), stream_get_contents($stream)];

@@ -61,12 +61,6 @@ final class Chromium extends ServerProcess
         }
     }
 
-    /** Switches JavaScript on or off, for pages that are opened later. */
-    public function use_scripts(bool $use): void
-    {
-        $this->devtools('Emulation.setScriptExecutionDisabled', ['value' => !$use]);
-    }
-
     /** Sets the width of the page and its colour scheme: light or dark. */
     public function show_as(int $width, string $scheme): void
     {
