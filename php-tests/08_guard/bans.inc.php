@@ -1,7 +1,7 @@
 <?php
 /**
- * Tests tools that ban clients by records of the journal. They run in namespaces of their own, with
- * a journal, a firewall, and a web server whose guard writes the records.
+ * Tests a tool that bans clients by records of the journal. It runs in namespaces of its own,
+ * with a journal, a firewall, and a web server whose guard writes the records.
  */
 require_once __DIR__ . '/../../tools/testkit/php/built_in.php';
 require_once __DIR__ . '/../../tools/testkit/php/http.php';

@@ -1,6 +1,5 @@
 # shellcheck shell=bash
-# Unpacks versions of Redis and Valkey that Debian 12 does not have, and CrowdSec, which its
-# installation would start.
+# Unpacks versions of Redis and Valkey that Debian 12 does not have, and Revolt.
 
 # The libraries of Redis and Valkey, in addition to OpenSSL.
 server_libraries=(libc6 libatomic1 liblzf1 libjemalloc2 libsystemd0 libcap2 libgcc-s1 libstdc++6 libzstd1 zlib1g)
@@ -24,10 +23,4 @@ unpack_redis() {
 unpack_revolt() {
     unpack_packages revolt sid php-revolt-event-loop
     [[ ! -d target/revolt ]] || echo "$PWD/target/revolt"
-}
-
-# The packages are 35 MB to download, and 120 MB when unpacked.
-unpack_crowdsec() {
-    unpack_packages crowdsec bookworm crowdsec crowdsec-firewall-bouncer
-    [[ ! -d target/crowdsec ]] || echo "$PWD/target/crowdsec"
 }

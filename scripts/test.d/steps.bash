@@ -164,7 +164,7 @@ of_each_php=(
 )
 # Left out are instructions, races, and programs that read the same text from each PHP.
 for test in "${!of_each_php[@]}"; do
-    if [[ ${of_each_php[test]} == */@(*_instructions|*race*|killed|workers_killed|prometheus|alerts|crowdsec|fail2ban|stalls|floods).phpt ]]; then
+    if [[ ${of_each_php[test]} == */@(*_instructions|*race*|killed|workers_killed|prometheus|alerts|fail2ban|stalls|floods).phpt ]]; then
         unset "of_each_php[$test]"
     fi
 done
@@ -289,12 +289,8 @@ step_fleets() {
 step_fleets-redis8() { fleets_of redis 8; }
 
 step_php() {
-    local crowdsec
     scripts/setup chromium
     scripts/setup revolt >/dev/null
-    crowdsec=$(scripts/setup crowdsec)
-    [[ -z $crowdsec ]] || CROWDSEC=$(readable "$crowdsec")
-    export CROWDSEC
     build_release
     phpt php-tests
 }
