@@ -136,6 +136,11 @@ install_for_instructions() {
     install_packages "${build[@]}" redis-server php8.2-cgi valgrind
 }
 
+# z3 is a solver, which checks the proof of the bound.
+install_for_proof() {
+    install_packages gcc libc6-dev z3
+}
+
 install_for_demo() {
     install_packages "${build[@]}" "${peers[@]}" php8.2-fpm
 }

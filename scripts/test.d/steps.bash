@@ -27,6 +27,7 @@ steps=(
     'valgrind-whole|full|2400|every .phpt under valgrind'
     'core-at-length|full|600|the exhaustive model, the rates of all periods'
     'batches|full|300|a minute of calls and batches that scripts/prove judges'
+    'proof|full|10|the proof of the bound, which z3 checks'
     'scrapes|full|320|five minutes of scrapes by Prometheus'
     'zts|full|900|thread-safe PHP'
     'packages|full|900|packages in clean roots'
@@ -398,6 +399,11 @@ step_core-at-length() {
 step_batches() {
     build_release
     scripts/prove memory 60
+}
+
+step_proof() {
+    scripts/setup proof
+    engine --test laws --run-ignored only
 }
 
 step_scrapes() {

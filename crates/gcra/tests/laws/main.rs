@@ -12,6 +12,7 @@
 mod admission;
 mod ahead;
 mod blocks;
+mod bound;
 mod changed_limits;
 mod fleet;
 mod floors;
