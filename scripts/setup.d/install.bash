@@ -126,10 +126,8 @@ NEEDS
     [[ $path != *09_status_page* ]] || install_for_chromium
 }
 
-# apache2-utils contains ab.
 install_for_bench() {
-    install_packages "${build[@]}" "${peers[@]}" "${servers[@]}" "${clients[@]}" "${limiters[@]}" php8.2-memcache php8.2-fpm nginx-light \
-        apache2-utils util-linux
+    install_packages "${build[@]}" "${peers[@]}" "${servers[@]}" "${clients[@]}" "${limiters[@]}" php8.2-memcache util-linux
 }
 
 install_for_instructions() {

@@ -71,8 +71,6 @@ final class Record
             'postgresql',
             'php-symfony-rate-limiter',
             'php-illuminate-cache',
-            'nginx-light',
-            'apache2-utils',
             'valgrind'
         );
     }

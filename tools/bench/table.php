@@ -73,15 +73,6 @@ function line_of_limiter(array $rows, string $home, string $name): void
     );
 }
 
-function lines_of_web(array $rows): void
-{
-    line('**nginx and php-fpm, requests per second**');
-    foreach (array_filter($rows, fn (array $row) => $row['program'] === 'web') as $row) {
-        $alone = $row['name'] === $row['beside'];
-        line($row['name'], '', number_format($row['per_second'][0]), '', $alone ? '' : $row['beside'], $alone ? '' : times($row['ratio'][0]));
-    }
-}
-
 /** Prints every comparison in which we are slower. */
 function losses(array $rows): void
 {
@@ -173,7 +164,6 @@ function table_of_results(array $run): void
     line('', 'µs', 'per second', 'round trips', 'compared with', '×', 'granted of 1,000');
     echo '|---|---|---|---|---|---|---|', "\n";
     lines_of_limiters($run['rows']);
-    lines_of_web($run['rows']);
     losses($run['rows']);
 }
 
