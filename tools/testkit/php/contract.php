@@ -58,14 +58,11 @@ final class Contract
 
     private function a_fresh_bucket_of_n_grants_n(): void
     {
-        foreach ([[1, 0.001], [7, 0.003], [25, 0.0007], [10, 1 / 86400], [3, 1 / 3600]] as [$capacity, $rate]) {
+        foreach ([[7, 0.003], [3, 1 / 3600]] as [$capacity, $rate]) {
             foreach ([TokenBucket::class, UserlandTokenBucket::class] as $class) {
                 $bucket = new $class($this->storage, $this->name(), $capacity, $rate);
-                $granted = 0;
-                for ($i = 0; $i < $capacity + 3; $i++) {
-                    $granted += (int) $bucket->consume();
-                }
-                $this->is($capacity, $granted, "$class grants $capacity");
+                $granted = array_map(fn () => $bucket->consume(), range(1, $capacity + 3));
+                $this->is($capacity, count(array_filter($granted)), "$class grants $capacity");
             }
         }
     }
@@ -73,13 +70,13 @@ final class Contract
     private function a_denial_changes_nothing(): void
     {
         $bucket = $this->bucket($this->name());
-        $this->is(true, $bucket->consume(7), '7 of 10');
+        $this->is([true, true, true], [$bucket->consume(0), $bucket->consume(5.5), $bucket->consume(1.5)], '7 of 10');
         for ($i = 0; $i < 20; $i++) {
             $this->is(false, $bucket->consume(4), '4 of 3');
         }
+        $this->is('exceeds_capacity', $bucket->attempt(10.5)->reason, 'more than the capacity');
         $this->is(3.0, $bucket->peek()->remaining, 'left after denials');
-        $this->is(true, $bucket->consume(3), '3 of 3');
-        $this->is(false, $bucket->consume(), '1 of 0');
+        $this->is([true, false, true], [$bucket->consume(3), $bucket->consume(), $bucket->consume(0)], '3 of 3');
     }
 
     private function decisions_tell_the_whole_answer(): void
@@ -117,21 +114,6 @@ final class Contract
         $this->is(true, $this->bucket($this->name(), 5, 1_000_000)->consume(5), 'five at once');
     }
 
-    private function nothing_and_too_much(): void
-    {
-        $bucket = $this->bucket($this->name());
-        $this->is([true, true], [$bucket->consume(0), $bucket->attempt(0)->allowed], 'nothing, of a full bucket');
-        $bucket->consume(10);
-        $this->is([true, 0.0], [$bucket->consume(0), $bucket->peek()->remaining], 'nothing, of an empty bucket');
-        foreach ([10.5, 11, PHP_INT_MAX] as $tokens) {
-            $decision = $bucket->attempt($tokens);
-            $this->is([false, 'exceeds_capacity', INF], [
-                $decision->allowed, $decision->reason, $decision->retryAfter,
-            ], "$tokens of 10");
-            $this->is(false, $bucket->consume($tokens), "$tokens of 10");
-        }
-    }
-
     private function charges_and_settlements(): void
     {
         $bucket = $this->bucket($this->name());
@@ -141,73 +123,33 @@ final class Contract
         $this->is([false, 3000.0], [$denied->allowed, round($denied->retryAfter, -2)], 'in debt');
         // A cached denial assumes the latest state that is possible, so it may show one token more.
         $this->is(true, in_array($denied->remaining, [-3.0, -4.0]), "owed: $denied->remaining");
-        $this->is(-5.0, $bucket->settle(1, 3)->remaining, '2 more than estimated');
-        $settled = $bucket->settle(10, 2);
-        $this->is([true, 3.0], [$settled->allowed, $settled->remaining], '8 less than estimated');
-        $this->is([true, false], [$bucket->consume(3), $bucket->consume()], 'settled');
-        $this->is(true, str_contains(thrown(fn () => $bucket->charge(2e6)), '2^60 nanoseconds'), '63 years');
-        $this->is([true, 0.0], [$bucket->consume(0), $bucket->peek()->remaining], 'a refused charge takes nothing');
+        $this->is([-5.0, 3.0], [$bucket->settle(1, 3)->remaining, $bucket->settle(10, 2)->remaining], 'settled');
+        $this->is([true, false], [$bucket->consume(3), $bucket->consume()], 'after both');
     }
 
     private function quotas_count_in_windows(): void
     {
         // The window began yesterday and ends in a year.
         $anchor = new DateTimeImmutable('-1 day');
-        $quota = fn (string $name, int $limit) => new TokenBucket\Quota($this->storage, $name, $limit, TokenBucket\Period::Year, $anchor);
         $name = $this->name();
-        $used = $quota($name, 5);
-        $fresh = $used->peek();
-        $this->is([true, 5.0, 5.0, 0.0, 'granted'], [
-            $fresh->allowed, $fresh->remaining, $fresh->capacity, $fresh->retryAfter, $fresh->reason,
-        ], 'a fresh quota');
-        $granted = $used->attempt(2);
-        $this->is([true, 3.0], [$granted->allowed, $granted->remaining], '2 of 5');
+        $quota = fn (int $limit) => new TokenBucket\Quota($this->storage, $name, $limit, TokenBucket\Period::Year, $anchor);
+        $used = $quota(5);
+        $this->is([5.0, true, 3.0], [$used->peek()->remaining, $used->consume(2), $used->peek()->remaining], '2 of 5');
         $denied = $used->attempt(4);
-        $this->is([false, 3.0, 'insufficient_tokens'], [$denied->allowed, $denied->remaining, $denied->reason], '4 of 3');
-        $this->is($denied->retryAfter, $denied->resetAfter, 'the end of the window');
-        $this->is(true, $denied->retryAfter > 300 * 86400, "it is far: $denied->retryAfter");
-        $this->is([true, false], [$used->consume(3), $used->consume()], 'the rest');
-        $this->is([0.0, 15.0], [$used->peek()->remaining, $quota($name, 20)->peek()->remaining], 'another limit');
+        $this->is([false, 3.0, true], [$denied->allowed, $denied->remaining, $denied->retryAfter > 300 * 86400], '4 of 3');
+        $this->is([true, false, 15.0], [$used->consume(3), $used->consume(), $quota(20)->peek()->remaining], 'the rest, and another limit');
         $used->refund(2);
         $this->is([2.0, true, false], [$used->peek()->remaining, $used->consume(2), $used->consume()], 'refunded');
         $used->reset();
-        $this->is(5.0, $used->peek()->remaining, 'reset');
-        $this->is(-3.0, $used->charge(8)->remaining, 'charged');
-        $this->is([1.0, 0.0], [$used->settle(8, 4)->remaining, $used->settle(0, 1)->remaining], 'settled');
-        $this->is(['exceeds_capacity', INF], [$used->attempt(6)->reason, $used->attempt(6)->retryAfter], 'too much');
-        $this->is(true, str_contains(thrown(fn () => $used->reserve()), 'LogicException'), 'reserve()');
+        $this->is([-3.0, 1.0], [$used->charge(8)->remaining, $used->settle(8, 4)->remaining], 'charged and settled');
         $used->refund(1000);
-        $this->is(5.0, $used->peek()->remaining, 'a refund of all');
-        $blocked = $used->block(60);
-        $this->is([true, true], [$blocked->allowed, $blocked->remaining === 0.0], 'blocked');
-        $this->is([false, false], [$used->consume(), $used->consume(0)], 'a blocked window');
-        $ends = $used->attempt()->retryAfter;
-        $this->is(true, $ends > 300 * 86400 && $ends < 366 * 86400, "it ends with the window: $ends");
-        $this->is(true, $used->block(366 * 86400)->allowed, 'blocked in the next window');
+        $this->is([5.0, true, false], [$used->peek()->remaining, $used->block(366 * 86400)->allowed, $used->consume(0)], 'blocked');
         $ends = $used->attempt()->retryAfter;
         $this->is(true, $ends > 600 * 86400 && $ends < 732 * 86400, "it ends with the next window: $ends");
         $used->reset();
-        $this->is(5.0, $used->peek()->remaining, 'reset');
-        $this->is(true, str_contains(thrown(fn () => $used->drain()), 'LogicException'), 'drain()');
-    }
-
-    private function quotas_beside_buckets(): void
-    {
-        $anchor = new DateTimeImmutable('-1 day');
-        $month = new TokenBucket\Quota($this->storage, $this->name(), 3, TokenBucket\Period::Year, $anchor);
         $bucket = $this->bucket($this->name());
-        $memory = new TokenBucket(new TokenBucketStorageMemory, 'last', 1, 0.001);
-        foreach ([['month' => $month, 'bucket' => $bucket], ['bucket' => $bucket, 'month' => $month]] as $both) {
-            $this->is(true, TokenBucket::attemptAll($both)->allowed, 'both');
-            $denied = TokenBucket::attemptAll($both, 3);
-            $this->is([false, 'month'], [$denied->allowed, $denied->refusedBy], 'neither');
-        }
-        $this->is([1.0, 8.0], [$month->peek()->remaining, $bucket->peek()->remaining], 'left');
-        $memory->consume();
-        $this->is(false, TokenBucket::attemptAll([$month, $bucket, $memory])->allowed, 'another storage denies');
-        $this->is([1.0, 8.0], [$month->peek()->remaining, $bucket->peek()->remaining], 'all was given back');
-        $each = TokenBucket::attemptEach(['a' => $month, 'b' => $month, 'c' => $bucket]);
-        $this->is([true, false, true], array_values(array_map(fn ($decision) => $decision->allowed, $each)), 'each');
+        $denied = TokenBucket::attemptAll(['bucket' => $bucket, 'month' => $used], 6);
+        $this->is(['month', 10.0, true], [$denied->refusedBy, $bucket->peek()->remaining, TokenBucket::attemptAll([$bucket, $used], 5)->allowed], 'beside a bucket');
     }
 
     private function reservations(): void
@@ -219,33 +161,18 @@ final class Contract
         $this->is([1000.0, 3000.0, 4000.0], array_map($delay, $reserved), 'in order');
         $late = $bucket->reserve(1, 4500);
         $this->is([false, INF], [$late->decision->allowed, $late->delay], 'too late');
-        $this->is(true, in_array($late->decision->remaining, [-4.0, -5.0]), "owed: {$late->decision->remaining}");
         $reserved[0]->cancel();
         $this->is(5000.0, $delay($last = $bucket->reserve()), 'after a cancellation that others have built on');
         $last->cancel();
         $last->cancel();
         $this->is(5000.0, $delay($bucket->reserve()), 'after a cancellation');
-        $this->is([false, 'exceeds_capacity'], [
-            ($all = $bucket->reserve(11)->decision)->allowed, $all->reason,
-        ], 'more than the capacity');
-    }
-
-    private function reservations_of_two_quotas(): void
-    {
         $name = $this->name();
         [$large, $small] = [$this->bucket($name, 10), $this->bucket($name, 1)];
         $large->consume(10);
         $reserved = $large->reserve(10);
-        $this->is(11000.0, round($small->reserve()->delay, -2), 'behind the larger quota');
+        $this->is(11000.0, $delay($small->reserve()), 'behind a larger quota');
         $reserved->cancel();
-        $this->is(12000.0, round($small->reserve()->delay, -2), 'a cancel grants no smaller quota two at one instant');
-        $name = $this->name();
-        [$large, $small] = [$this->bucket($name, 3), $this->bucket($name, 1)];
-        $reserved = [$large->reserve(3), $large->reserve(3), $large->reserve(3), $small->reserve()];
-        $this->is(7000.0, round($reserved[3]->delay, -2), 'behind three of the larger quota');
-        $reserved[2]->cancel();
-        $reserved[1]->cancel();
-        $this->is(8000.0, round($small->reserve()->delay, -2), 'after two cancels');
+        $this->is(12000.0, $delay($small->reserve()), 'a cancel grants no smaller quota two at one instant');
     }
 
     private function a_first_state_counts_against_the_longest_wait(): void
@@ -265,47 +192,28 @@ final class Contract
     {
         $bucket = $this->bucket($this->name());
         $bucket->refund(3);
-        $this->is(10.0, $bucket->peek()->remaining, 'a refund to a full bucket');
-        $bucket->consume(10);
-        $bucket->refund(3.5);
-        $bucket->refund(0.5);
-        $bucket->refund(0);
-        $this->is([4.0, false, true, false], [
-            $bucket->peek()->remaining, $bucket->consume(5), $bucket->consume(4), $bucket->consume(),
-        ], 'refunded 4');
-        $bucket->refund(PHP_INT_MAX);
+        $this->is([10.0, true], [$bucket->peek()->remaining, $bucket->consume(10)], 'a refund to a full bucket');
+        array_map($bucket->refund(...), [3.5, 0.5, 0]);
+        $this->is([4.0, true, false], [$bucket->peek()->remaining, $bucket->consume(4), $bucket->consume()], 'refunded 4');
         $bucket->refund(1e308);
         $this->is([true, false], [$bucket->consume(10), $bucket->consume()], 'refunded to the brim');
         $bucket->reset();
-        $this->is([10.0, true, false], [
-            $bucket->peek()->remaining, $bucket->consume(10), $bucket->consume(),
-        ], 'reset');
+        $this->is([true, false], [$bucket->consume(10), $bucket->consume()], 'reset');
     }
 
     private function blocks_and_drains(): void
     {
         $bucket = $this->bucket($this->name());
-        $blocked = $bucket->block(5000);
-        $this->is([true, 'granted', -4.0, 0.0], [
-            $blocked->allowed, $blocked->reason, $blocked->remaining, $blocked->retryAfter,
-        ], 'blocked');
-        $denied = $bucket->attempt();
-        $this->is([false, 5000.0], [$denied->allowed, round($denied->retryAfter, -2)], 'in a block');
-        $this->is(false, $bucket->consume(0), 'nothing in a block');
+        $this->is(-4.0, $bucket->block(5000)->remaining, 'blocked');
+        $this->is([false, 5000.0], [$bucket->consume(0), round($bucket->attempt()->retryAfter, -2)], 'in a block');
         $bucket->block(3000);
         $this->is(5000.0, round($bucket->peek()->retryAfter, -2), 'a shorter block');
         $bucket->block(7000);
-        $this->is(7000.0, round($bucket->peek()->retryAfter, -2), 'a longer block');
-        $this->is(-6.0, $bucket->drain(5)->remaining, 'a drain in a block');
+        $this->is([7000.0, -6.0], [round($bucket->peek()->retryAfter, -2), $bucket->drain(5)->remaining], 'a longer block, and a drain in it');
         $this->is(7000.0, round($bucket->reserve()->delay, -2), 'a reservation waits for the end of the block');
         $bucket->reset();
-        $this->is(10.0, $bucket->peek()->remaining, 'reset() ends the block');
-        $this->is([4.0, 4.0, 4.0], [
-            $bucket->drain(4)->remaining, $bucket->drain(10)->remaining, $bucket->drain(11)->remaining,
-        ], 'drained to 4');
+        $this->is([10.0, 4.0, 4.0], [$bucket->peek()->remaining, $bucket->drain(4)->remaining, $bucket->drain(10)->remaining], 'drained to 4');
         $this->is([true, false], [$bucket->consume(4), $bucket->consume()], 'drained');
-        $this->is(0.0, $this->bucket($this->name())->drain()->remaining, 'drained to nothing');
-        $this->is(10.0, $this->bucket($this->name())->drain(10.5)->remaining, 'drained to more than the capacity');
         $small = $this->bucket($this->name(), 0.5);
         $small->block(1000);
         $this->is([false, 1000.0], [$small->consume(0.5), round($small->peek(0.5)->retryAfter, -2)], 'less than a token');
@@ -323,68 +231,28 @@ final class Contract
             $denied->allowed, $denied->reason, $denied->remaining, round($denied->retryAfter, -2),
         ], 'below the floor');
         $this->is(['below_floor', 'granted'], [$bucket->peek(1, 7)->reason, $bucket->peek(1, 6)->reason], 'peeks');
-        $this->is([true, true], [$bucket->consume(4), $bucket->attempt(1, 2)->allowed], 'without a floor, and with a lower one');
-        $this->is(['insufficient_tokens', 3000.0], [
-            ($denied = $bucket->attempt(3, 2))->reason, round($denied->retryAfter, -2),
-        ], 'too few tokens without the floor');
-        $this->is(['exceeds_capacity', 'exceeds_capacity'], [
-            $bucket->attempt(3, 8)->reason, $bucket->peek(0, 10.5)->reason,
-        ], 'more than the capacity');
-        $this->is(['below_floor', 'granted'], [$bucket->attempt(0, 2.5)->reason, $bucket->attempt(0, 2)->reason], 'nothing');
         // The time per token is rounded, but a full bucket still grants a call whose floor is the
         // rest of the capacity.
         foreach ([[10, 0.003, 3], [7, 1 / 86400, 1], [2.5, 0.0007, 0.5], [6, 4e9, 2]] as [$capacity, $rate, $tokens]) {
             $this->is(true, $this->bucket($this->name(), $capacity, $rate)->attempt($tokens, $capacity - $tokens)->allowed, "$tokens of $capacity");
         }
-        // A bucket that is listed twice holds the greatest of its floors afterwards.
-        foreach ([[[2, 0], [1, 7]], [[1, 7], [2, 0]], [[1, 5], [2, 7]]] as [[$first, $floor], [$second, $other]]) {
-            $bucket = $this->bucket($this->name());
-            $twice = [[$bucket, $first, $floor], [$bucket, $second, $other]];
-            $this->is([true, 7.0], [($all = TokenBucket::attemptAll($twice))->allowed, $all->remaining], "$floor and $other");
-            $this->is(['below_floor', 7.0], [
-                ($all = TokenBucket::attemptAll($twice))->reason, $bucket->peek()->remaining,
-            ], "$floor and $other again");
-            $each = TokenBucket::attemptEach($twice);
-            $expected = [$floor < 7 ? 'granted' : 'below_floor', $other < 7 ? 'granted' : 'below_floor'];
-            $this->is($expected, array_column($each, 'reason'), "each of $floor and $other");
-        }
-        $bucket = $this->bucket($this->name());
-        $elsewhere = new TokenBucket(new TokenBucketStorageMemory, 'x', 10, 0.001);
-        $this->is([true, false], [
-            TokenBucket::attemptAll([$elsewhere, [$bucket, 5, 5]])->allowed, TokenBucket::attemptAll([$elsewhere, [$bucket, 1, 5]])->allowed,
-        ], 'mixed storages');
-        $this->is([9.0, 5.0], [$elsewhere->peek()->remaining, $bucket->peek()->remaining], 'mixed storages: left');
+        $twice = [[$bucket, 2, 0], [$bucket, 1, 4]];
+        $this->is([true, 4.0], [($all = TokenBucket::attemptAll($twice))->allowed, $all->remaining], 'listed twice');
+        $this->is('below_floor', TokenBucket::attemptAll($twice)->reason, 'listed twice, again');
+        $this->is(['granted', 'below_floor'], array_column(TokenBucket::attemptEach($twice), 'reason'), 'each of both');
         $first = new StartsWith($this->storage, $this->name(), 10, 0.001);
         $first->initial = 3;
-        $this->is([false, true, true], [
-            $first->attempt(1, 4)->allowed, $first->attempt(1, 3)->allowed, $first->attempt(1, 2)->allowed,
-        ], 'a bucket that starts with 3');
+        $this->is([false, true], [$first->attempt(1, 4)->allowed, $first->attempt(1, 3)->allowed], 'a bucket that starts with 3');
     }
 
-    private function fractions(): void
-    {
-        $bucket = $this->bucket($this->name(), 2.5);
-        $this->is([true, true, false, true, false], [
-            $bucket->consume(0.5), $bucket->consume(1.75), $bucket->consume(0.5), $bucket->consume(0.25),
-            $bucket->consume(0.25),
-        ], 'fractions');
-    }
-
-    private function quotas_that_change(): void
+    private function limits_that_change(): void
     {
         $name = $this->name();
-        $this->is(true, $this->bucket($name, 10)->consume(10), 'ten of ten');
-        $this->is([false, false], [
-            $this->bucket($name, 100)->consume(), $this->bucket($name, 5)->consume(),
-        ], 'no windfall by a larger capacity, none by a smaller');
+        $this->is([true, false, false], [$this->bucket($name, 10)->consume(10), $this->bucket($name, 100)->consume(), $this->bucket($name, 5)->consume()], 'no windfall');
         $name = $this->name();
         $this->bucket($name, 10)->consume(4);
-        $this->is([3.0, 6.0], [
-            $this->bucket($name, 3)->peek()->remaining, $this->bucket($name, 10)->peek()->remaining,
-        ], 'a smaller capacity');
-        $this->is([true, false], [
-            $this->bucket($name, 3)->consume(3), $this->bucket($name, 3)->consume(),
-        ], 'a smaller capacity is what it says');
+        $this->is([3.0, 6.0], [$this->bucket($name, 3)->peek()->remaining, $this->bucket($name, 10)->peek()->remaining], 'a smaller capacity');
+        $this->is([true, false], [$this->bucket($name, 3)->consume(3), $this->bucket($name, 3)->consume()], 'a smaller capacity is what it says');
     }
 
     private function identifiers_are_any_bytes(): void
@@ -439,19 +307,6 @@ final class Contract
         $this->is(false, $this->storage->consume($name, 11000, 10000, fn () => true), 'more than a full bucket');
     }
 
-    private function a_subclass_that_starts_otherwise(): void
-    {
-        $bucket = new StartsWith($this->storage, $this->name(), 10, 0.001);
-        $bucket->initial = 3;
-        $granted = 0;
-        for ($i = 0; $i < 10; $i++) {
-            $granted += (int) $bucket->consume();
-        }
-        // Four calls are granted, because the call that creates the bucket takes none of the three
-        // initial tokens.
-        $this->is(4, $granted, 'granted of a bucket that starts with 3');
-    }
-
     private function the_userland_class_shares_the_bucket(): void
     {
         $name = $this->name();
@@ -473,8 +328,6 @@ final class Contract
         $this->is([false, 'insufficient_tokens', 3.0, 1.0], [
             $denied->allowed, $denied->reason, $denied->capacity, $denied->remaining,
         ], 'none');
-        $this->is([1.0, 3.0], $left(), 'none was taken');
-        $this->is('exceeds_capacity', $all(4, $many, $few)->reason, 'more than one can hold');
         $this->is([1.0, 3.0], $left(), 'none was taken');
         $again = new TokenBucket($this->storage, 'bucket ' . self::$number, 5, 0.001);
         $this->is([true, false], [$all(1, $many, $again)->allowed, $all(1, $many, $again)->allowed], 'twice pays twice');
