@@ -15,7 +15,6 @@ use Illuminate\Support\ServiceProvider;
 use RuntimeException;
 use TokenBucket;
 use TokenBucket\Bridge\Laravel\Console\BucketCommand;
-use TokenBucket\Bridge\Laravel\Console\ListCommand;
 use TokenBucket\OnFailure;
 use TokenBucketStorage;
 use TokenBucketStorageMemcached;
@@ -121,7 +120,7 @@ final class TokenBucketServiceProvider extends ServiceProvider
                 fn (string $id) => self::user($app, $id),
             ));
         }
-        $this->commands([...$names, ListCommand::class]);
+        $this->commands($names);
     }
 
     /** Returns a user of the default guard. */

@@ -18,7 +18,7 @@ use TokenBucket\Exception as TokenBucketException;
  * Prints and exits as the command "tokenbucket" does: with 0 if the command was done, with 1 if the
  * store failed or the segment is not shared, and with 2 for a wrong command.
  *
- * The bridges of Symfony and of Laravel have the same class.
+ * The bridges of Symfony and of Laravel have the same class, so that each is one package.
  */
 abstract class OperatorCommand extends Command
 {

@@ -13,7 +13,6 @@ use Symfony\Component\DependencyInjection\Extension\Extension;
 use Symfony\Component\DependencyInjection\Reference;
 use TokenBucket\Bridge\Symfony\BucketStorage;
 use TokenBucket\Bridge\Symfony\Console\BucketCommand;
-use TokenBucket\Bridge\Symfony\Console\ListCommand;
 
 /** Reads the configuration under the key "token_bucket". */
 final class TokenBucketExtension extends Extension implements ConfigurationInterface
@@ -68,8 +67,6 @@ final class TokenBucketExtension extends Extension implements ConfigurationInter
                     ->setArguments([$action, new ServiceClosureArgument(new Reference('token_bucket.operator_storage')), [], []])
                     ->addTag('console.command', ['command' => "tokenbucket:$action", 'description' => $description]);
             }
-            $container->register('token_bucket.command.list', ListCommand::class)
-                ->addTag('console.command', ['command' => 'tokenbucket:list', 'description' => ListCommand::DESCRIPTION]);
         }
         $container->setParameter('token_bucket.except', $config['except']);
         $container->setParameter('token_bucket.quotas', $config['quotas']);
