@@ -230,11 +230,12 @@ PHPT
 
 # Runs the tests in Rust that the arguments of cargo select, with cargo-nextest if it is installed.
 # cargo-nextest counts failed tests in its output. So its status of them, 100, is not returned. The
-# packages that need PHP have no tests, but with them crates are built once for tests and modules.
+# packages that need PHP have no tests, but with them and the feature of scripts/build, crates are
+# built once for tests and modules.
 engine() {
     local run=(test)
     if cargo nextest --version >/dev/null 2>&1; then run=(nextest run --color never); fi
-    NEXTEST_TEST_THREADS=$(($(nproc) + 2)) cargo "${run[@]}" --workspace --locked --no-fail-fast "$@" ||
+    NEXTEST_TEST_THREADS=$(($(nproc) + 2)) cargo "${run[@]}" --workspace --features deaths --locked --no-fail-fast "$@" ||
         [[ $? -eq 100 ]]
 }
 
@@ -291,7 +292,7 @@ step_core() {
     export VALKEY_SERVER
     engine
     # cargo-nextest runs no examples of the documentation.
-    cargo test --workspace --exclude tokenbucket-zend --locked --doc
+    cargo test --workspace --features deaths --exclude tokenbucket-zend --locked --doc
 }
 
 step_fleets() {
