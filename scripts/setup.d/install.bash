@@ -123,7 +123,6 @@ callgrind:valgrind
 bans|fail2ban|nft:fail2ban python3-systemd nftables iproute2 systemd
 NEEDS
     install_packages "${needed[@]}"
-    [[ $path != *09_status_page* ]] || install_for_chromium
 }
 
 install_for_bench() {
@@ -164,7 +163,7 @@ install_for_mutants() {
 
 # lld links for every architecture, and llvm's objcopy reads modules of every architecture.
 install_for_package() {
-    install_packages "${build[@]}" lld llvm zip unzip xz-utils debootstrap musl-tools pkg-config >&2
+    install_packages "${build[@]}" lld llvm zip unzip xz-utils debootstrap musl-tools pkg-config dpkg-dev debhelper dh-php >&2
 }
 
 install_for_chromium() {

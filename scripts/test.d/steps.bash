@@ -301,7 +301,6 @@ step_fleets() {
 step_fleets-redis8() { fleets_of redis 8; }
 
 step_php() {
-    scripts/setup chromium
     scripts/setup revolt >/dev/null
     build_release
     phpt php-tests
@@ -348,10 +347,9 @@ counts() {
     fi
 }
 
-# The tests in Chromium are skipped, because the page is the same with each PHP.
 newer_php() {
     choose_newer_php "$1"
-    SKIP_CHROMIUM_TESTS=1 phpt "${@:2}"
+    phpt "${@:2}"
 }
 step_php8.5() { newer_php 8.5 "${of_each_php[@]}"; }
 step_php8.4-whole() { newer_php 8.4 php-tests; }
@@ -379,7 +377,10 @@ bridges() {
 }
 
 step_bridges() { BRIDGES=short bridges psr15 yii http-client laravel symfony; }
-step_wordpress() { BRIDGES=short bridges wordpress; }
+step_wordpress() {
+    scripts/setup chromium
+    BRIDGES=short bridges wordpress
+}
 step_polyfill() { BRIDGES=short bridges polyfill; }
 
 step_bridges-whole() {
