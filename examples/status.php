@@ -24,25 +24,6 @@ const INTERVAL = 5;
 /** The seconds in which a request for the page measures the present rates. */
 const SAMPLE = 1;
 
-/** The settings of the extension that differ from these values are marked. */
-const DEFAULTS = [
-    'tokenbucket.failure_report' => 'log',
-    'tokenbucket.guard' => '',
-    'tokenbucket.guard_allow' => '',
-    'tokenbucket.guard_local' => '',
-    'tokenbucket.guard_max_age' => '',
-    'tokenbucket.guard_mode' => 'enforce',
-    'tokenbucket.guard_password_hash' => '',
-    'tokenbucket.guard_preflights' => '',
-    'tokenbucket.guard_trusted_proxies' => '',
-    'tokenbucket.namespace' => '',
-    'tokenbucket.shm_full' => 'evict',
-    'tokenbucket.shm_group' => '',
-    'tokenbucket.shm_mode' => '0600',
-    'tokenbucket.shm_path' => '',
-    'tokenbucket.shm_size' => '32M',
-    'tokenbucket.track_identifiers' => '0',
-];
 const PROXY_HEADERS = '/^HTTP_(VIA$|FORWARDED|X_FORWARDED|X_REAL_IP$|CF_CONNECTING_IP|(\w+_)?CLIENT_IP$)/';
 const UNCONFIGURED = <<<'TEXT'
     This page denies every request until it is configured.
@@ -171,7 +152,7 @@ final class Snapshot
     /** @return array<string, string> the HTML of each part of the page, and its title as text */
     public function parts(): array
     {
-        $parts = ['header', 'warnings', 'now', 'namespaces', 'guard', 'stores', 'notes', 'identifiers', 'memory', 'settings', 'counters'];
+        $parts = ['header', 'warnings', 'now', 'namespaces', 'guard', 'stores', 'notes', 'identifiers', 'memory', 'counters'];
         $html = array_combine($parts, array_map(fn (string $part): string => $this->$part(), $parts));
         $problems = substr_count($html['warnings'], '<li class="problem">');
         return $html + ['title' => ($problems > 0 ? "($problems) " : '') . 'tokenbucket on ' . gethostname()];
@@ -466,35 +447,6 @@ final class Snapshot
         return $guard['in_force'] ? 'The guard is in force. ' : ($guard['reason'] === null ? '' : 'The guard is not in force: ' . text($guard['reason']) . '. ');
     }
 
-    private function settings(): string
-    {
-        $rows = [];
-        foreach (ini_get_all('tokenbucket') as $name => ['local_value' => $value]) {
-            $value = (string) $value;
-            $default = DEFAULTS[$name] ?? null;
-            $differs = $default !== null && !self::is_equal($name, $value, $default);
-            $show = fn (?string $of): string => (string) $of === '' ? '<i>empty</i>' : '<code>' . text($of) . '</code>';
-            $rows[$differs ? "0$name" : "1$name"] = [
-                '<code>' . text($name) . '</code>',
-                $differs ? '<b class="changed">' . $show($value) . '</b>' : $show($value),
-                $default === null ? '–' : $show($default) . ($differs ? ' <b class="changed">differs</b>' : ''),
-            ];
-        }
-        // Lists changed settings before all others.
-        ksort($rows);
-        return self::table(['Setting', 'Value', 'Default'], array_values($rows));
-    }
-
-    /** Reports whether two values of a setting have the same meaning. */
-    private static function is_equal(string $name, string $value, string $default): bool
-    {
-        return match ($name) {
-            'tokenbucket.shm_size' => @ini_parse_quantity($value) === ini_parse_quantity($default),
-            'tokenbucket.track_identifiers' => !self::tracks(),
-            default => $value === $default,
-        };
-    }
-
     private function counters(): string
     {
         $rows = [];
@@ -607,7 +559,7 @@ li b { flex: 0 0 4.6rem; }
 #warnings .problem { border-color: var(--problem); background: var(--soft-problem); }
 #warnings .problem b, .bad { color: var(--problem); }
 #warnings .warning { border-color: var(--warning); background: var(--soft-warning); }
-#warnings .warning b, .changed { color: var(--warning); }
+#warnings .warning b { color: var(--warning); }
 .good { color: var(--good); }
 .pace, .store { white-space: nowrap; }
 .pace.rising { font-weight: 600; color: var(--problem); }
@@ -625,8 +577,7 @@ thead .number { white-space: normal; }
 .number + :not(.number) { padding-left: 1rem; }
 .columns { display: grid; gap: 1rem; grid-template-columns: minmax(0, 1fr); }
 @media (min-width: 64rem) {
-    .columns { grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); grid-template-rows: auto 1fr; }
-    .columns > :first-child { grid-row: 1 / 3; }
+    .columns { grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); }
 }
 @media (max-width: 46rem) {
     .cards thead { position: absolute; clip-path: inset(50%); width: 1px; height: 1px; overflow: hidden; }
@@ -653,7 +604,6 @@ thead .number { white-space: normal; }
 <div class="columns">
 <section class="card"><h2>Most denied</h2><?= $part('identifiers') ?></section>
 <section class="card"><h2>Memory</h2><?= $part('memory') ?></section>
-<section class="card"><h2>Settings</h2><?= $part('settings') ?></section>
 </div>
 <section class="card"><h2>All counters</h2><?= $part('counters') ?></section>
 </main>
