@@ -5,7 +5,6 @@
  */
 require __DIR__ . '/../testkit/php/userland_apcu.php';
 require __DIR__ . '/../testkit/php/userland_pdo.php';
-require __DIR__ . '/../testkit/php/plain_limiters.php';
 require_once __DIR__ . '/../testkit/php/child.php';
 require __DIR__ . '/../testkit/php/servers.php';
 require __DIR__ . '/../testkit/php/sql_servers.php';
@@ -152,43 +151,14 @@ function limiters_on_redis(RedisServer $server): array
             '$limiter->acquire()',
             fn (string $identifier, int $capacity) => new DurationLimiter(laravel_redis($server)->connection(), $identifier, $capacity, 3600)
         ),
-        new Limiter(
-            'JSON bucket under WATCH',
-            '$limiter->handler()',
-            fn (string $identifier, int $capacity, int $seconds) => new WatchingRateLimiter(phpredis($server), $identifier, $capacity, $capacity * $seconds)
-        ),
-        new Limiter(
-            'leaky bucket in sorted sets',
-            '$limiter()',
-            function (string $identifier, int $capacity) use ($server): Closure {
-                $redis = phpredis($server);
-                return fn () => plain_request($redis, 'hits', $identifier, $capacity);
-            }
-        ),
     ];
 }
 
-/** @return list<Limiter> ours first, on memcached over TCP */
+/** @return list<Limiter> ours, on memcached over TCP */
 function limiters_on_memcached(int $port): array
 {
     return [
         ours('memcached', fn () => new TokenBucketStorageMemcached("127.0.0.1:$port", '', PATIENCE, TokenBucket\OnFailure::Throw)),
-        new Limiter(
-            'check() behind a lock',
-            '$limiter()',
-            function (string $identifier, int $capacity, int $seconds) use ($port): Closure {
-                $throttle = new PlainClientThrottle(memcache($port));
-                return fn () => !$throttle->check($identifier, $capacity, $capacity * $seconds);
-            }
-        ),
-        new Limiter(
-            'counter a minute, five minutes',
-            '$limiter()',
-            function (string $identifier, int $capacity) use ($port): Closure {
-                $window = new PlainMinuteWindow(memcache($port), $identifier);
-                return fn () => $window->limitRequestsInMinutes($capacity, 5);
-            }
-        ),
     ];
 }
 
