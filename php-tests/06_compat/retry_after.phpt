@@ -57,24 +57,6 @@ echo "-- on servers --\n";
 $servers['memcached'] = new TokenBucketStorageMemcached("127.0.0.1:$memcached->port", ...$throw);
 unset($servers['memory']);
 foreach ($servers as $what => $storage) {
-    foreach (['ClientThrottle', 'RateLimiter', 'LeakyBucket'] as $kind) {
-        $seconds = is_slow() ? 20 : 2;
-        // On a busy machine a token may be refilled before the third request. A leaky bucket leaks
-        // when a second of the clock ends. If the third request is allowed, the test uses another
-        // limiter.
-        $try = 0;
-        do {
-            [$limiter, $request] = limiter($kind, $storage, $seconds, 2, uniqid());
-            for ($i = 0; $i < 2; $i++) {
-                check($request() && $limiter->retryAfter() === 0.0, "$what, $kind: allowed");
-            }
-        } while ($request() && $try++ < 100);
-        check($try < 100, "$what, $kind: denied");
-        $wait = $limiter->retryAfter();
-        check($wait > 0 && $wait <= $seconds, "$what, $kind: waits $wait s");
-        usleep((int) ceil($wait * 1e6) + 1000);
-        check($request(), "$what, $kind: allowed after $wait s");
-    }
     in_one_minute(function () use ($what, $storage, $redis, $memcached) {
         $id = uniqid();
         $count = function (int $ago, int $count) use ($what, $id, $redis, $memcached): void {
