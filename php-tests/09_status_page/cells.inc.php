@@ -14,7 +14,7 @@ function as_text(string $html): string
     return trim(html_entity_decode(strip_tags($html)));
 }
 
-/** @return list<list<string>> the text of each cell in the body of the table in a part of the page */
+/** @return list<list<string>> the text of each cell in the body of the table in a section */
 function cells(string $page, string $name): array
 {
     preg_match_all('~<tr>(<th scope="row">.*?)</tr>~s', part($page, $name), $rows);
