@@ -199,19 +199,24 @@ pub struct SharedMemorySettings {
 
 /// Reads the settings once, while the module starts.
 pub fn shared_memory() -> SharedMemorySettings {
-    let path = system::setting(PATH);
     SharedMemorySettings {
         segment: HostSettings {
             lines: host::lines(checked(SIZE, "a size of 4K to 256G", DEFAULT_SIZE, size)),
             diagnostics: checked(TRACK, "0 or 1", false, switch),
             evict: checked(FULL, "\"evict\" or \"refuse\"", true, evict),
         },
-        path: (!path.is_empty()).then(|| PathBuf::from(std::ffi::OsString::from_vec(path))),
+        path: path(),
         access: Access {
             mode: checked(MODE, "an octal mode such as 0600", DEFAULT_MODE, mode),
             group: checked(GROUP, "a group", None, group),
         },
     }
+}
+
+/// Returns the file of a named segment, or `None` for a private segment.
+pub fn path() -> Option<PathBuf> {
+    let path = system::setting(PATH);
+    (!path.is_empty()).then(|| PathBuf::from(std::ffi::OsString::from_vec(path)))
 }
 
 /// Passes the current value of `tokenbucket.namespace` to `read` and returns the result. The value

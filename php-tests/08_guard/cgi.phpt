@@ -31,4 +31,4 @@ guard off: 200 script, 200 script, 200 script, 200 script
 guard on: 200 script, 200 script, 429 Too many requests., 429 Too many requests.
 a program on this host: 200 script, 200 script, 200 script
 shared memory: 200 {"in_force":true,"reason":null}
-private memory: 200 {"in_force":false,"reason":"each request has a process and buckets of its own, because tokenbucket.shm_path is empty"}
+private memory: 200 {"in_force":false,"reason":"each request has buckets of its own while tokenbucket.shm_path is empty"}

@@ -29,7 +29,10 @@ $line('no limit', []);
 putenv('RR_MODE=http');
 $line('RoadRunner', GUARD);
 $line('RoadRunner without a limit', []);
-$line('RoadRunner whose loop calls guard()', GUARD, 'TokenBucket\guard(["REMOTE_ADDR" => "192.0.2.1"]);' . SHOW);
+const LOOP = 'TokenBucket\guard(["REMOTE_ADDR" => "192.0.2.1"]);' . SHOW;
+$line('RoadRunner whose loop calls guard()', GUARD, LOOP);
+$line('the same on a named segment', GUARD + ['tokenbucket.shm_path' => temporary_folder() . '/segment'], LOOP);
+$line('the same with a segment that is refused', GUARD + ['tokenbucket.shm_path' => '/missing/segment', 'display_startup_errors' => '0'], LOOP);
 putenv('RR_MODE');
 
 foreach ([
@@ -61,10 +64,23 @@ tokenbucket: guard: tokenbucket.guard is not in force, because it does not see t
 false, "no limit is set"
 Guard => not in force: no limit is set
 == RoadRunner whose loop calls guard()
+false, "each worker of RoadRunner has buckets of its own while tokenbucket.shm_path is empty"
+Guard => not in force: each worker of RoadRunner has buckets of its own while tokenbucket.shm_path is empty
+tokenbucket_guard_in_force{reason="each worker of RoadRunner has buckets of its own while tokenbucket.shm_path is empty"} 0
+tokenbucket: guard: tokenbucket.guard is not in force, because it does not see the requests of RoadRunner; call guard() for each of them
+tokenbucket: guard: tokenbucket.guard is not in force, because each worker of RoadRunner has buckets of its own while tokenbucket.shm_path is empty
+== the same on a named segment
 true, null
 Guard => in force
 tokenbucket_guard_in_force{reason=""} 1
 tokenbucket: guard: tokenbucket.guard is not in force, because it does not see the requests of RoadRunner; call guard() for each of them
+== the same with a segment that is refused
+false, "each worker of RoadRunner has buckets of its own while the segment of tokenbucket.shm_path was refused"
+Guard => not in force: each worker of RoadRunner has buckets of its own while the segment of tokenbucket.shm_path was refused
+tokenbucket_guard_in_force{reason="each worker of RoadRunner has buckets of its own while the segment of tokenbucket.shm_path was refused"} 0
+PHP Warning:  tokenbucket: the segment /missing/segment is refused (its folder is missing); using private shared memory instead in Unknown on line 0
+tokenbucket: guard: tokenbucket.guard is not in force, because it does not see the requests of RoadRunner; call guard() for each of them
+tokenbucket: guard: tokenbucket.guard is not in force, because each worker of RoadRunner has buckets of its own while the segment of tokenbucket.shm_path was refused
 == php-fpm
 true, null
 Guard in force

@@ -84,7 +84,7 @@ install_for_build() {
 # util-linux contains setpriv. openssl is the client in the tests of servers with TLS.
 install_for_test() {
     install_packages "${build[@]}" "${peers[@]}" "${servers[@]}" pgbouncer "${clients[@]}" "${monitoring[@]}" php8.2-memcache php8.2-fpm \
-        php8.2-cgi libapache2-mod-php8.2 apache2-bin strace faketime valgrind openssl util-linux \
+        php8.2-cgi libapache2-mod-php8.2 libapache2-mod-fcgid lighttpd libphp8.2-embed apache2-bin strace faketime valgrind openssl util-linux \
         fail2ban python3 python3-systemd nftables iproute2 systemd
 }
 
@@ -114,7 +114,9 @@ PostgreSql|pgsql|sql_servers|contract|PgBouncer:postgresql pgbouncer php8.2-pgsq
 [Ss]qlite|sql_servers|contract:php8.2-sqlite3
 Fpm:php8.2-fpm
 cgi:php8.2-cgi
-Apache:apache2-bin libapache2-mod-php8.2 php8.2-cgi
+Apache:apache2-bin libapache2-mod-php8.2 libapache2-mod-fcgid php8.2-cgi
+Lighttpd:lighttpd php8.2-cgi
+EMBED:libphp8.2-embed
 Nginx:nginx-light
 Prometheus|promtool|open_metrics:prometheus
 strace|calls:strace

@@ -1,12 +1,12 @@
 //! Reports whether the guard limits the requests of this process, and if not, why.
 
-use super::{INTERFACES, has_limits, rules};
+use super::{has_limits, rules, siblings};
 use crate::{attached, ini};
 use segment::memory::Backing;
 use std::borrow::Cow;
 use std::env;
 use std::sync::atomic::{AtomicBool, Ordering};
-use zend::system;
+use zend::{request, system};
 
 /// True after a process has warned that the guard is not in force.
 static HAS_WARNED: AtomicBool = AtomicBool::new(false);
@@ -19,9 +19,13 @@ thread_local! {
 
 /// The program that passes requests to this process.
 enum Server {
-    /// One whose requests the gate sees.
+    /// One whose requests the gate sees, in processes that share their private memory.
     Web,
+    /// The same, but it may have started several processes, each with private memory of its own.
+    Spawner,
     CommandLine,
+    /// Starts its workers one by one, so that each has private memory of its own.
+    RoadRunner,
     /// Another one, by its name.
     Other(String),
 }
@@ -31,10 +35,11 @@ impl Server {
         let interface = system::interface_name();
         let other = |name: &str| Self::Other(name.to_owned());
         match interface.as_str() {
-            known if INTERFACES.contains(&known) => Self::Web,
+            "fpm-fcgi" | "apache2handler" | "cli-server" => Self::Web,
+            "cgi-fcgi" | "litespeed" => Self::Spawner,
             "frankenphp" => other("FrankenPHP"),
             // RoadRunner sets this variable for its workers.
-            "cli" if env::var_os("RR_MODE").is_some() => other("RoadRunner"),
+            "cli" if env::var_os("RR_MODE").is_some() => Self::RoadRunner,
             "cli" if ["swoole", "openswoole"].into_iter().any(system::has_module) => {
                 other("Swoole")
             }
@@ -42,15 +47,54 @@ impl Server {
             _ => Self::Other(format!("the server interface \"{interface}\"")),
         }
     }
+
+    const fn is_web(&self) -> bool {
+        matches!(self, Self::Web | Self::Spawner)
+    }
+
+    /// Returns the reason why the gate sees no requests.
+    fn unseen(&self) -> Option<Cow<'static, str>> {
+        let name = match self {
+            Self::Web | Self::Spawner => return None,
+            Self::CommandLine => return Some("the command line serves no requests".into()),
+            Self::RoadRunner => "RoadRunner",
+            Self::Other(name) => name,
+        };
+        Some(
+            format!("it does not see the requests of {name}; call guard() for each of them").into(),
+        )
+    }
+
+    /// Returns the processes of which each has buckets of its own, if these serve requests.
+    fn apart(&self) -> Option<&'static str> {
+        match self {
+            // Only a process of plain CGI has the variables of its request in its environment.
+            Self::Spawner if env::var_os("GATEWAY_INTERFACE").is_some() => Some("each request"),
+            Self::Spawner if siblings::is_spawned_alone() || siblings::exist(|_| true) => {
+                Some("each process that the web server has started")
+            }
+            Self::RoadRunner => Some("each worker of RoadRunner"),
+            Self::CommandLine | Self::Other(_) => {
+                let script = request::read(|request| request.script().to_vec());
+                let is_same = |command: &[u8]| siblings::names_script(command, &script);
+                siblings::exist(is_same).then_some("each process of this script")
+            }
+            Self::Web | Self::Spawner => None,
+        }
+    }
 }
 
+/// Reports whether the gate sees the requests of this process.
 pub fn is_web() -> bool {
-    SERVER.with(|server| matches!(server, Server::Web))
+    SERVER.with(Server::is_web)
 }
 
-/// Notes that PHP code applies the limits.
+/// Notes that PHP code applies the limits. Warns once if processes count apart.
 pub fn note_loop() {
-    HAS_LOOP.store(true, Ordering::Relaxed);
+    if !HAS_LOOP.load(Ordering::Relaxed) {
+        HAS_LOOP.store(true, Ordering::Relaxed);
+        warn(apart());
+    }
 }
 
 /// Returns the reason why the limits are not in force in this process. `None` if they are.
@@ -72,38 +116,44 @@ pub fn hindrance() -> Option<Cow<'static, str>> {
     if ini::guard_enforces() == Ok(false) {
         return Some("the mode is \"observe\"".into());
     }
-    let host = attached::host();
-    let is_named = host.is_some_and(|it| matches!(it.segment().backing(), Backing::Named(..)));
-    // Only a process of plain CGI has the variables of its request in its environment.
-    let is_cgi =
-        system::interface_name() == "cgi-fcgi" && env::var_os("GATEWAY_INTERFACE").is_some();
-    (is_cgi && !is_named).then_some(
-        "each request has a process and buckets of its own, because tokenbucket.shm_path is empty"
-            .into(),
-    )
+    apart()
 }
 
 /// Returns the reason why the gate sees no requests.
 fn unseen() -> Option<Cow<'static, str>> {
-    SERVER.with(|server| match server {
-        Server::Web => None,
-        Server::CommandLine => Some("the command line serves no requests".into()),
-        Server::Other(name) => Some(
-            format!("it does not see the requests of {name}; call guard() for each of them").into(),
-        ),
-    })
+    SERVER.with(Server::unseen)
+}
+
+/// Returns the reason why a client gets more than a limit: several processes serve requests, and do
+/// not share a segment.
+fn apart() -> Option<Cow<'static, str>> {
+    let host = attached::host()?;
+    if matches!(host.segment().backing(), Backing::Named(..)) || !has_limits() {
+        return None;
+    }
+    let cause = if ini::path().is_none() {
+        "tokenbucket.shm_path is empty"
+    } else {
+        "the segment of tokenbucket.shm_path was refused"
+    };
+    let processes = SERVER.with(Server::apart)?;
+    Some(format!("{processes} has buckets of its own while {cause}").into())
 }
 
 /// Logs that the limits are set but not in force, once in a process. The command line logs nothing.
 pub fn warn_once() {
-    let is_server = SERVER.with(|server| matches!(server, Server::Other(_)));
-    let Some(store) = attached::store().filter(|_| is_server) else {
-        return;
-    };
-    if !HAS_WARNED.swap(true, Ordering::Relaxed)
-        && let Some(reason) = unseen()
-    {
+    if !HAS_WARNED.swap(true, Ordering::Relaxed) {
+        warn(SERVER.with(|server| match server {
+            Server::Web | Server::CommandLine => None,
+            Server::Spawner => apart(),
+            Server::RoadRunner | Server::Other(_) => server.unseen(),
+        }));
+    }
+}
+
+fn warn(reason: Option<Cow<'static, str>>) {
+    if let Some((reason, store)) = reason.zip(attached::store()) {
         let message = format!("guard: tokenbucket.guard is not in force, because {reason}");
-        rules::log(store, "not in force", &message);
+        rules::log(store, &message, &message);
     }
 }

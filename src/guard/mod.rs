@@ -17,6 +17,7 @@ pub mod password;
 mod permits;
 mod respond;
 mod rules;
+mod siblings;
 mod syslog;
 
 use crate::{attached, ini, log};
@@ -30,19 +31,17 @@ use zend::gate::{self, Gate};
 use zend::request::Request;
 use zend::system::{self, Ending, Starting};
 
-/// The server interfaces that the guard knows.
-const INTERFACES: [&str; 4] = ["fpm-fcgi", "apache2handler", "cgi-fcgi", "cli-server"];
-
 /// The server interfaces that apply the sections `[HOST=...]` and `[PATH=...]` of php.ini.
-const WITH_SECTIONS: [&str; 2] = ["fpm-fcgi", "cgi-fcgi"];
+const WITH_SECTIONS: [&str; 3] = ["fpm-fcgi", "cgi-fcgi", "litespeed"];
 
 /// Prepares the engine for the guard. Warns about settings that this server ignores.
 pub fn install(starting: &Starting) {
-    let interface = system::interface_name();
-    if !INTERFACES.contains(&interface.as_str()) {
+    siblings::note_start(starting);
+    if !in_force::is_web() {
         return;
     }
     gate::install(starting);
+    let interface = system::interface_name();
     if !WITH_SECTIONS.contains(&interface.as_str())
         && system::has_section_with(starting, "tokenbucket.")
     {
@@ -59,7 +58,7 @@ pub fn request_begins() {
         operator::request_begins(store);
     }
     let is_on = has_limits() || !ini::GUARD_MAX_AGE.text(<[u8]>::is_empty);
-    if is_on && !is_web {
+    if is_on {
         in_force::warn_once();
     }
     let gate: Gate = refuses;

@@ -1,11 +1,13 @@
 <?php
 require_once __DIR__ . '/check.php';
 require_once __DIR__ . '/fpm.php';
+require_once __DIR__ . '/php_cgi.php';
 require_once __DIR__ . '/server_process.php';
 require_once __DIR__ . '/wait_for.php';
 
 /**
- * An Apache with prefork that runs PHP scripts in its children (mod_php), or as CGI.
+ * An Apache with prefork that runs PHP scripts in its children (mod_php), as CGI, or in processes
+ * of mod_fcgid.
  *
  * PHP has the settings of the php that runs the test.
  */
@@ -13,7 +15,6 @@ final class Apache extends ServerProcess
 {
     protected const PLACES = 2;
     private const MODULES = '/usr/lib/apache2/modules';
-    private const CGI = '/usr/bin/php-cgi' . PHP_MAJOR_VERSION . '.' . PHP_MINOR_VERSION;
 
     /** The generations of the processes before a restart. */
     private int $earlier = 0;
@@ -22,12 +23,14 @@ final class Apache extends ServerProcess
      * @param array<string, string|int> $directives directives of Apache, instead of the defaults
      * @param array<string, string> $ini settings, added to those of the test
      * @param ?string $root the folder of the scripts, or null for a new one
+     * @param bool $fcgid true for mod_fcgid, which starts processes of php-cgi as it needs them
      */
     public function __construct(
         private readonly bool $cgi = false,
         private readonly array $directives = [],
         private readonly array $ini = [],
         private readonly ?string $root = null,
+        private readonly bool $fcgid = false,
     ) {
         parent::__construct(true, '');
     }
@@ -35,7 +38,7 @@ final class Apache extends ServerProcess
     /** Reports whether Apache and both kinds of PHP are installed, for this build of PHP. */
     public static function is_installed(): bool
     {
-        return !PHP_DEBUG && !PHP_ZTS && is_executable('/usr/sbin/apache2') && is_file(self::library()) && is_executable(self::CGI);
+        return !PHP_DEBUG && !PHP_ZTS && is_executable('/usr/sbin/apache2') && is_file(self::library()) && is_executable(PHP_CGI_PATH);
     }
 
     /** Adds a script, and returns its path in URLs. */
@@ -92,9 +95,7 @@ final class Apache extends ServerProcess
 
     protected function arguments(int $port): array
     {
-        file_put_contents("$this->folder/php.ini", $this->settings());
-        file_put_contents("$this->folder/php-cgi", "#!/bin/sh\nexport PHPRC=$this->folder PHP_INI_SCAN_DIR=\nexec " . self::CGI . "\n");
-        chmod("$this->folder/php-cgi", 0755);
+        write_php_cgi($this->folder, $this->ini);
         file_put_contents(($this->root ?? $this->folder) . '/ping', $this->folder);
         file_put_contents("$this->folder/apache.conf", $this->configuration($port));
         $this->earlier = $this->generations();
@@ -107,31 +108,15 @@ final class Apache extends ServerProcess
         return @file_get_contents("http://127.0.0.1:$port/ping", false, $context) === $this->folder && $this->generations() > $this->earlier;
     }
 
-    /** Returns the php.ini. Copies the extension, because Apache's user may lack access to it. */
-    private function settings(): string
-    {
-        $text = '';
-        preg_match_all('/-d "((?:[^"\\\\]|\\\\.)*)"/', (string) getenv('TEST_PHP_EXTRA_ARGS'), $arguments);
-        foreach (array_map(stripslashes(...), $arguments[1]) as $setting) {
-            [$name, $value] = explode('=', $setting, 2);
-            if ($name === 'extension' && is_file($value)) {
-                copy($value, $copy = "$this->folder/" . basename($value));
-                $value = $copy;
-            }
-            // In quotes, php.ini's words such as Off would be plain text.
-            $text .= preg_match('/^\w*$/', $value) ? "$name=$value\n" : "$name=\"$value\"\n";
-        }
-        foreach ($this->ini as $name => $value) {
-            $text .= "$name=\"$value\"\n";
-        }
-        return $text;
-    }
-
     private function configuration(int $port): string
     {
-        $modules = ['mpm_prefork', 'authz_core', ...$this->cgi ? ['alias', 'actions', 'cgi'] : []];
-        $text = $this->cgi ? '' : 'LoadModule php_module ' . self::library() . "\nPHPIniDir $this->folder\n";
-        foreach ($modules as $module) {
+        [$modules, $how] = match (true) {
+            $this->fcgid => [['fcgid'], "SetHandler fcgid-script\nOptions +ExecCGI\nFcgidWrapper $this->folder/php-cgi .php"],
+            $this->cgi => [['alias', 'actions', 'cgi'], 'SetHandler php-script'],
+            default => [[], 'SetHandler application/x-httpd-php'],
+        };
+        $text = $this->cgi || $this->fcgid ? '' : 'LoadModule php_module ' . self::library() . "\nPHPIniDir $this->folder\n";
+        foreach (['mpm_prefork', 'authz_core', ...$modules] as $module) {
             $text .= "LoadModule {$module}_module " . self::MODULES . "/mod_$module.so\n";
         }
         $directives = $this->directives + [
@@ -148,11 +133,12 @@ final class Apache extends ServerProcess
             'MinSpareServers' => 1,
             'MaxSpareServers' => 8,
             'MaxRequestWorkers' => 4,
+            ...$this->fcgid ? ['FcgidIPCDir' => "$this->folder/fcgid", 'FcgidProcessTableFile' => "$this->folder/fcgid_shm"] : [],
         ];
         foreach ($directives as $name => $value) {
             $text .= "$name $value\n";
         }
         return $text . ($this->cgi ? "ScriptAlias /php-cgi $this->folder/php-cgi\nAction php-script /php-cgi\n" : '')
-            . '<FilesMatch "\.php$">' . "\nSetHandler " . ($this->cgi ? 'php-script' : 'application/x-httpd-php') . "\n</FilesMatch>\n";
+            . '<FilesMatch "\.php$">' . "\n$how\n</FilesMatch>\n";
     }
 }
