@@ -9,6 +9,9 @@ const ACCESS = [INI_SYSTEM => 'SYSTEM', INI_PERDIR => 'PERDIR', INI_SYSTEM | INI
 foreach (ini_get_all('tokenbucket') as $name => $setting) {
     printf("%s = '%s' %s\n", $name, $setting['global_value'], ACCESS[$setting['access']] ?? $setting['access']);
 }
+preg_match_all('/^;(tokenbucket\.\w+) = "?(.*?)"?$/m', file_get_contents(__DIR__ . '/../../packaging/tokenbucket.ini'), $found);
+$listed = array_combine($found[1], $found[2]);
+check($listed == array_map(fn (array $setting) => (string) $setting['global_value'], ini_get_all('tokenbucket')), json_encode($listed));
 echo "-- at run time --\n";
 foreach (ini_get_all('tokenbucket') as $name => $setting) {
     print_values(ini_set($name, '1'), ini_get($name) === $setting['global_value']);

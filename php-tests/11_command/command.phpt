@@ -27,6 +27,11 @@ foreach (['jump', 'peek', 'peek a', "peek a --capacity=0 --rate=1/day", 'peek a 
     echo $command($arguments, $arguments === 'list' ? [] : $ini);
 }
 check($command('--help', []) === $command('help', []) && str_starts_with($command('help', []), 'Usage:'), 'the help');
+preg_match_all('/(?<=--)[a-z]+/', $command('help', []), $options);
+$packaged = fn (string $name): string => stripslashes(file_get_contents(__DIR__ . "/../../packaging/tokenbucket.$name"));
+foreach (array_unique($options[0]) as $option) {
+    check(str_contains($packaged('1'), "--$option") && str_contains($packaged('bash-completion'), "--$option"), "--$option in the manual and the completion");
+}
 echo "-- bytes that would control a terminal\n", $command('peek ' . escapeshellarg("\e[31m\n") . " $limit", $ini);
 ?>
 --EXPECT--

@@ -1,0 +1,1 @@
+mod packaging/tokenbucket.ini
