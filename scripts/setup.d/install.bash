@@ -132,7 +132,7 @@ install_for_bench() {
 }
 
 install_for_instructions() {
-    install_packages "${build[@]}" redis-server php8.2-cgi valgrind
+    install_packages "${build[@]}" redis-server valgrind
 }
 
 # z3 is a solver, which checks the proof of the bound.

@@ -315,8 +315,6 @@ step_instructions() {
     build_release
     # shellcheck disable=SC2031 # build_release has set it in this shell
     "$PHP" -n -d "extension=$module" tools/bench/instructions.php check
-    # shellcheck disable=SC2031
-    "$PHP" -n -d "extension=$module" tools/bench/conditions.php
 }
 
 # Runs planted tests, and checks what the runner counts.
