@@ -29,6 +29,7 @@ steps=(
     'core-at-length|full|600|the exhaustive model, the rates of all periods'
     'batches|full|300|a minute of calls and batches that scripts/prove judges'
     'proof|full|10|the proof of the bound, which z3 checks'
+    'releases|full|400|the last release beside this code, on each store'
     'scrapes|full|320|five minutes of scrapes by Prometheus'
     'zts|full|900|thread-safe PHP'
     'packages|full|900|packages in clean roots'
@@ -419,6 +420,17 @@ step_proof() {
 step_scrapes() {
     build_release
     TOKENBUCKET_SCRAPE_SECONDS=300 phpt --set-timeout 600 php-tests/03_php_fpm/prometheus.phpt
+}
+
+# Builds the module of the last tag for tests.
+step_releases() {
+    local tag folder=$PWD/target/last-release
+    tag=$(git describe --tags --abbrev=0 2>/dev/null) || skip 'there is no release yet'
+    rm -rf "$folder"
+    git clone --quiet --branch "$tag" . "$folder"
+    (cd "$folder" && CARGO_TARGET_DIR=$PWD/../last-release-target scripts/build "$folder/module")
+    build_release
+    TOKENBUCKET_LAST_RELEASE=$(readable "$folder/module")/tokenbucket.so phpt php-tests/04_remote/releases.phpt
 }
 
 step_zts() { scripts/zts; }
