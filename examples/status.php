@@ -25,19 +25,7 @@ const INTERVAL = 5;
 const SAMPLE = 1;
 
 const PROXY_HEADERS = '/^HTTP_(VIA$|FORWARDED|X_FORWARDED|X_REAL_IP$|CF_CONNECTING_IP|(\w+_)?CLIENT_IP$)/';
-const UNCONFIGURED = <<<'TEXT'
-    This page denies every request until it is configured.
-
-    Edit the constants at the top of its file. Set at least one of these two:
-
-        const ALLOWED_ADDRESSES = ['192.0.2.7', '10.0.0.0/8'];
-        const PASSWORD_HASH = '$2y$...';
-
-    This command prints the hash of a password:
-
-        php -r 'echo password_hash(readline("Password: "), PASSWORD_DEFAULT), "\n";'
-
-    TEXT;
+const UNCONFIGURED = "This page denies every request until ALLOWED_ADDRESSES or PASSWORD_HASH is set at the top of its file.\n";
 
 /** Returns the bytes of an address, without the prefix of an IPv4 address in IPv6. */
 function packed(string $address): string
@@ -461,8 +449,7 @@ final class Snapshot
     }
 
     /**
-     * Returns a table. A # in front of a column's title aligns its numbers. On narrow screens, each
-     * row of a table with many columns becomes a card.
+     * Returns a table. A # in front of a column's title aligns its numbers.
      *
      * @param list<string> $titles
      * @param list<list<string>> $rows the cells as HTML. The first cell of a row is its header
@@ -478,13 +465,11 @@ final class Snapshot
         foreach ($rows as $row) {
             $html .= '<tr>';
             foreach ($row as $column => $cell) {
-                $label = ltrim($titles[$column], '#');
-                $html .= $column === 0 ? "<th scope=\"row\">$cell</th>" : "<td{$class($column)} data-title=\"$label\">$cell</td>";
+                $html .= $column === 0 ? "<th scope=\"row\">$cell</th>" : "<td{$class($column)}>$cell</td>";
             }
             $html .= '</tr>';
         }
-        $class = count($titles) > 4 ? ' class="cards"' : '';
-        return "<div class=\"wide\"><table$class>$html</tbody></table></div>";
+        return "<div class=\"wide\"><table>$html</tbody></table></div>";
     }
 }
 
@@ -568,6 +553,7 @@ li b { flex: 0 0 4.6rem; }
 .tile p { margin: 0; font-size: .85rem; }
 .granted .value { color: var(--granted); }
 .denied .value { color: var(--denied); }
+.wide { overflow-x: auto; }
 table { width: 100%; border-collapse: collapse; font-size: .88rem; }
 th, td { text-align: left; padding: .35rem .75rem .35rem 0; vertical-align: top; border-top: 1px solid var(--line); }
 thead th { color: var(--muted); font-weight: 600; border: 0; vertical-align: bottom; }
@@ -580,11 +566,6 @@ thead .number { white-space: normal; }
     .columns { grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); }
 }
 @media (max-width: 46rem) {
-    .cards thead { position: absolute; clip-path: inset(50%); width: 1px; height: 1px; overflow: hidden; }
-    .cards tr { display: block; border-top: 1px solid var(--line); padding: .5rem 0; }
-    .cards th, .cards td { display: block; border: 0; padding: .1rem 0; }
-    .cards td { text-align: right; overflow: hidden; }
-    .cards td::before { content: attr(data-title); color: var(--muted); float: left; padding-right: 1rem; }
     li { display: block; }
     #now { grid-template-columns: 1fr 1fr; }
     .tile .value { font-size: 1.5rem; }

@@ -1,7 +1,7 @@
 --TEST--
 HTML and any bytes in identifiers and namespaces stay text on the status page
 --SKIPIF--
-<?php require __DIR__ . '/skipif.inc.php'; ?>
+<?php require __DIR__ . '/../08_guard/skip_nginx.inc.php'; ?>
 --FILE--
 <?php
 require __DIR__ . '/site.inc.php';

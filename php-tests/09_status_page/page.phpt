@@ -1,7 +1,7 @@
 --TEST--
 The status page shows the numbers of status() and their growth
 --SKIPIF--
-<?php require __DIR__ . '/skipif.inc.php'; ?>
+<?php require __DIR__ . '/../08_guard/skip_nginx.inc.php'; ?>
 --FILE--
 <?php
 require __DIR__ . '/site.inc.php';

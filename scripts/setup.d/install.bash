@@ -128,7 +128,7 @@ NEEDS
 }
 
 install_for_bench() {
-    install_packages "${build[@]}" "${peers[@]}" "${servers[@]}" "${clients[@]}" "${limiters[@]}" php8.2-memcache util-linux
+    install_packages "${build[@]}" "${peers[@]}" "${servers[@]}" "${clients[@]}" "${limiters[@]}" util-linux
 }
 
 install_for_instructions() {

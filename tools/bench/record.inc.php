@@ -64,7 +64,6 @@ final class Record
             'php8.2-apcu',
             'php8.2-redis',
             'php8.2-memcached',
-            'php8.2-memcache',
             'redis-server',
             'memcached',
             'mariadb-server',

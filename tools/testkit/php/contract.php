@@ -217,9 +217,6 @@ final class Contract
         $small = $this->bucket($this->name(), 0.5);
         $small->block(1000);
         $this->is([false, 1000.0], [$small->consume(0.5), round($small->peek(0.5)->retryAfter, -2)], 'less than a token');
-        $first = new StartsWith($this->storage, $this->name(), 10, 0.001);
-        $first->initial = 3;
-        $this->is(3.0, $first->drain(5)->remaining, 'a bucket that starts with 3');
     }
 
     private function floors(): void
