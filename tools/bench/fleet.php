@@ -6,7 +6,7 @@
  * A host is a segment with four workers. A worker calls again about a millisecond after each
  * decision. Exits with 1 if a target is missed.
  */
-require __DIR__ . '/../testkit/php/testkit.php';
+require_once __DIR__ . '/../testkit/php/testkit.php';
 
 const HOSTS = 8;
 const WORKERS = 4;

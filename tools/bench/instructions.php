@@ -11,7 +11,7 @@
  * that begin with PASS, FAIL or "Tests skipped" are counted by scripts/test.
  */
 require __DIR__ . '/measure.inc.php';
-require __DIR__ . '/../testkit/php/servers.php';
+require_once __DIR__ . '/../testkit/php/servers.php';
 
 const TABLE = __DIR__ . '/instructions.json';
 /** The greatest allowed ratio of a count to the recorded count. */

@@ -3,11 +3,11 @@
  * The limiters that benchmarks compare, by store. They are ours, those of Debian's packages, and
  * plain PHP as applications use it. Each limiter has an expression that takes one token.
  */
-require __DIR__ . '/../testkit/php/userland_apcu.php';
-require __DIR__ . '/../testkit/php/userland_pdo.php';
+require_once __DIR__ . '/../testkit/php/userland_apcu.php';
+require_once __DIR__ . '/../testkit/php/userland_pdo.php';
 require_once __DIR__ . '/../testkit/php/child.php';
-require __DIR__ . '/../testkit/php/servers.php';
-require __DIR__ . '/../testkit/php/sql_servers.php';
+require_once __DIR__ . '/../testkit/php/servers.php';
+require_once __DIR__ . '/../testkit/php/sql_servers.php';
 // Debian installs these packages in the include path.
 require 'Symfony/Component/RateLimiter/autoload.php';
 require 'Symfony/Component/Cache/autoload.php';

@@ -9,7 +9,7 @@
  */
 require __DIR__ . '/measure.inc.php';
 require __DIR__ . '/limiters.inc.php';
-require __DIR__ . '/../testkit/php/proxy.php';
+require_once __DIR__ . '/../testkit/php/proxy.php';
 
 const ROUNDS = 10;
 /**

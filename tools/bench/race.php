@@ -9,7 +9,7 @@
  */
 require __DIR__ . '/measure.inc.php';
 require __DIR__ . '/limiters.inc.php';
-require __DIR__ . '/../testkit/php/processes.php';
+require_once __DIR__ . '/../testkit/php/processes.php';
 
 const PROCESSES = 8;
 /**
