@@ -9,7 +9,7 @@ all: cargo-build
 test: cargo-build
 cargo-build:
 	PHP_CONFIG="$(EXT_PHP_CONFIG)" CARGO="$(CARGO)" CARGO_TARGET_DIR="$(abspath $(CARGO_TARGET_DIR))" \
-	  "$(srcdir)/scripts/build" "$(abspath modules)"
+	  sh "$(srcdir)/scripts/build" "$(abspath modules)"
 
 # Builds the extension only if it is missing, so that `sudo make install` needs no Rust.
 install-modules: modules/tokenbucket.so
