@@ -241,16 +241,14 @@ final class Buckets
         if ($limit->maxAttempts < 1 || self::seconds($limit) <= 0 || $this->ofLimit($limit) instanceof Quota) {
             return null;
         }
-        // A bucket of one token gains nothing while a job is late, so each place is late, too.
-        $seconds = self::seconds($limit) + ($limit->maxAttempts < 2 ? JobLimits::SECONDS_TO_RETURN : 0);
-        return new TokenBucket($this->storage(), 'places:' . self::nameOfLimit($limit), 1, self::rate((int) $limit->maxAttempts, $seconds));
+        return new TokenBucket($this->storage(), 'places:' . self::nameOfLimit($limit), 1, self::rate((int) $limit->maxAttempts, self::seconds($limit)));
     }
 
     /**
      * Returns a bucket for blocks.
      *
      * @param string $what 'returns': jobs come back to their places; 'new': the token of a limit of
-     *     one job is new
+     *     one job is missing or new
      */
     public function blocked(string $what, object $limit): TokenBucket
     {

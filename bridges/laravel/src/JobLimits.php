@@ -23,6 +23,11 @@ use TokenBucket\Decision;
  * places, a job that has no place must leave the tokens of those that are due now. If none of them
  * comes back for the decay time, the jobs were deleted, or the worker has stopped. Then all places
  * are given up.
+ *
+ * A bucket of one token gains nothing while it is full, so a token that waits for a job is wasted.
+ * With such a limit, a job without a place leaves the token for five seconds at most, and for none
+ * if the decay time is short. A job whose token another one has taken is tried again as soon as the
+ * next token is there.
  */
 final class JobLimits
 {
@@ -33,6 +38,8 @@ final class JobLimits
     public const SECONDS_TO_RETURN = 5.0;
     /** The seconds for which a job leaves the tokens to others if it cannot state its attempts. */
     private const SECONDS_OF_UNKNOWN = 2.9;
+    /** The shortest decay time for which the token of a limit of one job waits for a job. */
+    private const SECONDS_OF_LONG_DECAY = 60;
 
     /** The decision of all limits, or null if no token has been requested. */
     private ?Decision $decision = null;
@@ -85,8 +92,8 @@ final class JobLimits
             $this->booked = [];
             [$this->decision, $this->refusing] = $this->buckets->take($this->limits, $this->floor(...));
             $this->place = null;
-            if ($this->booked !== [] && $this->refusing === null && $this->grace() < self::SECONDS_TO_RETURN) {
-                array_map($this->keepPlaces(...), $this->booked);
+            if ($this->refusing === null) {
+                array_map($this->passed(...), $this->booked);
             }
             $this->questions = $this->hits = array_count_values(array_column($this->limits, 'key'));
         }
@@ -119,29 +126,59 @@ final class JobLimits
     private function takePlace(object $limit, Decision $decision): int
     {
         $places = $this->buckets->places($limit);
-        if ($places !== null && in_array($decision->reason, ['insufficient_tokens', 'below_floor', 'exceeds_capacity'], true)) {
+        $isOfOne = $limit->maxAttempts < 2;
+        // Of a limit of one job, a late job that took a place behind the others would leave a gap.
+        if ($places !== null && !($isOfOne && $this->grace() === 0.0) && in_array($decision->reason, ['insufficient_tokens', 'below_floor', 'exceeds_capacity'], true)) {
             $reservation = $places->reserve();
             if ($reservation->decision->allowed) {
                 $reservation->delay > 0 || $this->keepPlaces($limit);
                 // The bucket of places is full when the first place is taken, but the other bucket
                 // is empty.
-                return (int) ceil($reservation->delay + $limit->decaySeconds / $limit->maxAttempts);
+                return $isOfOne ? $this->placeOfOne($limit, $places, $reservation->delay) : (int) ceil($reservation->delay + $limit->decaySeconds / $limit->maxAttempts);
             }
         }
         return Buckets::releaseAfter($decision, $limit->decaySeconds);
     }
 
     /**
+     * Returns the seconds until a place of a limit of one job. The next place begins a decay time
+     * after the job comes back, not after the token is refilled.
+     */
+    private function placeOfOne(object $limit, TokenBucket $places, float $delay): int
+    {
+        $wait = $this->buckets->peek($limit)->retryAfter;
+        $delay > 0 || !self::keepsToken($limit) || $this->keepToken($limit, $wait);
+        $seconds = (int) ceil(max($delay, $wait));
+        $places->charge(($seconds - $delay) / $limit->decaySeconds);
+        return $seconds;
+    }
+
+    /** Keeps the places of a limit that the job has passed while others wait for their places. */
+    private function passed(object $limit): void
+    {
+        $this->grace() < self::SECONDS_TO_RETURN && $this->keepPlaces($limit);
+        self::keepsToken($limit) && $this->keepToken($limit, $limit->decaySeconds);
+    }
+
+    /**
      * Keeps the places of a limit for its decay time, in which a job should come back. Of a limit
-     * of few jobs, two may be late: they find the token taken, and get another place.
+     * of few jobs, two may be late: they find the token taken, and come back once more.
      */
     private function keepPlaces(object $limit): void
     {
         $seconds = $limit->decaySeconds * (1 + 2 / $limit->maxAttempts) + 2 * self::SECONDS_TO_RETURN;
         $this->buckets->blocked('returns', $limit)->block(min(Buckets::MAX_SECONDS, $seconds));
-        if ($limit->maxAttempts < 2 && $this->refusing === null) {
-            $this->buckets->blocked('new', $limit)->block(min(Buckets::MAX_SECONDS, $limit->decaySeconds + self::SECONDS_OF_UNKNOWN));
-        }
+    }
+
+    /** Keeps the token of a limit of one job, which is refilled then, for a job with a place. */
+    private function keepToken(object $limit, float $secondsUntilRefilled): void
+    {
+        $this->buckets->blocked('new', $limit)->block(min(Buckets::MAX_SECONDS, $secondsUntilRefilled + self::SECONDS_TO_RETURN));
+    }
+
+    private static function keepsToken(object $limit): bool
+    {
+        return $limit->maxAttempts < 2 && $limit->decaySeconds >= self::SECONDS_OF_LONG_DECAY;
     }
 
     /** Returns the tokens of a limit that the job leaves to jobs with places. */
@@ -162,10 +199,11 @@ final class JobLimits
         if ($limit->maxAttempts > 1) {
             return min($limit->maxAttempts - 1, $floor);
         }
-        // A bucket of one token never has more, so any floor refuses the job. A job that cannot
-        // state its attempts may have a place.
-        $isLeft = $grace === self::SECONDS_OF_UNKNOWN && $this->buckets->blocked('new', $limit)->peek()->allowed;
-        return $isLeft ? 0.0 : $floor;
+        if ($grace === 0.0 || !self::keepsToken($limit)) {
+            return 0.0;
+        }
+        // A bucket of one token never has more, so any floor refuses the job.
+        return $this->buckets->blocked('new', $limit)->peek()->retryAfter <= self::SECONDS_TO_RETURN - $grace ? 0.0 : $floor;
     }
 
     /** Returns the seconds for which the job leaves the tokens to jobs with places. */

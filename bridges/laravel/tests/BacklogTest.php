@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace TokenBucket\Bridge\Laravel\Tests;
 
+use Illuminate\Cache\RateLimiter as LaravelRateLimiter;
 use Illuminate\Cache\RateLimiting\Limit;
 use Illuminate\Queue\Middleware\RateLimited;
 
@@ -35,7 +36,49 @@ final class BacklogTest extends BridgeTestCase
     {
         [$ran, $attempts] = $this->jobs(5, fn () => 60, true, 1);
         $this->assertSame([range(0, count($ran) - 1), 2], [$ran, max($attempts)]);
-        $this->assertGreaterThanOrEqual(56, count($ran));
+        $this->assertGreaterThanOrEqual(59, count($ran));
+    }
+
+    /** Jobs arrive at random, and are tried for two minutes, as with retryUntil(). */
+    public function testAsManyJobsOfALimitOfOneJobRunAsWithLaravel(): void
+    {
+        foreach ([1, 2, 5, 10, 60] as $seconds) {
+            foreach ([0.25, 0.5, 0.75, 0.95] as $load) {
+                mt_srand(39);
+                $arrivals = [];
+                for ($at = 0.0; count($arrivals) < 200; $at -= $seconds / $load * log(1 - mt_rand() / (mt_getrandmax() + 1))) {
+                    $arrivals[] = $at;
+                }
+                [$laravels, $ours] = $this->answers(fn (LaravelRateLimiter $limiter): array => $this->runs($limiter, $seconds, $arrivals));
+                $this->assertGreaterThanOrEqual(count($laravels), count($ours), "1 in $seconds s, load $load");
+                foreach (array_slice($ours, 1) as $i => $at) {
+                    $this->assertGreaterThan($seconds - 1e-6, $at - $ours[$i]);
+                }
+            }
+        }
+    }
+
+    /**
+     * @param list<float> $arrivals
+     * @return list<float> the instants at which jobs ran
+     */
+    private function runs(LaravelRateLimiter $limiter, int $seconds, array $arrivals): array
+    {
+        $limiter->for('mails', function () use ($seconds): Limit {
+            $limit = Limit::perMinute(1);
+            property_exists($limit, 'decaySeconds') ? $limit->decaySeconds = $seconds : $limit->decayMinutes = $seconds / 60;
+            return $limit;
+        });
+        $ran = [];
+        $this->work($arrivals, function (int $id, float $at, int $attempt) use (&$ran, $arrivals, $seconds): ?int {
+            $job = function () use (&$ran, $at): void {
+                $ran[] = $at;
+            };
+            return $at > $arrivals[$id] + max(120, 30 * $seconds) ? null : $this->runJob($job, new RateLimited('mails'), $attempt);
+        });
+        // Fills the bucket.
+        $this->advance(100_000);
+        return $ran;
     }
 
     public function testJobsDoNotQueueBehindAQueueThatWasCleared(): void
@@ -67,7 +110,7 @@ final class BacklogTest extends BridgeTestCase
             $arrivals[] = end($arrivals) + $interval();
         }
         $ran = [];
-        $attempts = $this->work($arrivals, function (int $id, int $at, int $attempt) use (&$ran, $statesAttempts): ?int {
+        $attempts = $this->work($arrivals, function (int $id, float $at, int $attempt) use (&$ran, $statesAttempts): ?int {
             $job = function () use (&$ran, $id): void {
                 $ran[] = $id;
             };

@@ -79,17 +79,17 @@ abstract class BridgeTestCase extends TestCase
     }
 
     /** Advances the clock of the buckets and Carbon's clock. */
-    protected function pass(int $seconds): void
+    protected function pass(float $seconds): void
     {
         $this->advance($seconds);
-        Carbon::setTestNow(Carbon::now()->addSeconds($seconds));
+        Carbon::setTestNow(Carbon::now()->addMicroseconds((int) round($seconds * 1e6)));
     }
 
     /**
      * Runs jobs at their times. A job that is released comes back later.
      *
-     * @param list<int> $arrivals the seconds at which the jobs arrive
-     * @param callable(int, int, int): ?int $run is called with the number of a job, its time and
+     * @param list<float> $arrivals the seconds at which the jobs arrive
+     * @param callable(int, float, int): ?int $run is called with the number of a job, its time and
      *     its attempt. Returns the seconds for which the job is released, or null if it has run
      * @return array<int, int> the attempts of each job
      */
