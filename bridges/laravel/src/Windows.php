@@ -6,6 +6,7 @@ namespace TokenBucket\Bridge\Laravel;
 
 use DateTimeImmutable;
 use DateTimeZone;
+use Exception;
 use TokenBucket\Period;
 use TokenBucket\Quota;
 use TokenBucketStorage;
@@ -24,7 +25,8 @@ final class Windows
 
     /**
      * @param string|array<string> $names of periods: minute, hour, day and week. A string has commas
-     * @param string $zone the time zone in which days and weeks begin
+     * @param string $zone the time zone in which days and weeks begin. PHP may not know it, for
+     *     example if it is empty. Then they begin in PHP's default time zone, which Laravel uses
      * @throws ValueError for another period
      */
     public function __construct(array|string $names = [], string $zone = 'UTC')
@@ -35,7 +37,7 @@ final class Windows
             $periods[$seconds] = constant(Period::class . '::' . ucfirst($name));
         }
         $this->periods = $periods;
-        $this->anchor = new DateTimeImmutable(self::START, new DateTimeZone($zone));
+        $this->anchor = new DateTimeImmutable(self::START, self::zone($zone));
     }
 
     /** Returns the quota of a limit, or null if the limit is a bucket. */
@@ -50,6 +52,15 @@ final class Windows
     {
         foreach ($this->periods as $period) {
             $this->of($period, $storage, $identifier, 1)->reset();
+        }
+    }
+
+    private static function zone(string $name): DateTimeZone
+    {
+        try {
+            return new DateTimeZone($name);
+        } catch (Exception) {
+            return new DateTimeZone(date_default_timezone_get());
         }
     }
 

@@ -55,6 +55,18 @@ final class SettingsTest extends BridgeTestCase
         }
     }
 
+    public function testTheApplicationStartsInATimeZoneThatPhpDoesNotKnow(): void
+    {
+        foreach (['', 'Mars/Base', null] as $zone) {
+            foreach ([true, false] as $enabled) {
+                foreach (['', 'day'] as $windows) {
+                    $limiter = $this->application(APPLICATION, ['enabled' => $enabled, 'windows' => $windows], ['app.timezone' => $zone], start: true);
+                    $this->assertTrue($limiter->attempt(bin2hex(random_bytes(8)), 1, fn () => true, 86400));
+                }
+            }
+        }
+    }
+
     public function testWrongSettingsAreReportedWhenTheApplicationStarts(): void
     {
         $windows = 'The setting tokenbucket.windows in config/tokenbucket.php may have minute, hour, day and week, not "';

@@ -155,6 +155,21 @@ final class WindowsTest extends BridgeTestCase
         $this->assertTrue($limiter->attempt('hour', 2, fn () => true, 3600));
     }
 
+    public function testATimeZoneThatPhpDoesNotKnowIsPhpsDefaultZone(): void
+    {
+        $default = date_default_timezone_get();
+        date_default_timezone_set('Asia/Tokyo');
+        try {
+            foreach (['', 'Mars/Base'] as $zone) {
+                $limiter = $this->another(windows: new Windows('day', $zone), cache: new Repository(new ArrayStore()));
+                $limiter->attempt("day$zone", 1, fn () => true, 86400);
+                $this->assertSame(15 * 3600, $limiter->availableIn("day$zone"));
+            }
+        } finally {
+            date_default_timezone_set($default);
+        }
+    }
+
     public function testADateIsNoWindow(): void
     {
         $this->pass(18 * 3600);
