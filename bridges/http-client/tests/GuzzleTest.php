@@ -167,6 +167,33 @@ final class GuzzleTest extends TestCase
         }
     }
 
+    #[DataProvider('handlers')]
+    public function testASignalDoesNotEndTheDelay(callable $handler): void
+    {
+        $bucket = new TokenBucket(new TokenBucketStorageSharedMemory('guzzle' . getmypid()), uniqid(), 1, 2);
+        $client = $this->client($bucket, maxWait: 60, handler: $handler);
+        $path = '/ok/' . bin2hex(random_bytes(4));
+        $begin = hrtime(true);
+        $client->get($path);
+        Signals::during($this, fn () => $client->get($path));
+        self::assertGreaterThanOrEqual(500_000_000, self::$server->instants($path)[1] - $begin);
+    }
+
+    public function testALongerDelayOfARetryIsNotAddedToTheSleep(): void
+    {
+        $delays = [];
+        $handler = function (RequestInterface $request, array $options) use (&$delays): FulfilledPromise {
+            $delays[] = $options['delay'] ?? null;
+            return new FulfilledPromise(new Response());
+        };
+        $limited = (new RateLimit(fn () => $this->bucket(1, 4), maxWait: 10))($handler);
+        foreach ([[], ['delay' => 100], ['delay' => 600], []] as $options) {
+            // The clock of the bucket advances by itself while a request waits.
+            $limited(new Request('GET', '/'), ['synchronous' => true] + $options)->wait();
+        }
+        self::assertSame([null, 0, 350, null], $delays);
+    }
+
     public function testARequestThatIsCancelledBeforeItsTokenIsDueGivesTheTokenBack(): void
     {
         if (!extension_loaded('curl')) {

@@ -96,6 +96,16 @@ final class SymfonyTest extends TestCase
     }
 
     #[DataProvider('clients')]
+    public function testASignalDoesNotEndThePause(string $class): void
+    {
+        $client = $this->client($class, new TokenBucket(new TokenBucketStorageSharedMemory('symfony' . getmypid()), uniqid(), 1, 2), maxWait: 60);
+        $begin = hrtime(true);
+        $this->get($client);
+        Signals::during($this, fn () => $this->get($client));
+        self::assertGreaterThanOrEqual(500_000_000, self::$server->instants($this->path)[1] - $begin);
+    }
+
+    #[DataProvider('clients')]
     public function testEachRetryTakesATokenAndADenialIsNotRetried(string $class): void
     {
         $path = '/flaky/' . bin2hex(random_bytes(4));

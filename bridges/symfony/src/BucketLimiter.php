@@ -8,7 +8,7 @@ use Symfony\Component\RateLimiter\Exception\MaxWaitDurationExceededException;
 use Symfony\Component\RateLimiter\Exception\ReserveNotSupportedException;
 use Symfony\Component\RateLimiter\LimiterInterface;
 use Symfony\Component\RateLimiter\RateLimit as SymfonyRateLimit;
-use Symfony\Component\RateLimiter\Reservation;
+use Symfony\Component\RateLimiter\Reservation as SymfonyReservation;
 use TokenBucket;
 use TokenBucket\Decision;
 use TokenBucket\Quota;
@@ -27,14 +27,14 @@ final class BucketLimiter implements LimiterInterface
     {
     }
 
-    public function reserve(int $tokens = 1, ?float $maxTime = null): Reservation
+    public function reserve(int $tokens = 1, ?float $maxTime = null): SymfonyReservation
     {
         if ($this->bucket instanceof Quota) {
             throw new ReserveNotSupportedException(Quota::class);
         }
         $this->check($tokens);
         if ($tokens < 0) {
-            return new Reservation(microtime(true), $this->consume($tokens));
+            return new SymfonyReservation(microtime(true), $this->consume($tokens));
         }
         $reservation = $this->bucket->reserve($tokens, $maxTime === null ? INF : max(0.0, $maxTime));
         $decision = $reservation->decision;
@@ -42,7 +42,7 @@ final class BucketLimiter implements LimiterInterface
             $message = sprintf('The rate limiter wait time ("%d" seconds) is longer than the provided maximum time ("%d" seconds).', min($decision->retryAfter, PHP_INT_MAX / 2), $maxTime ?? 0);
             throw new MaxWaitDurationExceededException($message, RateLimit::of($decision, $this->limit));
         }
-        return new Reservation(microtime(true) + $reservation->delay, RateLimit::ofReservation($decision, $reservation->delay, $this->limit));
+        return new SymfonyReservation(microtime(true) + $reservation->delay, RateLimit::ofReservation($decision, $reservation->delay, $this->limit));
     }
 
     public function consume(int $tokens = 1): SymfonyRateLimit

@@ -58,10 +58,7 @@ final class RateLimit extends SymfonyRateLimit
 
     public function wait(): void
     {
-        $seconds = $this->retryAt - microtime(true);
-        if ($seconds > 0) {
-            usleep((int) ceil($seconds * 1e6));
-        }
+        (new Reservation($this->retryAt, $this))->wait();
     }
 
     /** Serialises the properties, because a decision is not serialisable. */

@@ -95,6 +95,7 @@ namespace TokenBucket\Bridge\Symfony\Tests {
             namespace $namespace;
             use Symfony\Bridge\PhpUnit\ClockMock;
             function microtime(bool \$asFloat = false): float { return ClockMock::\$now; }
+            function hrtime(bool \$asNumber = false): int { return (int) (ClockMock::\$now * 1e9); }
             function time(): int { return (int) ClockMock::\$now; }
             function sleep(int \$seconds): int { ClockMock::sleep(\$seconds); return 0; }
             function usleep(int \$microseconds): void { ClockMock::sleep(\$microseconds / 1e6); }

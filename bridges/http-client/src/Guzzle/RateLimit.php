@@ -59,11 +59,26 @@ final class RateLimit
             }
             $due = hrtime(true) + $reservation->delay * 1e9;
             if ($reservation->delay > 0) {
-                // The option is in milliseconds. A retry may already have a longer delay.
-                $options['delay'] = max($options['delay'] ?? 0, (int) ceil($reservation->delay * 1000));
+                $options = self::delayed($options, $reservation);
             }
             return self::cancelling($this->obeying($handler($request, $options), $request, $bucket), $reservation, $due);
         };
+    }
+
+    /**
+     * Returns options with which a handler sends the request when its token is due. The option
+     * "delay" is in milliseconds. A retry may already have a longer one.
+     */
+    private static function delayed(array $options, Reservation $reservation): array
+    {
+        $delay = $options['delay'] ?? 0;
+        $isSlept = ($options['synchronous'] ?? false) || ($options['stream'] ?? false) || !function_exists('curl_multi_exec');
+        if (!$isSlept) {
+            return ['delay' => max($delay, (int) ceil($reservation->delay * 1000))] + $options;
+        }
+        // The handlers of these requests sleep, and a signal would end their sleep.
+        $reservation->wait();
+        return isset($options['delay']) ? ['delay' => max(0, $delay - (int) ($reservation->delay * 1000))] + $options : $options;
     }
 
     /** Returns a request whose host is in lower case, without the dot that may end it. */

@@ -52,6 +52,13 @@ final class RateLimitedResponse extends AsyncResponse
     {
         $seconds = max($seconds, ($this->due - hrtime(true)) / 1e9);
         $pause = parent::getInfo('pause_handler');
-        is_callable($pause) ? $pause($seconds) : usleep((int) ceil(max(0.0, $seconds) * 1e6));
+        if (is_callable($pause)) {
+            $pause($seconds);
+            return;
+        }
+        // A signal ends a sleep.
+        for ($end = hrtime(true) + $seconds * 1e9; ($left = $end - hrtime(true)) > 0;) {
+            usleep((int) ceil($left / 1000));
+        }
     }
 }
