@@ -1,6 +1,9 @@
 # shellcheck shell=bash
 # The steps of scripts/test, which sources this file. A step STEP is the function step_STEP.
 
+# shellcheck source=scripts/uptime.bash
+source scripts/uptime.bash
+
 # name|tier|usual seconds|what it runs
 # The tier "quick" belongs to scripts/test quick, "all" to scripts/test, and "full" to --full only.
 # "zend" belongs to --full, and to scripts/test after a change of the code that uses PHP.
@@ -28,6 +31,7 @@ steps=(
     'valgrind-whole|full|2400|every .phpt under valgrind'
     'core-at-length|full|600|the exhaustive model, the rates of all periods'
     'batches|full|300|a minute of calls and batches that scripts/prove judges'
+    'uptime|full|500|scripts/prove and .phpt as if the host had been up for 3 seconds, and for 40 days'
     'proof|full|10|the proof of the bound, which z3 checks'
     'releases|full|400|the last release beside this code, on each store'
     'scrapes|full|320|five minutes of scrapes by Prometheus'
@@ -156,7 +160,7 @@ phpt() (
     done
     cd "$copy" || return
     # Loads the extension by its path, because PHP's extension_dir contains the other extensions.
-    if "$PHP" -n "$root/target/run-tests.php" -p "$PHP" -n -q --no-color --show-diff --set-timeout 300 "-j$(($(nproc) + 1))" \
+    if "${on_host[@]}" "$PHP" -n "$root/target/run-tests.php" -p "$PHP" -n -q --no-color --show-diff --set-timeout 300 "-j$(($(nproc) + 1))" \
         -d "extension_dir=$php_extensions" -d "extension=$module" "$@"; then
         rm -rf "$copy"
     else
@@ -236,7 +240,7 @@ PHPT
 engine() {
     local run=(test)
     if cargo nextest --version >/dev/null 2>&1; then run=(nextest run --color never); fi
-    NEXTEST_TEST_THREADS=$(($(nproc) + 2)) cargo "${run[@]}" --workspace --features deaths --locked --no-fail-fast "$@" ||
+    NEXTEST_TEST_THREADS=$(($(nproc) + 2)) "${on_host[@]}" cargo "${run[@]}" --workspace --features deaths --locked --no-fail-fast "$@" ||
         [[ $? -eq 100 ]]
 }
 
@@ -407,9 +411,29 @@ step_core-at-length() {
     TOKENBUCKET_MODEL=exhaustive TOKENBUCKET_PERIODS=all engine --release
 }
 
+# Runs scripts/prove, which counts as one test.
+prove() {
+    scripts/prove "$@"
+    echo "test result: proved. 1 passed; 0 failed"
+}
+
 step_batches() {
     build_release
-    scripts/prove memory 60
+    prove memory 60
+}
+
+# Each command begins at the uptime.
+step_uptime() {
+    local seconds
+    on_host_up 3 || exit "$SKIPPED"
+    build_for_tests "$PWD/target/php8.2"
+    for seconds in 3 3456000; do
+        PROVE_UPTIME=$seconds prove memory 5
+        on_host_up "$seconds"
+        step_quick-engine
+        on_host_up "$seconds"
+        phpt php-tests/0{0,1,2}_* php-tests/10_concurrency
+    done
 }
 
 step_proof() {

@@ -33,8 +33,7 @@ abstract class PlaceInQueue extends Control
             }
             $this->place = null;
         }
-        $full = $now - $capacity / $rate;
-        $next = max((float) $this->wire->ask("GET b$id"), $full) + $cost / $rate;
+        $next = $this->empty_at("b$id", $now - $capacity / $rate) + $cost / $rate;
         if ($next > $now + static::AHEAD) {
             return [CallLog::EXCUSED, $next - $now];
         }

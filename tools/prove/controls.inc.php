@@ -61,6 +61,16 @@ abstract class Control implements Scripted
     /** @return array{int, float} the result as a constant of CallLog, and the seconds to wait */
     abstract public function take(array $bucket, float $cost): array;
 
+    /**
+     * Returns the instant at which a bucket was empty, as Redis keeps it, or $full if that is later
+     * or if Redis keeps nothing. $full is the instant at which a bucket that is full now was empty.
+     * It is negative soon after the boot, so no number can mean that Redis keeps nothing.
+     */
+    protected function empty_at(string $key, float $full): float
+    {
+        return max((float) ($this->wire->ask("GET $key") ?? $full), $full);
+    }
+
     /** Starts a Redis, and returns a connection to it for each caller. */
     protected static function redis(): callable
     {

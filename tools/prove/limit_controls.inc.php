@@ -161,7 +161,7 @@ abstract class OneInstant extends Control
         [, $capacity, $rate] = $bucket;
         $now = hrtime(true) / 1e9;
         $span = $capacity / $rate;
-        $next = max((float) $this->wire->ask("GET b{$bucket['name']}"), $now - $span) + $cost / $rate;
+        $next = $this->empty_at("b{$bucket['name']}", $now - $span) + $cost / $rate;
         if ($next > $now) {
             return [CallLog::DENIED, $next - $now];
         }

@@ -40,7 +40,7 @@ abstract class Slice extends Control
             return [CallLog::DONE, 0];
         }
         $span = $capacity / $rate;
-        $next = max((float) $this->wire->ask("GET $name"), $now - $span) + $cost / $rate;
+        $next = $this->empty_at($name, $now - $span) + $cost / $rate;
         if ($next > $now) {
             return [CallLog::EXCUSED, $next - $now];
         }

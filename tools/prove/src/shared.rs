@@ -70,16 +70,19 @@ fn bounded(calls: &[Timed], rules: &Rules) -> Broken {
     broken
 }
 
+/// An instant, which is negative if it is before the boot of the host.
+type Instant = i128;
+
 /// Upper bounds of E and L, or `None` if the bucket was certainly full.
 #[derive(Clone, Copy, Default)]
-struct Lack(Option<(Nanos, Nanos)>);
+struct Lack(Option<(Instant, Nanos)>);
 
 impl Lack {
     /// Returns the instant from which the bucket is certainly full.
-    fn full_at(self) -> Nanos {
+    fn full_at(self) -> Instant {
         let Self(lack) = self;
-        lack.map_or(0, |(empty_at, greatest)| {
-            empty_at + greatest + greatest / 1000 + LATE
+        lack.map_or(Instant::MIN, |(empty_at, greatest)| {
+            empty_at + Instant::from(greatest + greatest / 1000 + LATE)
         })
     }
 }
@@ -96,8 +99,9 @@ struct Group {
 impl Group {
     /// Returns what is known after the group, if it ends at `end` at the latest.
     fn after(&self, Lack(before): Lack, end: Nanos) -> Lack {
-        let (empty_at, greatest) = before.unwrap_or_default();
-        let empty_at = empty_at.max(end.saturating_sub(self.least)) + self.cost;
+        let full = Instant::from(end) - Instant::from(self.least);
+        let (empty_at, greatest) = before.unwrap_or((full, 0));
+        let empty_at = empty_at.max(full) + Instant::from(self.cost);
         Lack(Some((empty_at, greatest.max(self.greatest))))
     }
 }
@@ -114,7 +118,7 @@ fn explained(calls: &[Timed], rules: &Rules) -> Broken {
         while let Some((take, span)) = takes.next_if(|(take, _)| take.start <= denial.end) {
             if let Some(ended) = group.filter(|group| group.end < take.start) {
                 before = ended.after(before, ended.end);
-                if before.full_at() <= take.start {
+                if before.full_at() <= Instant::from(take.start) {
                     before = Lack::default();
                 }
                 group = None;
@@ -135,15 +139,12 @@ fn explained(calls: &[Timed], rules: &Rules) -> Broken {
         let after = group.map_or(before, |group| {
             group.after(before, group.end.min(denial.end))
         });
-        let is_full = after.full_at() <= denial.start;
-        let empty_at = after
-            .0
-            .filter(|_| !is_full)
-            .map_or(0, |(empty_at, _)| empty_at);
-        let needed = empty_at.max(denial.start.saturating_sub(span)) + time(denial.cost);
-        if denial.kind == Kind::Take
-            && needed + rules.tick + rules.wait + rules.cached <= denial.start
-        {
+        let start = Instant::from(denial.start);
+        let full = start - Instant::from(span);
+        let lack = after.0.filter(|_| start < after.full_at());
+        let empty_at = lack.map_or(full, |(empty_at, _)| empty_at.max(full));
+        let needed = time(denial.cost) + rules.tick + rules.wait + rules.cached;
+        if denial.kind == Kind::Take && empty_at + Instant::from(needed) <= start {
             broken.add(|| {
                 format!(
                     "denied although the bucket held enough, at {}",

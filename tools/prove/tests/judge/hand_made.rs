@@ -497,16 +497,19 @@ fn shared(short: &[Call], long: &[Call]) -> [u64; 2] {
         capacity: 60 * TOKEN,
         ..QUOTA
     };
-    // The clock has shown more than a minute before the first call.
-    let later = |call: &Call| Call {
-        host: 0,
-        start: call.start + nanos(1000.0),
-        end: call.end + nanos(1000.0),
-        ..*call
-    };
-    let [short, long] = [short, long].map(|calls| calls.iter().map(later).collect::<Vec<_>>());
-    let broken = prove::shared::judge(&[(QUOTA, &short), (slow, &long)], &Rules::EXACT);
-    broken.map(|broken| broken.count)
+    // A host that has just booted, and one that has been up for 40 days.
+    let [booted, old] = [0.0, 3_456_000.0].map(|uptime| {
+        let later = |call: &Call| Call {
+            start: call.start + nanos(uptime),
+            end: call.end + nanos(uptime),
+            ..*call
+        };
+        let [short, long] = [short, long].map(|calls| calls.iter().map(later).collect::<Vec<_>>());
+        let broken = prove::shared::judge(&[(QUOTA, &short), (slow, &long)], &Rules::EXACT);
+        broken.map(|broken| broken.count)
+    });
+    assert_eq!(booted, old);
+    booted
 }
 
 #[test]
