@@ -1,5 +1,7 @@
 # shellcheck shell=bash
 # Installs Debian packages for each purpose of scripts/setup.
+# shellcheck source=scripts/setup.d/services.bash
+source scripts/setup.d/services.bash
 
 # The arguments of scripts/setup, for messages.
 purpose=${*:-build}
@@ -42,7 +44,8 @@ install_packages() {
         return
     fi
     find_missing "$@"
-    if [[ ${#missing[@]} -eq 0 ]]; then
+    # A list of services is that of a killed run, or of one that works now.
+    if [[ ${#missing[@]} -eq 0 && ($EUID -ne 0 || ! -e $services) ]]; then
         return
     fi
     if [[ $EUID -ne 0 ]]; then
@@ -55,27 +58,31 @@ install_packages() {
 # Waits until no other run on this machine installs packages, and installs those that are still
 # missing. The lock is file descriptor 9.
 install_missing() (
-    policy=/usr/sbin/policy-rc.d log=$(mktemp)
     flock 9
     # Another run may have installed them.
     find_missing "$@"
-    if [[ ${#missing[@]} -eq 0 ]]; then
+    if [[ ${#missing[@]} -eq 0 && ! -e $services ]]; then
         exit
     fi
-    # Prevents the packages from starting services, because the tests start their own servers.
-    if [[ -e $policy ]]; then
-        trap 'rm -f "$log"' EXIT
-    else
-        trap 'rm -f "$log" "$policy"' EXIT
-        printf '#!/bin/sh\nexit 101\n' >"$policy"
-        chmod 755 "$policy"
-    fi
-    echo "Installing ${missing[*]}"
-    if ! { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends "${missing[@]}"; } >"$log" 2>&1 9<&-; then
+    log=$(mktemp)
+    trap 'finish_services; rm -f "$log"' EXIT
+    keep_services_off
+    [[ ${#missing[@]} -eq 0 ]] || echo "Installing ${missing[*]}"
+    if ! run_apt "${missing[@]}" >"$log" 2>&1; then
         tail -n 20 "$log" >&2
         exit 1
     fi
 )
+
+# Installs packages, and finishes what a killed run began. apt keeps the lock open, so that the
+# policy also denies starts if only this script is killed.
+run_apt() {
+    export DEBIAN_FRONTEND=noninteractive
+    dpkg --configure --pending 9<&- || return
+    [[ $# -ne 0 ]] || return 0
+    apt-get update && apt-get install --yes --no-install-recommends \
+        -o "DPkg::Pre-Install-Pkgs::=bash '$PWD/scripts/setup.d/services.bash'" "$@"
+}
 
 install_for_build() {
     install_packages "${build[@]}"
