@@ -6,7 +6,7 @@ The guard: no spelling of a path or a method evades the condition of a limit, an
 <?php
 require __DIR__ . '/web_servers.inc.php';
 
-const GUARD = 'on POST /login.php ip 1/day burst 2; on GET /export* ip 1/day burst 2; on /other ip 1/day burst 1';
+const GUARD = 'on POST /absent,/login.php ip 1/day burst 2; on GET /a%2Cb,/export*,/absent* ip 1/day burst 2; on /other ip 1/day burst 1';
 /** Requests that the application could route to the page that the key names. */
 const SPELLINGS = [
     'POST /login.php' => [

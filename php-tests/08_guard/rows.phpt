@@ -85,4 +85,4 @@ tokenbucket: guard: 192.0.2.1 exceeds "path 1/day burst 5" and would be denied i
   /guard: ip 1: {"granted":1,"denied":0}
 == a setting of an application with line breaks
 200
-1 line: tokenbucket: tokenbucket.guard_local must have "burst", "block", ";" or the end at position 10, "\x3cb>\n[01-Jan-2030 00:00:00 UTC] PHP Fatal error:  forged…" given; no limit of this setting is in force
+1 line: tokenbucket: tokenbucket.guard_local must have "burst", "block", "leave", "name", ";" or the end at position 10, "\x3cb>\n[01-Jan-2030 00:00:00 UTC] PHP Fatal error:  forged…" given; no limit of this setting is in force

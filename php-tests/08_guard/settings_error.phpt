@@ -9,6 +9,9 @@ foreach ([
     ['guard', "ip 10/second <\n\xff"],
     ['guard', 'ip 10/second; ip+path 10/minute burst 20'],
     ['guard', 'unless cookie wordpress_logged_in_* all 20/second; agent GPTBot all 1/second; unless cookie PHPSESSID net 300/minute burst 100; unless cookie laravel_session all concurrent 12'],
+    ['guard', 'on /category*,/tag* ip 30/minute burst 10 name listing; all 200/second burst 200 leave 60 on /export*,/search* name site; all concurrent 40 leave 10 on /export*'],
+    ['guard', 'all 9/day leave 9 on /export*'],
+    ['guard', 'ip 9/day name a; net 9/day name a'],
     ['guard', ''],
     ['guard_local', 'path 0/hour'],
     ['guard_trusted_proxies', '10.0.0.0/8, 10.0.0.0/33'],
@@ -30,11 +33,19 @@ foreach ([
 Warning: tokenbucket: tokenbucket.guard must have second, minute, hour or day at position 8, "mnute burst 20" given; no limit of this setting is in force
 started
 == guard = "ip 10\/second <\n\ufffd"
-Warning: tokenbucket: tokenbucket.guard must have "burst", "block", ";" or the end at position 14, "\x3c\n" given; no limit of this setting is in force
+Warning: tokenbucket: tokenbucket.guard must have "burst", "block", "leave", "name", ";" or the end at position 14, "\x3c\n" given; no limit of this setting is in force
 started
 == guard = "ip 10\/second; ip+path 10\/minute burst 20"
 started
 == guard = "unless cookie wordpress_logged_in_* all 20\/second; agent GPTBot all 1\/second; unless cookie PHPSESSID net 300\/minute burst 100; unless cookie laravel_session all concurrent 12"
+started
+== guard = "on \/category*,\/tag* ip 30\/minute burst 10 name listing; all 200\/second burst 200 leave 60 on \/export*,\/search* name site; all concurrent 40 leave 10 on \/export*"
+started
+== guard = "all 9\/day leave 9 on \/export*"
+Warning: tokenbucket: tokenbucket.guard must have a whole number from 1 that is less than the burst at position 17, "9 on /export*" given; no limit of this setting is in force
+started
+== guard = "ip 9\/day name a; net 9\/day name a"
+Warning: tokenbucket: tokenbucket.guard must have another name, because two limits of a setting cannot share one at position 33, "a" given; no limit of this setting is in force
 started
 == guard = ""
 started

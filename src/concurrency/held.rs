@@ -8,7 +8,7 @@
 
 use crate::exceptions;
 use crate::storage::{HeldPermit, OnServer};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::mem;
 use stores::remote::Answer;
 use zend::Thrown;
@@ -38,6 +38,8 @@ struct List {
 }
 
 thread_local! {
+    /// True if the list may have an entry. Reading it takes less time than reading the list.
+    static IS_USED: Cell<bool> = const { Cell::new(false) };
     static LIST: RefCell<List> = const {
         RefCell::new(List {
             places: Vec::new(),
@@ -65,6 +67,7 @@ impl List {
 /// Adds an entry for a permit. Allocates none of PHP's memory, so PHP's memory limit cannot end the
 /// call here and lose the permit.
 pub fn keep(permit: HeldPermit) -> HeldEntry {
+    IS_USED.set(true);
     LIST.with_borrow_mut(|list| {
         list.latest += 1;
         let serial = list.latest;
@@ -110,6 +113,9 @@ pub fn join(entries: impl Iterator<Item = HeldEntry>) -> HeldEntry {
 
 /// Removes all entries and gives their permits back. Runs no PHP code.
 pub fn release_all() {
+    if !IS_USED.take() {
+        return;
+    }
     let places = LIST.with_borrow_mut(|list| {
         list.vacant.clear();
         mem::take(&mut list.places)

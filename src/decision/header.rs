@@ -31,9 +31,14 @@ pub fn fields_of(object: &Object<DecisionState>) -> Fields {
     }
 }
 
-/// Returns the header fields of a decision. `policy` is in quotes, without line breaks.
-pub fn fields(limit: &Limit, decision: &Decision, policy: &str) -> Lines {
-    Fields::of_decision(limit, decision).lines(policy, false)
+/// Returns the header fields of a decision on a call with a floor of `floor` ticks. `policy` is in
+/// quotes, without line breaks.
+pub fn fields(limit: &Limit, decision: &Decision, floor: Ticks, policy: &str) -> Lines {
+    let fields = match floor {
+        0 => Fields::of_decision(limit, decision),
+        _ => Fields::above(limit, decision, floor),
+    };
+    fields.lines(policy, false)
 }
 
 /// Returns the text as a string of a structured field (RFC 9651), in quotes. Returns `None` if a

@@ -209,6 +209,7 @@ pub fn deny_permit(decision: &Zval, refusal: Refusal) {
     let reason = match refusal {
         Refusal::TooMany => &TOO_MANY_CONCURRENT,
         Refusal::TooManyWaiting => &TOO_MANY_WAITING,
+        Refusal::BelowFloor => of_buckets(Denial::BelowFloor),
         Refusal::Contended => of_buckets(Denial::Contended),
         Refusal::TableFull => of_buckets(Denial::TableFull),
         Refusal::Unavailable => of_buckets(Denial::Unavailable),

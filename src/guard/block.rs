@@ -11,7 +11,7 @@ use guard::{Client, Measure};
 /// blocked, because each of them stands for many clients. Returns the denial of the blocked bucket,
 /// or `None` if this call has not blocked it.
 pub fn after(
-    counted: &CountedRequest<'_>,
+    counted: &CountedRequest<'_, '_>,
     rule: &RuleBuckets,
     key: Key<'_>,
     denied: &Taken,
@@ -27,7 +27,7 @@ pub fn after(
 }
 
 /// Writes the record of a block to the system's log, except for limits of applications.
-pub fn report(counted: &CountedRequest<'_>, rule: &RuleBuckets) {
+pub fn report(counted: &CountedRequest<'_, '_>, rule: &RuleBuckets) {
     let Some(pause) = pause(rule).filter(|_| rule.is_of_operator) else {
         return;
     };

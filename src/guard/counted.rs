@@ -2,8 +2,8 @@
 
 use super::rules::RuleBuckets;
 use ext_php_rs::types::ZendHashTable;
-use gcra::{Row, wall_clock};
-use guard::Client;
+use gcra::{Limit, Patience, Row, Step, wall_clock};
+use guard::{Client, Target};
 use segment::{Day, Host};
 use std::ffi::CStr;
 use zend::request::{self, Request};
@@ -44,17 +44,36 @@ impl guard::GuardedRequest for Variables<'_> {
     }
 }
 
-pub struct CountedRequest<'a> {
+pub struct CountedRequest<'a, 'r> {
     pub host: &'a Host,
-    pub variables: &'a Variables<'a>,
+    pub target: &'a Target<'r, Variables<'r>>,
     pub client: Client,
     /// True if the client's address is that of a trusted proxy, which has named no other client.
     pub is_proxy: bool,
 }
 
-impl CountedRequest<'_> {
+impl CountedRequest<'_, '_> {
     pub fn identifier(&self, rule: &RuleBuckets) -> Vec<u8> {
-        rule.identifier(self.variables, self.client)
+        rule.identifier(self.target.request(), self.client)
+    }
+
+    /// Returns the step on the bucket of a rate: it takes a token, and leaves those of the rule.
+    #[inline(always)]
+    pub fn step(&self, rule: &RuleBuckets, limit: &Limit) -> Step {
+        let step = limit.step_whole(1);
+        match rule.left_by(self.target) {
+            0 => step,
+            // Together they are at most the capacity, so they have a cost.
+            tokens => step.with(Patience::Leave(
+                limit.step_whole(tokens + 1).cost - step.cost,
+            )),
+        }
+    }
+
+    /// Returns the permits that the request leaves to others.
+    pub fn left_permits(&self, rule: &RuleBuckets) -> u16 {
+        // It is less than the limit.
+        u16::try_from(rule.left_by(self.target)).unwrap_or(u16::MAX)
     }
 
     /// Counts the client among those that this row has denied today.

@@ -25,8 +25,9 @@ pub struct Granted<'a> {
 pub enum Exceeded<'a> {
     /// A rate: its bucket denies.
     Tokens(&'a Rule, &'a Limit, Taken),
-    /// A limit of concurrent requests, of which no permit could be taken.
-    Permits(&'a Rule, Refusal),
+    /// A limit of concurrent requests, of which no permit could be taken, and the permits that it
+    /// has for this request.
+    Permits(&'a Rule, u16, Refusal),
 }
 
 /// A rate, and the take from its bucket.
@@ -35,7 +36,7 @@ type Tightest<'a> = (&'a Limit, Taken);
 /// A rule whose limit is a rate.
 type Rate<'a> = (&'a RuleBuckets, &'a Limit);
 
-impl CountedRequest<'_> {
+impl CountedRequest<'_, '_> {
     /// Takes a token from each rate and a permit from each limit of concurrent requests, or
     /// nothing. The permits are held until the request ends.
     pub fn enforce<'a>(&self, rules: &[&'a RuleBuckets]) -> Result<Granted<'a>, Exceeded<'a>> {
@@ -77,9 +78,10 @@ impl CountedRequest<'_> {
         for &(rule, limit) in rules {
             let identifier = self.identifier(rule);
             let key = rule.key(&identifier);
-            if let Err(refusal) = permits.acquire(self.host, key, limit) {
+            let leave = self.left_permits(rule);
+            if let Err(refusal) = permits.acquire(self.host, key, limit, leave) {
                 self.count_denied(key.row);
-                return Err(Exceeded::Permits(rule, refusal));
+                return Err(Exceeded::Permits(rule, limit - leave, refusal));
             }
         }
         Ok(())
@@ -95,7 +97,7 @@ impl CountedRequest<'_> {
         };
         let (rule, limit) = rate;
         let identifier = self.identifier(rule);
-        let step = limit.step_whole(1);
+        let step = self.step(rule, limit);
         let outcome = store.take(rule.key(&identifier), &step, None);
         let taken = Taken::new(0, step, outcome);
         if outcome.granted() {
@@ -120,7 +122,7 @@ impl CountedRequest<'_> {
         let tickets = tickets.map(|(index, ((rule, limit), identifier))| Ticket {
             index,
             key: rule.key(identifier),
-            step: limit.step_whole(1),
+            step: self.step(rule, limit),
         });
         let mut tickets: Few<_> = tickets.collect();
         let limit = |taken: &Taken| rates[taken.index.min(rates.len() - 1)].1;
@@ -139,8 +141,9 @@ impl CountedRequest<'_> {
 
     /// Returns the refusal by the bucket of a rule. Counts the denied client, and blocks it if the
     /// limit has a block.
-    fn refusal<'a>(&self, rate: Rate<'a>, identifier: &[u8], denied: Taken) -> Exceeded<'a> {
+    fn refusal<'a>(&self, rate: Rate<'a>, identifier: &[u8], mut denied: Taken) -> Exceeded<'a> {
         let (rule, limit) = rate;
+        denied.outcome.verdict = denied.step.reason(&denied.outcome);
         let key = rule.key(identifier);
         self.count_denied(key.row);
         let blocked = block::after(self, rule, key, &denied);

@@ -10,8 +10,8 @@ use crate::concurrency::held::HeldEntry;
 use crate::concurrency::permit;
 use crate::{attached, decision};
 use ext_php_rs::types::ZendHashTable;
-use gcra::Decision;
-use guard::{GuardedRequest, Measure, Rule};
+use gcra::{Decision, Limit, Taken};
+use guard::{GuardedRequest, Rule, Target};
 use zend::{Call, Thrown, Zval, request, throw, value};
 
 /// Implements `guard(?array $server = null): ?TokenBucket\Permit`. Returns null where the gate has
@@ -41,11 +41,12 @@ fn decide(variables: &Variables<'_>) -> Result<Zval, Thrown> {
     };
     let store = host.slots();
     let enforces = enforces(store);
-    let Some(counted) = counted(host, variables) else {
+    let target = Target::of(variables);
+    let Some(counted) = counted(host, &target) else {
         return Ok(Zval::null());
     };
     let lists = lists(store, variables);
-    let rules = counting(&lists, variables);
+    let rules = counting(&lists, &target);
     if !enforces {
         // No object could end the permits when the request ends.
         observe::observe(&counted, &rules).release();
@@ -55,9 +56,8 @@ fn decide(variables: &Variables<'_>) -> Result<Zval, Thrown> {
     let (decision, entry) = match counted.enforce(&rules) {
         Ok(granted) => match (granted.tokens, granted.permits.tightest) {
             (Some((limit, taken)), _) => {
-                let decision = Decision::new(limit, &taken.step, &taken.outcome);
                 let entry = granted.permits.join();
-                (decision::to_object(limit, &decision), entry)
+                (of_bucket(limit, &taken, Zval::null()), entry)
             }
             (None, Some((limit, free))) => {
                 let entry = granted.permits.join();
@@ -67,19 +67,18 @@ fn decide(variables: &Variables<'_>) -> Result<Zval, Thrown> {
             }
             (None, None) => return Ok(Zval::null()),
         },
-        Err(Exceeded::Tokens(rule, limit, taken)) => {
-            let decision = Decision::new(limit, &taken.step, &taken.outcome);
-            (decision::above(limit, &decision, 0, name(rule)), none)
-        }
-        Err(Exceeded::Permits(rule, refusal)) => {
-            let limit = match *rule.measure() {
-                Measure::Concurrent(limit) => limit,
-                Measure::Rate { .. } => 0,
-            };
+        Err(Exceeded::Tokens(rule, limit, taken)) => (of_bucket(limit, &taken, name(rule)), none),
+        Err(Exceeded::Permits(rule, limit, refusal)) => {
             (decision::of_denied_permit(limit, refusal, name(rule)), none)
         }
     };
     Ok(permit::of_entry(decision, entry))
+}
+
+/// Returns the object for the decision of a bucket.
+fn of_bucket(limit: &Limit, taken: &Taken, refused_by: Zval) -> Zval {
+    let decision = Decision::new(limit, &taken.step, &taken.outcome);
+    decision::above(limit, &decision, taken.step.floor(), refused_by)
 }
 
 fn name(rule: &Rule) -> Zval {

@@ -91,14 +91,15 @@ fn refuses(request: &Request) -> bool {
         respond::unavailable(request);
         return true;
     }
+    let target = Target::of(variables);
     let counted = if has_limits() {
-        counted(host, variables)
+        counted(host, &target)
     } else {
         None
     };
     let Some(counted) = counted else { return false };
     let lists = lists(store, variables);
-    let rules = counting(&lists, variables);
+    let rules = counting(&lists, &target);
     if !enforces {
         observe::observe(&counted, &rules);
         return false;
@@ -120,13 +121,16 @@ fn enforces(store: &SharedMemory) -> bool {
 
 /// Returns the request with its client. Returns `None` if no limit counts requests of this client,
 /// because it is allowed or on this host.
-fn counted<'a>(host: &'a Host, variables: &'a Variables<'a>) -> Option<CountedRequest<'a>> {
+fn counted<'a, 'r>(
+    host: &'a Host,
+    target: &'a Target<'r, Variables<'r>>,
+) -> Option<CountedRequest<'a, 'r>> {
     let store = host.slots();
     let none = Networks::default();
     let trusted = rules::networks(store, &ini::GUARD_TRUSTED_PROXIES);
     let allowed = rules::networks(store, &ini::GUARD_ALLOW);
     let trusted = trusted.as_deref().unwrap_or(&none);
-    let client = Client::of(variables, trusted);
+    let client = Client::of(target.request(), trusted);
     let is_in = |networks: &Networks| matches!(client, Client::Known(it) if networks.contains(it));
     if client == Client::Local {
         let key = rules::hasher(store, &[b"no address"], "guard: no address").key(b"");
@@ -136,7 +140,7 @@ fn counted<'a>(host: &'a Host, variables: &'a Variables<'a>) -> Option<CountedRe
     let is_allowed = allowed.is_some_and(|allowed| is_in(&allowed));
     (!is_allowed).then(|| CountedRequest {
         host,
-        variables,
+        target,
         client,
         is_proxy: is_in(trusted),
     })
@@ -146,10 +150,9 @@ fn counted<'a>(host: &'a Host, variables: &'a Variables<'a>) -> Option<CountedRe
 type Lists = [Option<Rc<Vec<RuleBuckets>>>; 2];
 
 /// Returns the rules in these lists that count the request.
-fn counting<'l>(lists: &'l Lists, variables: &Variables<'_>) -> Few<&'l RuleBuckets> {
-    let target = Target::of(variables);
+fn counting<'l>(lists: &'l Lists, target: &Target<'_, Variables<'_>>) -> Few<&'l RuleBuckets> {
     let rules = lists.iter().flatten().flat_map(|list| list.iter());
-    rules.filter(|rule| rule.counts(&target)).collect()
+    rules.filter(|rule| rule.counts(target)).collect()
 }
 
 fn lists(store: &SharedMemory, variables: &Variables<'_>) -> Lists {

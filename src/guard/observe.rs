@@ -12,7 +12,7 @@ use guard::Measure;
 
 /// Counts the decision of each limit. Logs the limits whose buckets would deny the request. Returns
 /// the permits, which are held until the request ends.
-pub fn observe(counted: &CountedRequest<'_>, rules: &[&RuleBuckets]) -> OfRequest {
+pub fn observe(counted: &CountedRequest<'_, '_>, rules: &[&RuleBuckets]) -> OfRequest {
     let (host, mut permits) = (counted.host, OfRequest::default());
     let store = host.slots();
     for rule in rules {
@@ -20,16 +20,18 @@ pub fn observe(counted: &CountedRequest<'_>, rules: &[&RuleBuckets]) -> OfReques
         let key = rule.observed_key(&identifier);
         match rule.measure() {
             &Measure::Concurrent(limit) => {
-                if permits.acquire(host, key, limit).is_err() {
+                let leave = counted.left_permits(rule);
+                if permits.acquire(host, key, limit, leave).is_err() {
                     counted.count_denied(key.row);
                 }
             }
             Measure::Rate { limit, .. } => {
-                let step = limit.step_whole(1);
-                let outcome = store.take(key, &step, None);
+                let step = counted.step(rule, limit);
+                let mut outcome = store.take(key, &step, None);
                 if outcome.granted() {
                     continue;
                 }
+                outcome.verdict = step.reason(&outcome);
                 let denied = Taken::new(0, step, outcome);
                 counted.count_denied(key.row);
                 // The block is not written to the system's log, because tools would ban the client.

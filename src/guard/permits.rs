@@ -16,15 +16,21 @@ pub struct OfRequest {
 }
 
 impl OfRequest {
-    /// Acquires a permit of `key`. Counts the denial and fails if no permit can be taken. If this
-    /// process cannot hold permits, only logs that.
-    pub fn acquire(&mut self, host: &Host, key: Key<'_>, limit: u16) -> Result<(), Refusal> {
-        match host.permits().acquire(key, limit) {
+    /// Acquires a permit of `key`, and leaves `leave` permits to others. Counts the denial and
+    /// fails if no permit can be taken. If this process cannot hold permits, only logs that.
+    pub fn acquire(
+        &mut self,
+        host: &Host,
+        key: Key<'_>,
+        limit: u16,
+        leave: u16,
+    ) -> Result<(), Refusal> {
+        match host.permits().acquire_leaving(key, limit, leave) {
             Ok(acquired) => {
                 let entry = held::keep(HeldPermit::Host(acquired.permit));
                 self.held.push((entry, key.row));
                 if self.tightest.is_none_or(|(_, free)| acquired.free < free) {
-                    self.tightest = Some((limit, acquired.free));
+                    self.tightest = Some((limit - leave, acquired.free));
                 }
             }
             Err(Refusal::Unavailable) => {

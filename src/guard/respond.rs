@@ -2,28 +2,38 @@
 
 use super::enforce::Exceeded;
 use crate::decision;
-use gcra::Decision;
+use gcra::{Decision, Denial, Verdict};
+use segment::Refusal;
 use zend::request::{self, Request};
 
 /// The field of every denial. PHP adds its default Content-Type.
 const NO_STORE: &str = "Cache-Control: no-store";
 /// The field of a denial that ends as soon as another request ends.
 const SOON: &str = "Retry-After: 1";
+const TOO_MANY: &str = "Too many requests.\n";
+const UNAVAILABLE: &str = "Service unavailable.\n";
 
 /// Sends the response to a request that a limit denies. The status is 429 if a bucket denies, or if
 /// no permit of this client alone is free. It is 503 if no permit is free that several clients
-/// share, because the server is busy then.
+/// share, because the server is busy then, or if the request must leave what is left to others.
 pub fn refuse(request: &Request, refusal: &Exceeded<'_>) {
     match refusal {
         Exceeded::Tokens(_, limit, taken) => {
             let decision = Decision::new(limit, &taken.step, &taken.outcome);
-            let fields = decision::fields(limit, &decision, "\"guard\"");
+            let fields = decision::fields(limit, &decision, taken.step.floor(), "\"guard\"");
             let fields = [NO_STORE].into_iter().chain(fields.iter());
-            request::respond(request, 429, fields, "Too many requests.\n");
+            let (status, text) = if decision.verdict == Verdict::Denied(Denial::BelowFloor) {
+                (503, UNAVAILABLE)
+            } else {
+                (429, TOO_MANY)
+            };
+            request::respond(request, status, fields, text);
         }
-        Exceeded::Permits(limit, _) if limit.is_of_client() => {
+        Exceeded::Permits(limit, _, refusal)
+            if limit.is_of_client() && *refusal != Refusal::BelowFloor =>
+        {
             let fields = [NO_STORE, SOON].into_iter();
-            request::respond(request, 429, fields, "Too many requests.\n");
+            request::respond(request, 429, fields, TOO_MANY);
         }
         Exceeded::Permits(..) => unavailable(request),
     }
@@ -32,5 +42,5 @@ pub fn refuse(request: &Request, refusal: &Exceeded<'_>) {
 /// Sends the response of a server that is busy.
 pub fn unavailable(request: &Request) {
     let fields = [NO_STORE, SOON].into_iter();
-    request::respond(request, 503, fields, "Service unavailable.\n");
+    request::respond(request, 503, fields, UNAVAILABLE);
 }

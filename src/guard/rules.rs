@@ -74,11 +74,12 @@ impl RuleBuckets {
         self.observed.key(identifier)
     }
 
-    /// Returns the rule of a limit. `names` are the parts of its namespace.
+    /// Returns the rule of a limit. `names` are the parts of the setting's namespace.
     fn new(store: &SharedMemory, rule: Rule, names: &[&[u8]], row: &str) -> Self {
-        let observed = [&[b"observe".as_slice()], names].concat();
+        let names = [names, &[rule.name_of_buckets().as_bytes()]].concat();
+        let observed = [&[b"observe".as_slice()], names.as_slice()].concat();
         Self {
-            hasher: hasher(store, names, row),
+            hasher: hasher(store, &names, row),
             observed: hasher(store, &observed, row),
             is_of_operator: row != APPLICATIONS,
             rule,
@@ -92,8 +93,8 @@ impl Setting {
     }
 
     fn rule(&self, store: &SharedMemory, rule: Rule) -> RuleBuckets {
-        let (name, row) = (rule.name().to_owned(), self.row_of(&rule));
-        RuleBuckets::new(store, rule, &[self.kind, name.as_bytes()], &row)
+        let row = self.row_of(&rule);
+        RuleBuckets::new(store, rule, &[self.kind], &row)
     }
 }
 
@@ -165,9 +166,7 @@ pub fn applications(store: &SharedMemory) -> Option<Rc<Vec<RuleBuckets>>> {
             let known_as = [b"local", &length[..], namespace, text].concat();
             known(&RULES, &known_as, || {
                 let rule = |rule: Rule| {
-                    let name = rule.name().to_owned();
-                    let names = [b"local", namespace, name.as_bytes()];
-                    RuleBuckets::new(store, rule, &names, APPLICATIONS)
+                    RuleBuckets::new(store, rule, &[b"local", namespace], APPLICATIONS)
                 };
                 valid(store, &ini::GUARD_LOCAL)
                     .into_iter()

@@ -112,9 +112,10 @@ impl PermitPlace {
     /// Counts a call that took no permit.
     pub fn count(&self, refusal: Refusal) {
         let event = match refusal {
-            Refusal::TooMany | Refusal::TooManyWaiting | Refusal::Interrupted => {
-                Event::PermitDenied
-            }
+            Refusal::TooMany
+            | Refusal::BelowFloor
+            | Refusal::TooManyWaiting
+            | Refusal::Interrupted => Event::PermitDenied,
             Refusal::Contended => Event::Contended,
             Refusal::TableFull => Event::Refused,
             Refusal::Unavailable => return,

@@ -13,7 +13,7 @@ use std::fmt;
 /// The most bytes of a name or a text, after escapes were decoded.
 const MOST: usize = 64;
 
-const LISTED: &AsciiSet = &ESCAPED.add(b',').add(b'[').add(b'=');
+const LISTED: &AsciiSet = &ESCAPED.add(b'[').add(b'=');
 
 /// The strangers that a limit counts. Each list is sorted, and has each element only once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,9 +1,10 @@
-//! The condition of a limit: the methods and the path of the requests that it counts.
+//! The condition of a limit: the methods and the paths of the requests that it counts.
 
 use super::path::{decoded_text, resolved};
 use super::target::Target;
 use super::{GuardedRequest, SyntaxError};
 use percent_encoding::{AsciiSet, CONTROLS, percent_encode};
+use std::fmt;
 
 /// The bytes that are written as escapes in the path of a setting.
 pub const ESCAPED: &AsciiSet = &CONTROLS
@@ -12,20 +13,23 @@ pub const ESCAPED: &AsciiSet = &CONTROLS
     .add(b'#')
     .add(b'%')
     .add(b'*')
+    .add(b',')
     .add(b';')
     .add(b'?');
 
-/// The requests that a limit counts.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The requests that a limit counts, or that leave tokens to others. Each list is sorted, and has
+/// each element only once.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Condition {
-    /// The methods, sorted and each only once. If empty, the limit counts every method.
+    /// If empty, every method.
     pub methods: Vec<String>,
-    pub path: Pattern,
+    pub paths: Vec<Pattern>,
 }
 
 impl Condition {
-    /// Reports whether the limit counts a request with this target. Methods are compared exactly.
+    /// Reports whether a request has one of the methods and paths. Methods are compared exactly.
     /// `GET` includes `HEAD`, because PHP runs the same script for both.
+    #[inline]
     pub fn holds<R: GuardedRequest>(&self, target: &Target<'_, R>) -> bool {
         let is_method = || {
             let sent = target.method();
@@ -33,20 +37,27 @@ impl Condition {
             let mut methods = self.methods.iter();
             methods.any(|method| method.as_bytes() == sent || is_get(method))
         };
-        (self.methods.is_empty() || is_method())
-            && target.paths().any(|path| self.path.matches(path))
+        if !self.methods.is_empty() && !is_method() {
+            return false;
+        }
+        let paths = target.paths();
+        let is_path = |pattern: &Pattern| paths.iter().any(|path| pattern.matches(path));
+        self.paths.iter().any(is_path)
     }
+}
 
-    /// Returns the beginning of the limit's name, such as `on POST /login `.
-    pub fn name(&self) -> String {
+/// Writes the canonical form, such as `on POST /login,/register`.
+impl fmt::Display for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let methods = self.methods.join(",");
         let space = if methods.is_empty() { "" } else { " " };
-        format!("on {methods}{space}{} ", self.path.name())
+        let paths: Vec<_> = self.paths.iter().map(Pattern::name).collect();
+        write!(f, "on {methods}{space}{}", paths.join(","))
     }
 }
 
 /// A path, or all paths that begin with its segments.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Pattern {
     /// The decoded path without dot segments, and without a slash at its end.
     path: Vec<u8>,
@@ -75,10 +86,12 @@ impl Pattern {
     }
 
     fn matches(&self, path: &[u8]) -> bool {
-        let Some(rest) = path.strip_prefix(self.path.as_slice()) else {
+        let Some((begin, rest)) = path.split_at_checked(self.path.len()) else {
             return false;
         };
-        rest.is_empty() || (self.is_below && (rest.starts_with(b"/") || self.path == b"/"))
+        // The rest is compared first, because it rules out most paths.
+        let is_below = || self.is_below && (rest.starts_with(b"/") || self.path == b"/");
+        (rest.is_empty() || is_below()) && begin == self.path
     }
 
     fn name(&self) -> String {

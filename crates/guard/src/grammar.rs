@@ -1,10 +1,11 @@
-//! The grammar of a limit: `[on [METHOD[,METHOD...]] PATH] [unless cookie NAME[,NAME...]] [agent
-//! TEXT[,TEXT...]] KEY[+KEY...]`, and then either `COUNT/UNIT [burst COUNT] [block COUNT UNIT]` or
-//! `concurrent COUNT`.
+//! The grammar of a limit: `[ON] [unless cookie NAME[,NAME...]] [agent TEXT[,TEXT...]]
+//! KEY[+KEY...]`, then either `COUNT/UNIT [burst COUNT] [block COUNT UNIT]` or `concurrent COUNT`,
+//! and then `[leave COUNT ON]... [name NAME]`. `ON` is `on [METHOD[,METHOD...]] PATH[,PATH...]`.
 
 use super::SyntaxError;
 use super::claims::{AgentText, Claims, CookieName};
 use super::condition::{Condition, Pattern};
+use super::leave::Leave;
 use super::rule::{Measure, Part, Rule};
 use super::scanner::Scanner;
 use gcra::{Grain, Limit, TICKS_PER_SECOND, Ticks, Tokens};
@@ -21,9 +22,16 @@ const UNITS: [(&str, Ticks); 4] = [
 const GREATEST: i64 = 1_000_000_000;
 /// The greatest number of permits, which is the same in shared memory.
 const MOST_PERMITS: i64 = 1024;
+/// The most bytes of the name of a limit. The row of a long limit keeps more bytes at its end.
+const MOST_OF_NAME: usize = 32;
 
 const SPACE: &str = "a space and a whole number";
 const NUMBER: &str = "a whole number from 1 to 1000000000";
+/// The parts that may follow others.
+const END: &str = "\";\" or the end";
+const LEAVE: &str = "\"leave\", \"name\", \";\" or the end";
+const BLOCK: &str = "\"block\", \"leave\", \"name\", \";\" or the end";
+const BURST: &str = "\"burst\", \"block\", \"leave\", \"name\", \";\" or the end";
 const COUNT: &str = "a whole number from 1 to 1000000000, or \"concurrent\"";
 
 impl Rule {
@@ -31,9 +39,11 @@ impl Rule {
     /// optionally followed by `burst COUNT`. The burst is the capacity. Without it, the capacity is
     /// the count. `block COUNT UNIT` may follow, if a key is `ip`. Then a client that lacks tokens
     /// is blocked for this time. `KEY[+KEY...] concurrent COUNT` limits the requests that run at
-    /// once. Before the keys there may be conditions: `on PATH` or `on METHOD[,METHOD...] PATH`,
-    /// then `unless cookie NAME[,NAME...]`, then `agent TEXT[,TEXT...]`. Fails with the position of
-    /// the first error. Two equal limits are an error, too.
+    /// once. Before the keys there may be conditions: `on PATH[,PATH...]` or `on METHOD[,METHOD...]
+    /// PATH[,PATH...]`, then `unless cookie NAME[,NAME...]`, then `agent TEXT[,TEXT...]`. At the
+    /// end there may be `leave COUNT on ...`, also several times, and then `name NAME`. Fails with
+    /// the position of the first error. Two limits with the same buckets or the same name are an
+    /// error, too.
     pub fn parse(text: &str) -> Result<Vec<Self>, SyntaxError> {
         let mut rules: Vec<Self> = Vec::new();
         let mut start = 0;
@@ -43,64 +53,84 @@ impl Rule {
             if scanner.is_at_end() {
                 continue;
             }
-            let begin = scanner.at;
-            let rule = rule(&mut scanner)?;
-            if rules.contains(&rule) {
-                return Err(SyntaxError::new(begin, "another limit"));
-            }
+            let rule = rule(&mut scanner, &rules)?;
             rules.push(rule);
         }
         Ok(rules)
     }
 }
 
-fn rule(scanner: &mut Scanner<'_>) -> Result<Rule, SyntaxError> {
+/// Reads a limit. `others` are the limits before it in the setting.
+fn rule(scanner: &mut Scanner<'_>, others: &[Rule]) -> Result<Rule, SyntaxError> {
+    let begin = scanner.at;
     let condition = if scanner.skip_word("on") {
-        Some(condition(scanner)?)
+        let condition = condition(scanner)?;
+        scanner.blanks("a space and a key")?;
+        Some(condition)
     } else {
         None
     };
     let claims = claims(scanner)?;
     let (parts, keys) = parts(scanner)?;
     scanner.blanks(SPACE)?;
-    let (measure, number) = if scanner.skip_word("concurrent") {
+    let (measure, number, mut next) = if scanner.skip_word("concurrent") {
         concurrent(scanner)?
     } else {
         rate(scanner, parts.contains(&Part::Ip))?
     };
-    if !scanner.is_at_end() {
-        return Err(scanner.before("", "\";\" or the end"));
+    let on = condition
+        .as_ref()
+        .map_or(String::new(), |it| format!("{it} "));
+    let mut name = format!("{on}{claims}{keys} {number}");
+    let length = name.len();
+    if others.iter().any(|it| it.name_of_buckets() == name) {
+        return Err(SyntaxError::new(begin, "another limit"));
     }
-    let condition_name = condition.as_ref().map_or(String::new(), Condition::name);
+    let leaves = leaves(scanner, &measure)?;
+    name.extend(leaves.iter().map(ToString::to_string));
+    if !leaves.is_empty() {
+        next = LEAVE;
+    }
+    let given = given_name(scanner, others)?;
+    if let Some(given) = &given {
+        name.extend([" name ", given.as_str()]);
+        next = END;
+    }
+    if !scanner.is_at_end() {
+        return Err(scanner.before("", next));
+    }
     Ok(Rule {
-        name: format!("{condition_name}{claims}{keys} {number}"),
         condition,
         claims,
         parts,
         measure,
+        leaves,
+        name,
+        length,
+        given,
     })
 }
 
-/// Reads the number of permits after `concurrent`. Returns the canonical form, too.
-fn concurrent(scanner: &mut Scanner<'_>) -> Result<(Measure, String), SyntaxError> {
+/// A measure, its canonical form, and what may follow it.
+type Measured = (Measure, String, &'static str);
+
+/// Reads the number of permits after `concurrent`.
+fn concurrent(scanner: &mut Scanner<'_>) -> Result<Measured, SyntaxError> {
     scanner.blanks(SPACE)?;
     let count = scanner.number(MOST_PERMITS, "a whole number from 1 to 1024")?;
     // The number is in range.
     let permits = u16::try_from(count).unwrap_or(u16::MAX);
-    Ok((
-        Measure::Concurrent(permits),
-        format!("concurrent {permits}"),
-    ))
+    let name = format!("concurrent {permits}");
+    Ok((Measure::Concurrent(permits), name, LEAVE))
 }
 
-/// Reads a rate, a burst and a block. Returns their canonical form, too. `is_of_client` is true if
-/// the address of the client is a key.
-fn rate(scanner: &mut Scanner<'_>, is_of_client: bool) -> Result<(Measure, String), SyntaxError> {
+/// Reads a rate, a burst and a block. `is_of_client` is true if the address of the client is a key.
+fn rate(scanner: &mut Scanner<'_>, is_of_client: bool) -> Result<Measured, SyntaxError> {
     let count = scanner.number(GREATEST, COUNT)?;
     scanner.expect("/", "\"/\" and a unit")?;
     let (unit, span) = unit(scanner)?;
     let begin = scanner.at;
-    let has_burst = !scanner.is_at_end() && scanner.skip_word("burst");
+    let has_burst = scanner.skip_next("burst");
     let capacity = if has_burst {
         scanner.blanks(SPACE)?;
         scanner.number(GREATEST, NUMBER)?
@@ -111,31 +141,70 @@ fn rate(scanner: &mut Scanner<'_>, is_of_client: bool) -> Result<(Measure, Strin
     let too_long = SyntaxError::new(begin, "a burst that refills within 36 years");
     let limit = limit.ok_or(too_long)?;
     let name = format!("{count}/{unit} burst {capacity}");
-    if scanner.is_at_end() {
-        let block = None;
-        return Ok((Measure::Rate { limit, block }, name));
-    }
-    let begin = scanner.at;
-    if !scanner.skip_word("block") {
-        let expected = if has_burst {
-            "\"block\", \";\" or the end"
-        } else {
-            "\"burst\", \"block\", \";\" or the end"
-        };
-        return Err(scanner.before("", expected));
+    if !scanner.skip_next("block") {
+        let next = if has_burst { BLOCK } else { BURST };
+        return Ok((Measure::Rate { limit, block: None }, name, next));
     }
     if !is_of_client {
-        return Err(SyntaxError::new(
-            begin,
-            "\"ip\" among the keys of a limit with \"block\"",
-        ));
+        let expected = "\"ip\" among the keys of a limit with \"block\"";
+        return Err(scanner.before("block", expected));
     }
     let (pause, text) = pause(scanner)?;
     let block = Some(pause);
     Ok((
         Measure::Rate { limit, block },
         format!("{name} block {text}"),
+        LEAVE,
     ))
+}
+
+/// Reads what some requests leave to others.
+fn leaves(scanner: &mut Scanner<'_>, measure: &Measure) -> Result<Vec<Leave>, SyntaxError> {
+    const ON: &str = "a space, \"on\" and a path";
+    let (most, number) = match *measure {
+        Measure::Rate { limit, .. } => (
+            limit.capacity().floor().cast_signed(),
+            "a whole number from 1 that is less than the burst",
+        ),
+        Measure::Concurrent(permits) => (
+            permits.into(),
+            "a whole number from 1 that is less than the number of permits",
+        ),
+    };
+    let mut leaves = Vec::new();
+    while scanner.skip_next("leave") {
+        scanner.blanks(SPACE)?;
+        let count = scanner.number(most - 1, number)?.cast_unsigned();
+        scanner.blanks(ON)?;
+        if !scanner.skip_word("on") {
+            return Err(scanner.before("", ON));
+        }
+        let condition = condition(scanner)?;
+        leaves.push(Leave { count, condition });
+    }
+    leaves.sort_unstable();
+    leaves.dedup();
+    Ok(leaves)
+}
+
+/// Reads the name of a limit, which no other limit has.
+fn given_name(scanner: &mut Scanner<'_>, others: &[Rule]) -> Result<Option<String>, SyntaxError> {
+    const EXPECTED: &str = "a space and a name of letters, digits, \"-\" and \"_\"";
+    if !scanner.skip_next("name") {
+        return Ok(None);
+    }
+    scanner.blanks(EXPECTED)?;
+    let name = scanner.word();
+    let error = if name.is_empty() {
+        EXPECTED
+    } else if name.len() > MOST_OF_NAME {
+        "a name of at most 32 bytes"
+    } else if others.iter().any(|it| it.given_name() == Some(name)) {
+        "another name, because two limits of a setting cannot share one"
+    } else {
+        return Ok(Some(name.to_owned()));
+    };
+    Err(scanner.before(name, error))
 }
 
 /// Reads the count and the unit after `block`. Returns the ticks and the canonical form.
@@ -166,11 +235,8 @@ fn condition(scanner: &mut Scanner<'_>) -> Result<Condition, SyntaxError> {
         methods = self::methods(scanner)?;
         scanner.blanks("a space and a path such as /login")?;
     }
-    let begin = scanner.at;
-    let path = scanner.until_blank();
-    let path = Pattern::parse(path).map_err(|error| error.after(begin))?;
-    scanner.blanks("a space and a key")?;
-    Ok(Condition { methods, path })
+    let paths = list(scanner, Pattern::parse)?;
+    Ok(Condition { methods, paths })
 }
 
 fn methods(scanner: &mut Scanner<'_>) -> Result<Vec<String>, SyntaxError> {
@@ -199,18 +265,14 @@ fn claims(scanner: &mut Scanner<'_>) -> Result<Claims, SyntaxError> {
         if !scanner.skip_word("cookie") {
             return Err(scanner.before("", COOKIE));
         }
-        claims.cookies = list(
-            scanner,
-            CookieName::parse,
-            "a space and the name of a cookie",
-        )?;
+        scanner.blanks("a space and the name of a cookie")?;
+        claims.cookies = list(scanner, CookieName::parse)?;
+        scanner.blanks("a space and a key")?;
     }
     if scanner.skip_word("agent") {
-        claims.agents = list(
-            scanner,
-            AgentText::parse,
-            "a space and a part of a User-Agent",
-        )?;
+        scanner.blanks("a space and a part of a User-Agent")?;
+        claims.agents = list(scanner, AgentText::parse)?;
+        scanner.blanks("a space and a key")?;
     }
     Ok(claims)
 }
@@ -219,9 +281,7 @@ fn claims(scanner: &mut Scanner<'_>) -> Result<Claims, SyntaxError> {
 fn list<T: Ord>(
     scanner: &mut Scanner<'_>,
     parse: fn(&str) -> Result<T, SyntaxError>,
-    expected: &'static str,
 ) -> Result<Vec<T>, SyntaxError> {
-    scanner.blanks(expected)?;
     let mut list = Vec::new();
     loop {
         let begin = scanner.at;
@@ -230,7 +290,6 @@ fn list<T: Ord>(
             break;
         }
     }
-    scanner.blanks("a space and a key")?;
     list.sort_unstable();
     list.dedup();
     Ok(list)

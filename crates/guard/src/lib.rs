@@ -14,6 +14,7 @@ mod client;
 mod condition;
 mod cookies;
 mod grammar;
+mod leave;
 mod named;
 mod nat64;
 mod networks;

@@ -2,6 +2,7 @@
 
 use super::claims::Claims;
 use super::condition::Condition;
+use super::leave::Leave;
 use super::path::path;
 use super::target::Target;
 use super::{Client, GuardedRequest};
@@ -18,8 +19,14 @@ pub struct Rule {
     /// The parts of the bucket's identifier. At least one, and each only once.
     pub(super) parts: Vec<Part>,
     pub(super) measure: Measure,
+    /// The tokens or permits that some of the counted requests leave to the others.
+    pub(super) leaves: Vec<Leave>,
     /// The limit in its canonical form. Limits with equal names are equal.
     pub(super) name: String,
+    /// The length of the part of `name` that chooses the buckets.
+    pub(super) length: usize,
+    /// The name that the setting gives to the limit.
+    pub(super) given: Option<String>,
 }
 
 /// The number that a limit allows.
@@ -67,6 +74,35 @@ impl Rule {
     /// Returns the limit in its canonical form, for example `ip+path 10/second burst 10`.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Returns the part of the canonical form that chooses the buckets: without `leave` and `name`.
+    /// So a change of these neither empties nor fills a bucket.
+    pub fn name_of_buckets(&self) -> &str {
+        &self.name[..self.length]
+    }
+
+    /// Returns the name that the setting gives to the limit after `name`.
+    pub fn given_name(&self) -> Option<&str> {
+        self.given.as_deref()
+    }
+
+    /// Returns the number of tokens or permits that a request with this target must leave to
+    /// others: the greatest number of the parts `leave` that match, and 0 if none matches. It is
+    /// less than the number that the limit allows at once.
+    #[inline]
+    pub fn left_by(&self, target: &Target<'_, impl GuardedRequest>) -> u64 {
+        if self.leaves.is_empty() {
+            0
+        } else {
+            self.most_left_by(target)
+        }
+    }
+
+    #[cold]
+    fn most_left_by(&self, target: &Target<'_, impl GuardedRequest>) -> u64 {
+        let leaves = self.leaves.iter().filter(|leave| leave.is_of(target));
+        leaves.map(|leave| leave.count).max().unwrap_or(0)
     }
 
     /// Reports whether the limit counts a request with this target.
@@ -179,7 +215,80 @@ mod tests {
                 "agent (a%3Db%3F) net+path 1/day burst 1"
             ]
         );
+        assert_eq!(
+            names(
+                "on /tag*,/category*,/a%2Cb,/tag/* ip 30/minute Name Listing; \
+                 ON PUT,POST /register,/login all concurrent 40 LEAVE 5 ON GET /z,/y leave 10\ton /export* leave 5 on GET /y,/z name A_b-1; \
+                 ip 2/day burst 9 block 1 day leave 8 on /x"
+            ),
+            [
+                "on /a%2Cb,/category*,/tag* ip 30/minute burst 30 name Listing",
+                "on POST,PUT /login,/register all concurrent 40 leave 5 on GET /y,/z leave 10 on /export* name A_b-1",
+                "ip 2/day burst 9 block 1 day leave 8 on /x"
+            ]
+        );
         assert_eq!(names(" ; ;"), [""; 0]);
+    }
+
+    #[test]
+    fn parts_after_the_number_do_not_choose_the_buckets() {
+        let limits = Rule::parse(
+            "all 9/day leave 8 on /x name a; on /y all concurrent 2 leave 1 on /z; ip 9/day name b",
+        );
+        let limits = limits.unwrap();
+        let buckets: Vec<_> = limits.iter().map(Rule::name_of_buckets).collect();
+        assert_eq!(
+            buckets,
+            [
+                "all 9/day burst 9",
+                "on /y all concurrent 2",
+                "ip 9/day burst 9"
+            ]
+        );
+        let given: Vec<_> = limits.iter().map(Rule::given_name).collect();
+        assert_eq!(given, [Some("a"), None, Some("b")]);
+    }
+
+    /// A request for a path.
+    struct Sent(&'static str, &'static str);
+
+    impl GuardedRequest for Sent {
+        fn variable(&self, name: &CStr) -> Option<&[u8]> {
+            let value = match name.to_bytes() {
+                b"REQUEST_METHOD" => self.0,
+                b"REQUEST_URI" => self.1,
+                _ => return None,
+            };
+            Some(value.as_bytes())
+        }
+
+        fn script(&self) -> &[u8] {
+            b""
+        }
+    }
+
+    #[test]
+    fn a_request_leaves_the_most_that_a_part_states() {
+        let limits = Rule::parse(
+            "on /a*,/b,/c%2Cd all 100/day leave 20 on /a* leave 60 on POST /a/export*,/b leave 30 on /a/export",
+        );
+        let limit = limits.unwrap().remove(0);
+        for (method, uri, left) in [
+            ("GET", "/a", Some(20)),
+            ("GET", "/a/export", Some(30)),
+            ("POST", "/a/export/1", Some(60)),
+            ("GET", "/a/export/1", Some(20)),
+            ("POST", "/b?x", Some(60)),
+            ("GET", "/b", Some(0)),
+            ("GET", "/c,d", Some(0)),
+            ("GET", "/b/x", None),
+            ("GET", "/c", None),
+        ] {
+            let request = Sent(method, uri);
+            let target = Target::of(&request);
+            let found = limit.counts(&target).then(|| limit.left_by(&target));
+            assert_eq!(found, left, "{method} {uri}");
+        }
     }
 
     #[test]
@@ -238,6 +347,45 @@ mod tests {
             ("on /x?y ip 1/second", 5, "a path without"),
             ("on /x#y ip 1/second", 5, "a path without"),
             ("on /x;y ip 1/second", 5, "a space and a key"),
+            ("on /x,POST ip 1/second", 6, "a path that begins"),
+            ("on /x, /y ip 1/second", 6, "a path that begins"),
+            ("on /x,,/y ip 1/second", 6, "a path that begins"),
+            ("on POST /x,y ip 1/second", 11, "a path that begins"),
+            (
+                "on /x*,/y ip 1/day; on /y,/x/* ip 1/day",
+                20,
+                "another limit",
+            ),
+            ("ip 1/day name", 13, "a space and a name"),
+            ("ip 1/day name ", 14, "a space and a name"),
+            ("ip 1/day name \u{e9}", 14, "a space and a name"),
+            ("ip 1/day name a b", 16, "\";\" or the end"),
+            ("ip 1/day name a.b", 15, "\";\" or the end"),
+            ("ip 1/day name a leave 1 on /x", 16, "\";\" or the end"),
+            ("ip 1/day name a; all 1/day name a", 32, "another name"),
+            ("ip 1/day name a; ip 1/day name b", 17, "another limit"),
+            ("ip 9/day; ip 9/day leave 1 on /x", 10, "another limit"),
+            ("name a ip 1/day", 0, "a key"),
+            ("all 9/day leave", 15, "a space and a whole number"),
+            (
+                "all 9/day leave /x",
+                16,
+                "a whole number from 1 that is less than the burst",
+            ),
+            ("all 9/day leave 0 on /x", 16, "a whole number from 1"),
+            ("all 9/day leave 9 on /x", 16, "a whole number from 1"),
+            ("all 1/day leave 1 on /x", 16, "a whole number from 1"),
+            ("all 9/day leave 8", 17, "a space, \"on\""),
+            ("all 9/day leave 8 /x", 18, "a space, \"on\""),
+            ("all 9/day leave 8 on", 20, "a space, and a path"),
+            ("all 9/day leave 8 on x", 21, "a method"),
+            ("all 9/day leave 8 on /x burst 9", 24, "\"leave\", \"name\""),
+            (
+                "all concurrent 9 leave 9 on /x",
+                23,
+                "a whole number from 1 that is less than the number of permits",
+            ),
+            ("all concurrent 9 lave 9 on /x", 17, "\"leave\""),
             ("on /x on /y ip 1/second", 6, "a key"),
             ("on /x ip 1/second; on /x/ ip 1/second", 19, "another limit"),
             ("unless", 6, "a space, \"cookie\""),
@@ -277,8 +425,8 @@ mod tests {
             ("ip concurrent", 13, "a space"),
             ("ip concurrent 0", 14, "a whole number from 1 to 1024"),
             ("ip concurrent 1025", 14, "a whole number from 1 to 1024"),
-            ("ip concurrent 5 burst 6", 16, "\";\""),
-            ("ip concurrent 5/second", 15, "\";\""),
+            ("ip concurrent 5 burst 6", 16, "\"leave\""),
+            ("ip concurrent 5/second", 15, "\"leave\""),
             ("ip concurrent 5; ip CONCURRENT 5", 17, "another limit"),
             ("ip 1/second block", 17, "a space"),
             ("ip 1/second block 5", 19, "a space and a unit"),
@@ -288,10 +436,10 @@ mod tests {
             ("ip 1/second block 86401 seconds", 18, "at most one day"),
             ("ip 1/second block 1441 minutes", 18, "at most one day"),
             ("ip 1/second block 2 days", 18, "at most one day"),
-            ("ip 1/second block 1 day burst 2", 24, "\";\""),
+            ("ip 1/second block 1 day burst 2", 24, "\"leave\""),
             ("path 1/second block 1 day", 14, "\"ip\" among"),
             ("all 1/second burst 5 block 1 day", 21, "\"ip\" among"),
-            ("ip concurrent 5 block 1 day", 16, "\";\""),
+            ("ip concurrent 5 block 1 day", 16, "\"leave\""),
             ("ip 1/second; ip\u{fc} 1/second", 15, "a space"),
             ("ip 1/second;\u{0} ", 12, "a key"),
             ("ip 1/second; ip 1/second burst 1", 13, "another limit"),
@@ -300,6 +448,17 @@ mod tests {
             assert_eq!(error.at, at, "{text}: {error:?}");
             assert!(error.expected.starts_with(expected), "{text}: {error:?}");
         }
+    }
+
+    #[test]
+    fn a_name_has_at_most_32_bytes() {
+        let of = |length: usize| Rule::parse(&format!("ip 1/day name {}", "x".repeat(length)));
+        assert!(of(32).is_ok());
+        let error = of(33).unwrap_err();
+        assert_eq!(
+            (error.at, error.expected),
+            (14, "a name of at most 32 bytes")
+        );
     }
 
     #[test]

@@ -21,11 +21,6 @@ impl<'a> Scanner<'a> {
         self.take_while(is_part)
     }
 
-    /// Returns the text before the next white space, and skips it.
-    pub fn until_blank(&mut self) -> &'a str {
-        self.take_while(|byte| !byte.is_ascii_whitespace())
-    }
-
     /// Returns the text before the next comma or white space, and skips it.
     pub fn listed(&mut self) -> &'a str {
         self.take_while(|byte| byte != b',' && !byte.is_ascii_whitespace())
@@ -59,6 +54,11 @@ impl<'a> Scanner<'a> {
             *self = ahead;
         }
         is_next
+    }
+
+    /// Skips white space, and then a word if it is the next one.
+    pub fn skip_next(&mut self, word: &str) -> bool {
+        !self.is_at_end() && self.skip_word(word)
     }
 
     pub fn skip(&mut self, token: &str) -> bool {

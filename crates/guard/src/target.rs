@@ -42,9 +42,8 @@ impl<'r, R: GuardedRequest> Target<'r, R> {
     ///
     /// Routers differ in the meaning of "..". So paths from the client are included with and
     /// without its effect: for a router that resolves nothing, `/export/../x` is below `/export`.
-    pub fn paths(&self) -> impl Iterator<Item = &[u8]> {
-        let paths = self.paths.get_or_init(|| paths(self.request));
-        paths.iter().map(|path| &**path)
+    pub fn paths(&self) -> &[Path<'r>] {
+        self.paths.get_or_init(|| paths(self.request))
     }
 }
 
@@ -193,7 +192,7 @@ mod tests {
         }
         let request = Variables(variables, file);
         let target = Target::of(&request);
-        let paths = target.paths().map(String::from_utf8_lossy);
+        let paths = target.paths().iter().map(|it| String::from_utf8_lossy(it));
         let mut paths: Vec<_> = paths.map(Cow::into_owned).collect();
         paths.sort();
         paths.dedup();

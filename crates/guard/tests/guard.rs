@@ -245,20 +245,23 @@ proptest! {
         unit in prop::sample::select(vec!["second", "Minute", "hour", "DAY"]),
         burst in proptest::option::of(1u64..2000),
         blanks in prop::sample::select(vec![" ", "\t", "   "]),
-        condition in "(on ((GET|POST)(,(GET|PUT)){0,2} )?/[a-z%.é/]{0,6}\\*? )?",
+        condition in "(on ((GET|POST)(,(GET|PUT)){0,2} )?/[a-z%.é/]{0,6}\\*?(,/[ab%2C/]{0,6}\\*?){0,2} )?",
         cookies in "(unless cookie [a-z%.é\"]{1,6}\\*?(,[ab]{1,2}\\*?){0,3} )?",
         agents in "(agent [a-zA-Z(%.é=]{1,6}(,[aAbB]{1,2}){0,3} )?",
+        end in "( leave 1[0-9]? on (GET )?/[ab%2C]{0,4}\\*?(,/[ab]){0,2}){0,2}( name [a-zA-Z0-9_-]{1,32})?",
     ) {
         let keys = keys.join("+").replace("ip", if is_net { "net" } else { "ip" });
         let burst = burst.map_or(String::new(), |burst| format!("{blanks}burst{blanks}{burst}"));
-        let text = format!("{blanks}{condition}{cookies}{agents}{keys}{blanks}{count}/{unit}{burst}{blanks}");
+        let count = if end.is_empty() { count } else { count + 20 };
+        let burst = if end.is_empty() { burst } else { String::new() };
+        let text = format!("{blanks}{condition}{cookies}{agents}{keys}{blanks}{count}/{unit}{burst}{end}{blanks}");
         let limits = Rule::parse(&text).unwrap();
         prop_assert_eq!(limits.len(), 1);
         prop_assert_eq!(&Rule::parse(limits[0].name()).unwrap(), &limits);
     }
 
     #[test]
-    fn errors_are_inside_the_text(text in "(on )?((unless )?(cookie )?|agent )[ipath+;/ 0-9secondburst:é,.*?POST%\\[]{0,40}|\\PC{0,20}") {
+    fn errors_are_inside_the_text(text in "(on )?((unless )?(cookie )?|agent )[ipath+;/ 0-9secondburst:é,.*?POST%\\[]{0,40}( leave 1 on /)?( name a)?|\\PC{0,20}") {
         if let Err(error) = Rule::parse(&text) {
             prop_assert!(text.is_char_boundary(error.at), "{:?}", error);
         }

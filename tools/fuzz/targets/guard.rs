@@ -68,6 +68,7 @@ fuzz_target!(|input: Input<'_>| {
                 assert_eq!(again, std::slice::from_ref(limit));
                 let target = Target::of(&request);
                 assert_eq!(again[0].counts(&target), limit.counts(&target));
+                assert_eq!(again[0].left_by(&target), limit.left_by(&target));
             }
         }
         Err(error) => assert!(input.limits.is_char_boundary(error.at)),

@@ -69,6 +69,8 @@ impl<P> Acquired<P> {
 pub enum Refusal {
     /// All permits were held by live owners at one instant of the call.
     TooMany,
+    /// A permit may have been free, but not so many others as the call leaves.
+    BelowFloor,
     /// All places of callers that wait for a permit were held by live owners at one instant.
     TooManyWaiting,
     /// Other processes changed the cells in every round.
@@ -88,6 +90,36 @@ pub enum Refusal {
 pub fn acquire<C: Cells>(cells: &C, limit: u16) -> Result<Acquired, Refusal> {
     // Nearly every call that finds a free cell succeeds at the first try.
     try_words(cells, limit).map_or_else(|| acquire_again(cells, limit), Ok)
+}
+
+/// Takes one of `limit` permits if one pass sees that `leave` others stay free. `leave` must be
+/// less than `limit`.
+///
+/// Such a call takes only one of the first `limit - leave` cells. So the permits of calls that
+/// leave as many never exceed that number, whatever others do between the pass and the take.
+pub fn acquire_leaving<C: Cells>(cells: &C, limit: u16, leave: u16) -> Result<Acquired, Refusal> {
+    let most = limit - leave;
+    for tries in 0..C::Variant::PATIENCE {
+        let seen = read(cells, limit);
+        let held = alive(cells, &seen);
+        if held < usize::from(most) {
+            return acquire(cells, most).map_err(|refusal| match refusal {
+                Refusal::TooMany => Refusal::BelowFloor,
+                other => other,
+            });
+        }
+        // Equal reads mean that all of these were held at the instant of the first question.
+        if read(cells, limit) == seen {
+            let is_full = held == usize::from(limit);
+            return Err(if is_full {
+                Refusal::TooMany
+            } else {
+                Refusal::BelowFloor
+            });
+        }
+        cells.pause(tries);
+    }
+    Err(Refusal::Contended)
 }
 
 /// Takes a permit if one pass sees a free cell. Looks only at words, and does not ask the kernel.
@@ -240,7 +272,11 @@ pub fn renew(slot: impl AtomicWord, permit: Word, ticket: u64) -> Option<Word> {
 
 /// Returns the number of cells below `limit` that live owners hold.
 pub fn held<C: Cells>(cells: &C, limit: u16) -> usize {
-    let seen = read(cells, limit);
+    alive(cells, &read(cells, limit))
+}
+
+/// Returns the number of these cells that live owners hold.
+fn alive<C: Cells>(cells: &C, seen: &[Sight]) -> usize {
     let mut owners = Owners::new(cells);
     let held = seen.iter().filter(|sight| !sight.is_free());
     held.filter(|sight| !owners.is_dead(word::owner(sight.word)))

@@ -67,6 +67,23 @@ impl<V: PermitVariant> Permits<'_, V> {
         self.acquire_noted(key, limit, byte(key.row))
     }
 
+    /// Takes one of the `limit` permits of `key`, if `leave` others stay free. Clamps `limit` as
+    /// [`Permits::acquire`] does, and `leave` to less than it.
+    pub fn acquire_leaving(
+        &self,
+        key: Key<'_>,
+        limit: u16,
+        leave: u16,
+    ) -> Result<Acquired, Refusal> {
+        if leave == 0 {
+            return self.acquire(key, limit);
+        }
+        let entered = self.entered(key).map_err(|_| Refusal::Unavailable)?;
+        let limit = cut(limit);
+        let acquired = protocol::acquire_leaving(&entered, limit, leave.min(limit - 1))?;
+        Ok(self.noted(acquired, byte(key.row)))
+    }
+
     /// Takes one of the `most` places of callers that wait for a permit of `key`. A place is a
     /// permit of another key, so it ends with its process, too. No identifier can be chosen to have
     /// the inverted hash, because hashes are keyed with a secret. Reports count no places.

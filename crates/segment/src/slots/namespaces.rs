@@ -74,7 +74,7 @@ pub struct Namespaces {
 pub struct Named {
     pub row: Row,
     pub kind: StoreKind,
-    /// The name. A name of more than 176 bytes ends with `~` and a hash of the whole name.
+    /// The name. A name of more than 176 bytes has a hash of the whole name instead of its middle.
     /// `None` for all namespaces without a row of their own.
     pub name: Option<Vec<u8>>,
 }
@@ -173,16 +173,19 @@ impl Namespaces {
     }
 }
 
-/// Returns the name as a row shows it. The end of a long name distinguishes names that begin with
-/// the same bytes. It is the same on all hosts.
+/// Returns the name as a row shows it. The middle of a long name is replaced by a hash, which
+/// distinguishes names that begin and end with the same bytes. It is the same on all hosts.
 fn shortened(name: &[u8]) -> Cow<'_, [u8]> {
     const DIGITS: usize = 8;
+    /// The bytes that are kept at the end, where a limit of the guard has its name.
+    const TAIL: usize = 40;
     if name.len() <= NAME {
         return Cow::Borrowed(name);
     }
     let hash = KeyHasher::new([0; 2]).key(name).hash & 0xffff_ffff;
-    let end = format!("~{hash:0DIGITS$x}");
-    Cow::Owned([&name[..NAME - end.len()], end.as_bytes()].concat())
+    let middle = format!("~{hash:0DIGITS$x}~");
+    let (head, tail) = (NAME - TAIL - middle.len(), name.len() - TAIL);
+    Cow::Owned([&name[..head], middle.as_bytes(), &name[tail..]].concat())
 }
 
 /// Returns the hash by which the cell of a name is found. It is never 0.

@@ -23,6 +23,7 @@ pub const TESTS: &[Test] = &[
     ("a region of held permits is full", fills),
     ("waiting reads words only", waits),
     ("a place to wait is no permit", places),
+    ("a call leaves permits to others", leaves),
 ];
 
 pub fn key<'k>(host: &Host, name: &'k [u8]) -> Key<'k> {
@@ -278,4 +279,42 @@ fn places() {
     assert_eq!(place(1), Err(Refusal::TooManyWaiting));
     child.kill();
     assert!(place(1).is_ok());
+}
+
+fn leaves() {
+    let host = host();
+    let name = b"k";
+    let leaving = || {
+        let acquired = host.permits().acquire_leaving(key(&host, name), 4, 2);
+        acquired.map(|acquired| (acquired.permit, acquired.free))
+    };
+    let (first, free) = leaving().expect("four are free");
+    assert_eq!(free, 1, "those that it leaves are not its own");
+    let (second, free) = leaving().expect("three are free");
+    assert_eq!(free, 0);
+    assert_eq!(leaving(), Err(Refusal::BelowFloor));
+    let [third, fourth] = [(); 2].map(|()| take(&host, name, 4).expect("two were left"));
+    assert_eq!(leaving(), Err(Refusal::TooMany));
+    assert_eq!(take(&host, name, 4), None);
+    for permit in [first, second] {
+        assert_eq!(
+            leaving().err(),
+            Some(if permit == first {
+                Refusal::TooMany
+            } else {
+                Refusal::BelowFloor
+            })
+        );
+        assert!(host.permits().release(permit));
+    }
+    assert_eq!(
+        leaving(),
+        Err(Refusal::BelowFloor),
+        "two are free, and two must be left"
+    );
+    assert!(host.permits().release(third) && host.permits().release(fourth));
+    let children = [(); 2].map(|()| holder(&host, name, 4));
+    assert_eq!(leaving(), Err(Refusal::BelowFloor));
+    children.into_iter().for_each(Child::kill);
+    assert!(leaving().is_ok(), "the dead hold nothing");
 }
