@@ -367,7 +367,7 @@ namespace {
 
     /**
      * Keeps buckets on a Redis or Valkey server that several hosts share, on the primary that
-     * sentinels know, or on a cluster.
+     * sentinels know, on a cluster, or on a ring of independent servers.
      *
      * A decision takes one round trip and uses the server's clock. A cached denial takes no round
      * trip. Times are whole microseconds.
@@ -393,8 +393,10 @@ namespace {
          *     Sentinel: `redis+sentinel://[user[:password]@]sentinel[:port],…/primary[/database]`
          *     (`?sentinel_user=…`, `?sentinel_password=…`). Cluster:
          *     `redis+cluster://[user[:password]@]host[:port],…` (`?hash_tags=1` to place buckets by
-         *     hash tags in identifiers). Both take the options of TLS with `rediss+sentinel://` and
-         *     `rediss+cluster://`. Each also takes `?take_ahead=0.2`, which is the default of
+         *     hash tags in identifiers). Ring:
+         *     `redis+ring://[user[:password]@]host[:port],…[/database]` (`?weights=3,1`). All three
+         *     take `cafile` and `servername` with `rediss+sentinel://`, `rediss+cluster://` and
+         *     `rediss+ring://`. Each also takes `?take_ahead=0.2`, which is the default of
          *     $takeAhead if $denialCache is TRUE
          * @param string $prefix a bucket's key is the prefix and the identifier. If they are longer
          *     than 250 bytes together, the key is their beginning and a SHA-256 hash

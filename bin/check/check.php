@@ -193,10 +193,10 @@ function dsn(#[\SensitiveParameter] ?string $argument): string
 function store(#[\SensitiveParameter] string $dsn, Settings $settings): Store
 {
     return match (strtolower(strtok($dsn, ':'))) {
-        'redis', 'rediss', 'unix', 'redis+unix', 'redis+sentinel', 'rediss+sentinel', 'redis+cluster', 'rediss+cluster' => new RedisStore($dsn, $settings),
+        'redis', 'rediss', 'unix', 'redis+unix', 'redis+sentinel', 'rediss+sentinel', 'redis+cluster', 'rediss+cluster', 'redis+ring', 'rediss+ring' => new RedisStore($dsn, $settings),
         'memcached' => new MemcachedStore($dsn, $settings),
         'mysql', 'pgsql', 'sqlite' => new SqlStore($dsn, $settings),
-        default => throw new Failure('the DSN must begin with redis:, rediss:, unix:, redis+sentinel:, redis+cluster:, memcached:, mysql:, pgsql: or sqlite:', 2),
+        default => throw new Failure('the DSN must begin with redis:, rediss:, unix:, redis+sentinel:, redis+cluster:, redis+ring:, memcached:, mysql:, pgsql: or sqlite:', 2),
     };
 }
 

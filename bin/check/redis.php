@@ -1,5 +1,5 @@
 <?php
-/** The probes of Redis: a server, the primary that sentinels know, or a cluster. */
+/** The probes of Redis: a server, the primary that sentinels know, a cluster, or a ring. */
 namespace TokenBucket\Command\Check;
 
 use TokenBucket\OnFailure;
@@ -22,34 +22,40 @@ final class RedisStore implements Store
     private readonly string $kind;
     /** The first address of a primary, or null for the only server. */
     private ?string $home = null;
-    /** @var array<string, true> the keys that the probes wrote */
+    /** @var array<string, list<?string>> the keys that the probes wrote, with the addresses */
     private array $written = [];
 
     public function __construct(#[\SensitiveParameter] private readonly string $dsn, private readonly Settings $settings)
     {
         $this->storage = $this->storage();
-        $this->kind = preg_match('~^rediss?\+(sentinel|cluster):~i', $dsn, $found) ? strtolower($found[1]) : 'single';
+        $this->kind = preg_match('~^rediss?\+(sentinel|cluster|ring):~i', $dsn, $found) ? strtolower($found[1]) : 'single';
     }
 
     public function probes(): array
     {
         $key = $this->settings->prefix . $this->settings->name;
+        // The servers of a ring are independent, so each one is probed.
+        $on = fn (\Closure $probe) => fn () => $this->kind === 'ring' ? $this->each(function (string $address) use ($probe, $key): Finding {
+            $this->home = $address;
+            return $probe($key);
+        }) : $probe($key);
         return [
             ...match ($this->kind) {
                 'sentinel' => ['sentinels' => $this->sentinels(...)],
                 'cluster' => ['slots' => $this->slots(...), 'servers' => $this->members(...)],
+                'ring' => ['servers' => $this->ring(...)],
                 'single' => [],
             },
-            'server' => fn () => $this->server($key),
-            'latency' => fn () => latency(timed(fn () => $this->at($key, ['GET', $key]), $this->settings), $this->settings->timeout),
-            'rights' => fn () => $this->rights($key),
-            'scripts' => fn () => $this->scripts($key),
-            'time' => fn () => $this->time($key),
-            'clock' => fn () => $this->clock($key),
-            'expiry' => fn () => $this->expiry($key),
+            'server' => $on($this->server(...)),
+            'latency' => $on(fn () => latency(timed(fn () => $this->at($key, ['GET', $key]), $this->settings), $this->settings->timeout)),
+            'rights' => $on($this->rights(...)),
+            'scripts' => $on($this->scripts(...)),
+            'time' => $on($this->time(...)),
+            'clock' => $on($this->clock(...)),
+            'expiry' => $on($this->expiry(...)),
             'bucket' => fn () => $this->bucket(),
             'permits' => fn () => $this->permits(),
-            ...($this->kind === 'cluster' ? [] : ['proxy' => fn () => $this->proxy($key)]),
+            ...($this->kind === 'cluster' ? [] : ['proxy' => $on($this->proxy(...))]),
             'memory' => fn () => $this->each($this->memory(...)),
             'persistence' => fn () => $this->each($this->persistence(...)),
             'clients' => fn () => $this->each($this->clients(...)),
@@ -58,13 +64,15 @@ final class RedisStore implements Store
 
     public function clean(): void
     {
-        foreach (array_keys($this->written) as $key) {
-            try {
-                // The documented user may not delete, but may let a key expire.
-                [$deleted] = $this->at($key, ['DEL', $key]);
-                is_array($deleted) && $this->at($key, ['SET', $key, '', 'PX', '1']);
-            } catch (Unanswered) {
-                // The key expires.
+        foreach ($this->written as $key => $homes) {
+            foreach ($homes as $this->home) {
+                try {
+                    // The documented user may not delete, but may let a key expire.
+                    [$deleted] = $this->at($key, ['DEL', $key]);
+                    is_array($deleted) && $this->at($key, ['SET', $key, '', 'PX', '1']);
+                } catch (Unanswered) {
+                    // The key expires.
+                }
             }
         }
     }
@@ -91,8 +99,15 @@ final class RedisStore implements Store
     /** Does the same as at(), and deletes the key at the end. */
     private function writing(string $key, array ...$commands): array
     {
-        $this->written[$key] = true;
+        $this->write($key, [$this->home]);
         return $this->at($key, ...$commands);
+    }
+
+    /** Notes a key that clean() deletes on these servers, or where the storage may have put it. */
+    private function write(string $key, ?array $homes = null): void
+    {
+        $homes ??= $this->kind === 'ring' ? $this->primaries : [$this->home];
+        $this->written[$key] = array_unique([...$this->written[$key] ?? [], ...$homes]);
     }
 
     private function ask(?string $address, array ...$commands): array
@@ -213,14 +228,14 @@ final class RedisStore implements Store
     private function bucket(): Finding
     {
         $name = "{$this->settings->name}-bucket";
-        $this->written[$this->settings->prefix . $name] = true;
+        $this->write($this->settings->prefix . $name);
         return decisions($this->storage(), $name);
     }
 
     private function permits(): Finding
     {
         $limit = new \TokenBucket\ConcurrencyLimit($this->storage(), "{$this->settings->name}-permits", 1, 60.0);
-        $this->written["{$this->settings->prefix}{$this->settings->name}-permits~permits"] = true;
+        $this->write("{$this->settings->prefix}{$this->settings->name}-permits~permits");
         try {
             [$first, $second] = [$limit->acquire(), $limit->acquire()];
             $first->release();

@@ -78,6 +78,21 @@ trait RedisServers
         };
     }
 
+    /** Finds the servers of a ring that answer. The others fail the calls for their keys. */
+    private function ring(): Finding
+    {
+        $failed = $primaries = [];
+        foreach ($this->storage->sendCommands([['PING']], $this->settings->patience() / 2) as $server => $replies) {
+            $error = is_array($replies) ? preg_replace('/^(PONG|NOPERM.*)$/', '', self::error($replies[0]) ?: $replies[0]) : $replies;
+            $error === '' ? $primaries[] = preg_replace('~^.*://(.*)/\d+$~', '$1', $server) : $failed[] = "$server: $error";
+        }
+        $this->primaries = $primaries;
+        $count = count($primaries);
+        return $failed === []
+            ? Finding::ok("$count servers answer")
+            : Finding::failure(implode('; ', $failed), 'repair these servers: calls for their keys fail, and no other server has these keys');
+    }
+
     /** Asks each primary for a key. It answers with the value, or with the server of the key. */
     private function members(): Finding
     {

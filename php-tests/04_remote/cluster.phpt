@@ -72,6 +72,6 @@ check($bucket->attempt()->allowed, 'a DSN has the password');
 with hash_tags: 0 0 60
 c: granted granted y, left 1 0 3 7
 d{tag}: granted granted y, left 1 0 3 7
-ValueError: TokenBucket\Compat\MinuteWindow::__construct(): Argument #1 ($storage) must not be on a Redis Cluster
-ValueError: TokenBucket\Compat\LeakyBucket::__construct(): Argument #1 ($storage) must not be on a Redis Cluster
+ValueError: TokenBucket\Compat\MinuteWindow::__construct(): Argument #1 ($storage) must not be on a Redis Cluster or a ring
+ValueError: TokenBucket\Compat\LeakyBucket::__construct(): Argument #1 ($storage) must not be on a Redis Cluster or a ring
 ValueError: TokenBucketStorageRedis::fromClient(): Argument #1 ($redis) must have no password, or be replaced by a DSN with the password

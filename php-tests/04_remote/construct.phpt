@@ -51,7 +51,7 @@ in_both_modes(function (callable $new): void {
 ?>
 --EXPECTF--
 server: "redis:\/\/h:6379\/0" nothing thrown 
-number as a server: ValueError: TokenBucketStorageRedis::__construct(): Argument #1 ($dsn) must start with redis://, rediss://, unix://, redis+cluster:// or redis+sentinel:// 
+number as a server: ValueError: TokenBucketStorageRedis::__construct(): Argument #1 ($dsn) must start with redis://, rediss://, unix://, redis+cluster://, redis+ring:// or redis+sentinel:// 
 server: "h:11211" nothing thrown 
 number as a server: "5:11211" nothing thrown 
 prefix: "5" nothing thrown 

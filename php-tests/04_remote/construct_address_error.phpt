@@ -22,7 +22,7 @@ $report('TokenBucketStorageMemcached', [
 ]);
 ?>
 --EXPECT--
-"localhost": ValueError: must start with redis://, rediss://, unix://, redis+cluster:// or redis+sentinel://
+"localhost": ValueError: must start with redis://, rediss://, unix://, redis+cluster://, redis+ring:// or redis+sentinel://
 "redis://": ValueError: must have a host
 "redis://h:0": ValueError: must have a port between 1 and 65535
 "redis://h/x": ValueError: must have a database between 0 and 2147483647
@@ -33,7 +33,7 @@ $report('TokenBucketStorageMemcached', [
 "redis://h\n": ValueError: must not contain control characters, not even percent-encoded
 "redis://h#x": ValueError: must not have a fragment (in a password, "#" is "%23")
 "redis://::1": ValueError: must have a host of letters, digits, ".", "-" and "_", or an IPv6 address in brackets
-"redis://h?db=1": ValueError: must have only options of its scheme: cafile, certfile, keyfile and servername with TLS; db, user and password with unix://; sentinel_user and sentinel_password with sentinels; hash_tags with a cluster
+"redis://h?db=1": ValueError: must have only options of its scheme: cafile, certfile, keyfile and servername with TLS; db, user and password with unix://; sentinel_user and sentinel_password with sentinels; hash_tags with a cluster; weights with a ring
 "rediss://h?cafile=x": ValueError: must have an absolute path as its cafile option
 "rediss://h?servername=a%20b": ValueError: must have a DNS name or an IP address as its host and servername option
 "rediss://h?servername=a&servername=b": ValueError: must not have an option twice

@@ -39,9 +39,9 @@ print_values($status['stores'], $status['remote']['asked']);
 ?>
 --EXPECT--
 TypeError: TokenBucketStorageRedis::__construct(): Argument #1 ($dsn) must be of type string, stdClass given
-ValueError: TokenBucketStorageRedis::__construct(): Argument #1 ($dsn) must start with redis://, rediss://, unix://, redis+cluster:// or redis+sentinel://
+ValueError: TokenBucketStorageRedis::__construct(): Argument #1 ($dsn) must start with redis://, rediss://, unix://, redis+cluster://, redis+ring:// or redis+sentinel://
 ArgumentCountError: TokenBucketStorageRedis::__construct(): Argument #1 ($dsn) not passed
-ValueError: TokenBucketStorageRedis::__construct(): Argument #1 ($dsn) must start with redis://, rediss://, unix://, redis+cluster:// or redis+sentinel://
+ValueError: TokenBucketStorageRedis::__construct(): Argument #1 ($dsn) must start with redis://, rediss://, unix://, redis+cluster://, redis+ring:// or redis+sentinel://
 TypeError: TokenBucketStorageMemcached::__construct(): Argument #1 ($servers) must be of type array|string, stdClass given
 ValueError: TokenBucketStorageMemcached::__construct(): Argument #1 ($servers) must name at least one server
 ArgumentCountError: TokenBucketStorageMemcached::__construct(): Argument #1 ($servers) not passed

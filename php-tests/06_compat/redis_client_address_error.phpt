@@ -41,7 +41,7 @@ echo thrown(fn () => TokenBucketStorageRedis::fromClient(new Failing([]))), "\n"
 ["redis:\/\/a:6379\/0","tokenbucket:"]
 ["redis:\/\/localhost:6379\/0","tokenbucket:"] (2 times)
 ["redis:\/\/localhost:6379\/0","\u0000tokenbucket:"]
-ValueError: TokenBucketStorageRedis::fromClient(): Argument #1 ($redis) must start with redis://, rediss://, unix://, redis+cluster:// or redis+sentinel://
+ValueError: TokenBucketStorageRedis::fromClient(): Argument #1 ($redis) must start with redis://, rediss://, unix://, redis+cluster://, redis+ring:// or redis+sentinel://
 ValueError: TokenBucketStorageRedis::fromClient(): Argument #1 ($redis) must have a host of letters, digits, ".", "-" and "_", or an IPv6 address in brackets
 ValueError: TokenBucketStorageRedis::fromClient(): Argument #1 ($redis) must have a host
 ValueError: TokenBucketStorageRedis::fromClient(): Argument #1 ($redis) must have a port between 1 and 65535 (2 times)

@@ -16,7 +16,7 @@ eval($page[1]);
 // Full-width letters, a soft hyphen, another case, accents and blanks.
 const SPELLINGS = ['josé', 'JOSÉ', 'jose', 'jôse', "ｊｏｓé", "jo\u{ad}sé", "josé ", 'jose@example.org', 'JOSE@example.org'];
 
-/** Returns the number of passwords that are verified, of guesses of all spellings from many addresses. */
+/** Returns how many guesses of all spellings from many addresses are verified. */
 function verified(callable $account, array $names): int
 {
     [$storage, $verified] = [new TokenBucketStorageMemory, 0];
@@ -50,7 +50,7 @@ foreach ($databases as $which => [$database, $type]) {
     echo '; the control, by the typed name: ', verified(strtolower(...), $finding) > 5 ? 'more than 5' : 'no more', "\n";
 }
 
-/** Returns the number of colleagues who can log in while a device sends an old password every 30 s. */
+/** Returns how many colleagues log in while a device sends an old password every 30 s. */
 function colleagues(callable $log_in): int
 {
     [$storage, $welcome] = [new TokenBucketStorageMemory, 0];

@@ -1,5 +1,5 @@
 --TEST--
-The command tokenbucket checks a Redis Cluster, and the primary that sentinels know
+The command tokenbucket checks a Redis Cluster, a ring, and the primary that sentinels know
 --FILE--
 <?php
 require __DIR__ . '/check.inc.php';
@@ -18,6 +18,16 @@ $found = faults('a server that is down', $dsn, only: ['slots', 'servers']);
 echo preg_replace('/\d{4,}/', 'N', $found['servers']['found']), "\n";
 $servers[0]->command('CLUSTER', 'DELSLOTS', '7', '8');
 echo faults('slots without a server', $dsn)['slots']['found'], "\n";
+
+$ring = array_map(fn () => RedisServer::start(['--appendonly', 'yes']), range(1, 2));
+$dsn = 'redis+ring://' . implode(',', array_map(fn (RedisServer $server) => "127.0.0.1:$server->port", $ring));
+echo implode(' ', array_keys(faults('a ring', $dsn))), "\n";
+foreach ($ring as $server) {
+    check($server->command('KEYS', '*') === [], 'nothing is left');
+}
+$ring[1]->kill();
+faults('a ring without one of its servers', $dsn, only: ['servers']);
+
 $single = RedisServer::start(['--appendonly', 'yes']);
 faults('no cluster', "redis+cluster://127.0.0.1:$single->port");
 
@@ -39,6 +49,9 @@ a server that is down: failure servers, status 1
 127.0.0.1:N: cannot connect: Connection refused (os error 111)
 slots without a server: failure slots, status 1
 no server has the slots 7-8
+a ring: all ok, status 0
+servers server latency rights scripts time clock expiry bucket permits proxy memory persistence clients
+a ring without one of its servers: failure servers, status 1
 no cluster: failure slots, status 1
 sentinels: all ok, status 0
 sentinels server latency rights scripts time clock expiry bucket permits proxy memory persistence clients

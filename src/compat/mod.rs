@@ -57,14 +57,17 @@ fn storage(call: &Call<'_>) -> Result<Zval, Thrown> {
 }
 
 /// Checks that a storage is on one server, because the limiter reads several keys at once. Throws
-/// `ValueError` for a storage on a Redis Cluster.
+/// `ValueError` for a storage on a Redis Cluster or a ring.
 fn must_be_one_server(storage: &Zval) -> Result<(), Thrown> {
     let native = value::object(storage).and_then(storage::of);
     let servers = native.map_or(Ok(None), |native| native.servers())?;
     if let Some(Servers::Redis(redis)) = servers
-        && redis.transport().is_cluster()
+        && redis.transport().is_spread()
     {
-        return Err(throw::argument_value(1, "must not be on a Redis Cluster"));
+        return Err(throw::argument_value(
+            1,
+            "must not be on a Redis Cluster or a ring",
+        ));
     }
     Ok(())
 }

@@ -13,7 +13,7 @@ use super::redis_client::Unfit;
 use super::remote::RemoteStorage;
 use std::ffi::CStr;
 use stores::remote::Memcached;
-use stores::remote::memcached::ketama::{Distribution, Ring};
+use stores::remote::ketama::{Distribution, Ring};
 use stores::remote::memcached::servers::{ListedServer, parse_servers};
 use zend::{Call, Kept, Number, Obj, Thrown, Zval, invoke, system, throw, value};
 

@@ -26,6 +26,9 @@ const METHODS: [&str; 6] = [
 /// The methods of a client of a cluster that this file calls.
 const CLUSTER_METHODS: [&str; 2] = ["_masters", "getoption"];
 
+/// Methods by which a client of several independent servers is recognised.
+const ARRAY_METHODS: [&str; 2] = ["_hosts", "_target"];
+
 /// `Redis::OPT_PREFIX`, which `RedisCluster::OPT_PREFIX` equals.
 const OPT_PREFIX: i64 = 2;
 
@@ -49,8 +52,19 @@ pub fn from_client(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown>
     let held = call.arg(1).shallow_clone();
     let is_cluster = |object| invoke::has_methods(object, &CLUSTER_METHODS);
     let client = value::object(&held).filter(|&object| is_client(object) || is_cluster(object));
-    let client = client
-        .ok_or_else(|| throw::argument_type(1, "must be a client of type Redis or RedisCluster"))?;
+    let client = client.ok_or_else(|| {
+        let is_array =
+            value::object(&held).is_some_and(|it| invoke::has_methods(it, &ARRAY_METHODS));
+        throw::argument_type(
+            1,
+            if is_array {
+                "must be a client of type Redis or RedisCluster. A RedisArray places keys in other \
+                 ways, so use a DSN that begins with redis+ring://"
+            } else {
+                "must be a client of type Redis or RedisCluster"
+            },
+        )
+    })?;
     let wanted = arguments::remote(call)?;
     let unfit = |why: &str| throw::argument_value(1, why);
     *result = if is_cluster(client) {

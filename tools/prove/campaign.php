@@ -62,6 +62,7 @@ function subjects(): array
         'take-ahead, clock stepped' => fn () => can_set_clocks() ? new TakeAheadClockSubject : 'libfaketime is not installed',
         'cluster' => fn () => new RedisClusterSubject,
         'cluster, one slot' => fn () => new RedisClusterTagSubject,
+        'ring' => fn () => new RedisRingSubject,
         'sentinel' => fn () => new RedisSentinelSubject,
         'sentinel, failover' => fn () => new RedisSentinelFailoverSubject,
         'memcached' => fn () => new MemcachedSubject,

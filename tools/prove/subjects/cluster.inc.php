@@ -251,6 +251,50 @@ class RedisClusterTagSubject extends RedisClusterSubject
     }
 }
 
+/** A ring of three servers, one of which forgets its buckets at a time. */
+final class RedisRingSubject extends RedisFleetSubject
+{
+    /** @var list<RedisServer> */
+    private array $servers;
+
+    protected function start(): void
+    {
+        $this->servers = array_map(fn () => RedisServer::start(), range(1, 3));
+    }
+
+    protected function servers(): array
+    {
+        return $this->servers;
+    }
+
+    protected function storage(): array
+    {
+        $servers = implode(',', array_map(fn (RedisServer $server) => "127.0.0.1:$server->port", $this->servers));
+        return ['class' => 'TokenBucketStorageRedis', 'arguments' => [
+            'dsn' => "redis+ring://$servers/0?weights=1,2,1", 'onFailure' => 'Throw', 'denialCacheMaxAge' => 0.1,
+        ]];
+    }
+
+    protected function store_faults(): array
+    {
+        return [
+            'server stopped' => [0.5, fn (Trial $trial, int $roll, int $milliseconds) => $this->stopped($this->servers[$roll % 3])[1]($trial, $roll, $milliseconds)],
+            'connections cut' => [0.5, fn () => $this->cut(...$this->servers)],
+        ];
+    }
+
+    public function losses(): array
+    {
+        return [
+            'server killed' => fn () => $this->servers[mt_rand(0, 2)]->restart(),
+            'server emptied' => function () {
+                $this->go_on();
+                $this->servers[mt_rand(0, 2)]->command('FLUSHALL');
+            },
+        ];
+    }
+}
+
 /** A primary with two replicas, and three sentinels. */
 class RedisSentinelSubject extends RedisFleetSubject
 {

@@ -18,6 +18,7 @@ pub mod endpoint;
 pub mod failure;
 mod fallback;
 mod give_back;
+pub mod ketama;
 pub mod key;
 pub mod memcached;
 pub mod permits;

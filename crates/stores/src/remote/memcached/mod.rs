@@ -19,7 +19,6 @@
 
 mod clock;
 mod flight;
-pub mod ketama;
 pub mod servers;
 mod update;
 pub mod wire;
@@ -27,6 +26,7 @@ pub mod wire;
 use super::back_off::is_over;
 use super::connections::Connections;
 use super::endpoint::Endpoint;
+use super::ketama::{Distribution, Ring};
 use super::key::{Kind, item_key, kind_key, shared_key};
 use super::stream::Stream;
 use super::transport::BucketChange;
@@ -36,7 +36,6 @@ use gcra::{
     Denial, Put, Refill, Refund, TICKS_PER_MICROSECOND, TICKS_PER_SECOND, Timestamp, Verdict,
     boot_clock, empty_at, wall_clock,
 };
-use ketama::{Distribution, Ring};
 use segment::slots::word::Lifetime;
 use std::sync::Arc;
 use update::{ItemChange, ItemState, ItemUpdate, update};

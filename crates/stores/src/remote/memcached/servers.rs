@@ -1,25 +1,15 @@
 //! The list of memcached servers, as PHP passes it.
 //!
-//! The order and the spelling of each host are kept, because [`Ring`](super::ketama::Ring) places
-//! keys by both. Another client of the same servers must receive the same list.
+//! The order and the spelling of each host are kept, because
+//! [`Ring`](crate::remote::ketama::Ring) places keys by both. Another client of the same servers must receive the same list.
 
 use crate::remote::endpoint::{self, Endpoint, is_name_byte};
+pub use crate::remote::ketama::{DEFAULT_PORT, ListedServer};
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::net::Ipv6Addr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-
-/// The port of a server whose port is not specified: memcached's default.
-pub const DEFAULT_PORT: u16 = 11211;
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ListedServer {
-    /// The address at which the server listens.
-    pub endpoint: Endpoint,
-    /// The server's share of the keys, in proportion to the other weights; from 1 to 65535.
-    pub weight: u32,
-}
 
 /// The rule that a list of servers breaks. Each message begins with "must".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

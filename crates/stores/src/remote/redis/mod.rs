@@ -81,9 +81,9 @@ impl Redis {
         }
     }
 
-    /// Returns true if the keys are spread over the servers of a cluster.
-    pub fn is_cluster(&self) -> bool {
-        self.topology.dsn.is_cluster()
+    /// Returns true if the keys are spread over the servers of a cluster or a ring.
+    pub fn is_spread(&self) -> bool {
+        self.topology.dsn.is_cluster() || self.topology.dsn.is_ring()
     }
 
     /// Returns the prefix of the key of `identifier`.
@@ -448,7 +448,7 @@ const LOOK: [Argument<'static>; 4] = [
 /// of the call. Returns `None` without such a bucket, and if the server is known; see
 /// [`placement`].
 fn look_of<'a>(visit: &Visit<'_, Redis>, requests: &'a [StepRequest]) -> Option<&'a StepRequest> {
-    if visit.store.is_cluster() || visit.store.placement() != Placement::Unknown {
+    if visit.store.is_spread() || visit.store.placement() != Placement::Unknown {
         return None;
     }
     let left = visit.deadline.saturating_since(boot_clock());

@@ -100,12 +100,13 @@ fn login(dsn: &str) -> u64 {
 }
 
 /// Addresses that together have every option.
-const ADDRESSES: [&str; 4] = [
+const ADDRESSES: [&str; 5] = [
     "rediss://u:p@h:1/1?cafile=/a&certfile=/a&keyfile=/a&servername=a",
     "unix:///s?db=1&user=a&password=a",
     "rediss+sentinel://u:p@h:1,i:1/m/1\
      ?cafile=/a&servername=a&sentinel_user=a&sentinel_password=a",
     "rediss+cluster://u:p@h:1,i:1?cafile=/a&servername=a&hash_tags=1",
+    "redis+ring://h,i?weights=1,1",
 ];
 
 #[test]
@@ -118,6 +119,7 @@ fn addresses_that_differ_in_any_option_have_different_breakers() {
             let (name, value) = option.split_once('=').unwrap();
             let other = match value {
                 "1" => format!("{name}=0"),
+                "1,1" => format!("{name}=2,1"),
                 _ => format!("{name}={value}b"),
             };
             let mut others = options.clone();

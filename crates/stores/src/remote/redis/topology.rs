@@ -1,7 +1,8 @@
 //! A topology: the servers of one DSN, and which of them keeps a key.
 //!
 //! A single server keeps all keys. Sentinels know the primary that keeps all keys. In a cluster, a
-//! key has one of 16,384 slots, and each server knows the servers of all slots.
+//! key has one of 16,384 slots, and each server knows the servers of all slots. In a ring, the
+//! servers know nothing of each other, and ketama chooses the server of a key. So nobody is asked.
 //!
 //! A thread keeps what it has learned of a fleet between PHP requests. It asks the fleet again
 //! after a redirection, at most once a second, and twice a second while a server fails. It asks
@@ -19,6 +20,7 @@ use super::known::Known;
 use super::node::{Node, server};
 use super::sentinel::{self, SentinelReport};
 use super::survey;
+use crate::remote::ketama::{Distribution, ListedServer, Ring};
 use crate::remote::race::{self, Race};
 use crate::remote::{Cause, Server};
 use gcra::{TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
@@ -55,6 +57,8 @@ pub struct Topology {
     /// The single server, or the fleet as a whole. The breaker of a fleet opens if no server of it
     /// says where the records are.
     pub whole: Arc<Server>,
+    /// Chooses the server of a key in a ring.
+    ring: Option<Ring>,
     known: Mutex<Known>,
 }
 
@@ -107,22 +111,35 @@ impl Topology {
 
     fn new(dsn: Dsn, whole: Arc<Server>, nodes: Vec<Arc<Node>>, slots: Vec<u16>) -> Self {
         let seeds = dsn.fleet.iter().flat_map(|fleet| fleet.seeds.iter());
-        let known = Known {
+        let seeds = seeds.map(|dsn| Arc::new(Node::new(dsn.clone()))).collect();
+        let mut known = Known {
             nodes,
             slots,
-            seeds: seeds.map(|dsn| Arc::new(Node::new(dsn.clone()))).collect(),
+            seeds,
             ..Known::default()
         };
+        let ring = ring(&dsn);
+        if ring.is_some() {
+            // Each server has a slot of its own.
+            known.nodes.clone_from(&known.seeds);
+            known.slots = (0..).take(known.nodes.len()).collect();
+        }
         let known = Mutex::new(known);
-        Self { dsn, whole, known }
+        Self {
+            dsn,
+            whole,
+            ring,
+            known,
+        }
     }
 
-    /// Returns the slot of a key. Outside clusters all keys have the same slot.
+    /// Returns the slot of a key. In a ring, this is the index of its server. On a single server
+    /// and its replicas, all keys have the same slot.
     pub fn slot(&self, key: &[u8]) -> usize {
-        if self.dsn.is_cluster() {
-            cluster::slot(key)
-        } else {
-            0
+        match &self.ring {
+            Some(ring) => ring.place(key),
+            None if self.dsn.is_cluster() => cluster::slot(key),
+            None => 0,
         }
     }
 
@@ -145,6 +162,11 @@ impl Topology {
         is_sure.then_some(node)
     }
 
+    /// Returns the fleet if its servers know which of them keeps a key.
+    fn asked_fleet(&self) -> Option<&Fleet> {
+        self.dsn.fleet.as_deref().filter(|_| self.ring.is_none())
+    }
+
     fn has_sentinels(&self) -> bool {
         let fleet = self.dsn.fleet.as_ref();
         fleet.is_some_and(|fleet| matches!(fleet.kind, FleetKind::Sentinel { .. }))
@@ -153,13 +175,13 @@ impl Topology {
     /// Returns true if another server than `node` may keep its keys now, and the fleet may be
     /// asked. `is_open` is true if the breaker of `node` is open.
     pub fn must_ask(&self, node: &Node, is_open: bool) -> bool {
-        let Some(fleet) = &self.dsn.fleet else {
+        let Some(fleet) = self.asked_fleet() else {
             return false;
         };
         let period = match fleet.kind {
             _ if is_open || node.is_suspect() => RETRY,
             FleetKind::Sentinel { .. } => SENTINEL_PERIOD,
-            FleetKind::Cluster { .. } => return false,
+            _ => return false,
         };
         is_due(self.known.lock().asked_at, period)
     }
@@ -170,7 +192,7 @@ impl Topology {
     /// because it may have no server for the slot of a key. Fails with the first error if no server
     /// gives an answer, or [`Cause::Unserved`] if the fleet was asked a moment ago.
     pub fn survey(&self, deadline: Timestamp) -> Result<(), Cause> {
-        let Some(fleet) = &self.dsn.fleet else {
+        let Some(fleet) = self.asked_fleet() else {
             return Ok(());
         };
         let now = boot_clock();
@@ -334,7 +356,7 @@ fn read(kind: &FleetKind, seed: &Node, replies: &[Value]) -> Result<FleetAnswer,
             SentinelReport::read(replies, from).map(FleetAnswer::Primary)
         }
         (FleetKind::Cluster { .. }, [slots]) => Map::read(slots, from).map(FleetAnswer::Slots),
-        (FleetKind::Cluster { .. }, _) => Err(Cause::Answer("one reply is expected")),
+        _ => Err(Cause::Answer("one reply is expected")),
     }
 }
 
@@ -346,7 +368,23 @@ fn question(kind: &FleetKind) -> Vec<Cmd> {
             command.arg("SLOTS");
             vec![command]
         }
+        FleetKind::Ring { .. } => Vec::new(),
     }
+}
+
+/// Returns the ring of a DSN, if it is one.
+fn ring(dsn: &Dsn) -> Option<Ring> {
+    let fleet = dsn.fleet.as_ref()?;
+    let FleetKind::Ring { weights } = &fleet.kind else {
+        return None;
+    };
+    let servers = fleet.seeds.iter().zip(weights);
+    let servers = servers.map(|(seed, &weight)| ListedServer {
+        endpoint: seed.endpoint.clone(),
+        weight,
+    });
+    let servers: Vec<_> = servers.collect();
+    Some(Ring::new(&servers, Distribution::Ketama))
 }
 
 fn is_due(asked_at: Option<Timestamp>, period: Ticks) -> bool {
@@ -387,6 +425,22 @@ mod tests {
             assert!(must_ask(dsn, seconds(1) / 2, true));
         }
         assert!(!must_ask("redis://h", seconds(3600), true));
+    }
+
+    #[test]
+    fn a_ring_knows_the_server_of_each_key_by_its_weights() {
+        let dsn = Dsn::parse("redis+ring://h:1,h:2,h:3/4?weights=1,3,1").unwrap();
+        let topology = Topology::of(dsn);
+        let mut keys = [0; 3];
+        for n in 0..1_000 {
+            let key = format!("k{n}");
+            let node = topology.confirmed_node(key.as_bytes()).unwrap();
+            assert!(!topology.must_ask(&node, true));
+            assert_eq!((node.dsn.database, &node.dsn.fleet), (4, &None));
+            keys[topology.slot(key.as_bytes())] += 1;
+        }
+        assert!(keys[1] > 500 && keys[0].min(keys[2]) > 100, "{keys:?}");
+        assert!(topology.survey(Timestamp::ZERO).is_ok());
     }
 
     #[test]

@@ -10,7 +10,10 @@ use crate::remote::endpoint::EndpointError;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DsnError {
     /// The scheme is missing or unknown.
-    #[error("start with redis://, rediss://, unix://, redis+cluster:// or redis+sentinel://")]
+    #[error(
+        "start with redis://, rediss://, unix://, redis+cluster://, redis+ring:// or \
+         redis+sentinel://"
+    )]
     Scheme,
     /// The text contains a NUL, a line break or another control character.
     #[error("not contain control characters, not even percent-encoded")]
@@ -36,6 +39,12 @@ pub enum DsnError {
     /// The `hash_tags` option is neither 0 nor 1.
     #[error("have 0 or 1 as its hash_tags option")]
     HashTags,
+    /// A ring lists a server twice.
+    #[error("name each server of a ring once")]
+    DuplicateServer,
+    /// The `weights` option is not a number for each server, or a number is out of range.
+    #[error("have a weight from 1 to 65535 for each server as its weights option")]
+    Weights,
     /// The `take_ahead` option is no number of seconds from 0 to 1.
     #[error("have a number of seconds from 0 to 1 as its take_ahead option")]
     TakeAhead,
@@ -57,14 +66,14 @@ pub enum DsnError {
     /// An option is unknown to every scheme.
     #[error(
         "have no options other than cafile, certfile, keyfile, servername, db, user, password, \
-         sentinel_user, sentinel_password, hash_tags and take_ahead (in a password, \"?\" is \"%3F\")"
+         sentinel_user, sentinel_password, hash_tags, weights and take_ahead (in a password, \"?\" is \"%3F\")"
     )]
     UnknownOption,
     /// An option belongs to another scheme.
     #[error(
         "have only options of its scheme: cafile, certfile, keyfile and servername with TLS; db, \
          user and password with unix://; sentinel_user and sentinel_password with sentinels; \
-         hash_tags with a cluster"
+         hash_tags with a cluster; weights with a ring"
     )]
     MisplacedOption,
     /// An option occurs twice.

@@ -9,10 +9,12 @@
 //!     [?sentinel_user=...&sentinel_password=...]      also rediss+sentinel://
 //! redis+cluster://[[user]:password@]host[:port][,...][?hash_tags=1]
 //!                                                    also rediss+cluster://
+//! redis+ring://[[user]:password@]host[:port][,...][/db][?weights=3,1]
+//!                                                    also rediss+ring://
 //! ```
 //!
-//! Over TLS, Sentinel and Cluster also have the options of `rediss://`. Each address may have the
-//! option `take_ahead=seconds`, which is no part of it.
+//! Over TLS, Sentinel, Cluster and rings also have the options of `rediss://`. Each address may
+//! have the option `take_ahead=seconds`, which is no part of it.
 //!
 //! User, password, path and the values of options are percent-encoded UTF-8. A "+" is a plus sign.
 //! A password may contain a plain ":" or "@", because the user ends at the first ":" and the host
@@ -27,7 +29,7 @@ mod tests;
 
 pub use error::DsnError;
 
-use crate::remote::endpoint::{Endpoint, EndpointError, is_name_byte};
+use crate::remote::endpoint::{self, Endpoint, EndpointError, is_name_byte};
 use crate::remote::record::digits;
 use crate::remote::secret::Secret;
 pub use crate::remote::tls::Identity;
@@ -71,7 +73,8 @@ pub struct Dsn {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Fleet {
     pub kind: FleetKind,
-    /// The sentinels, or some servers of the cluster. There is at least one.
+    /// The sentinels, some servers of the cluster, or all servers of the ring. There is at least
+    /// one.
     pub seeds: Vec<Dsn>,
     /// The name that all certificates must be valid for; `None` if each is for its server's host.
     pub server_name: Option<String>,
@@ -88,6 +91,11 @@ pub enum FleetKind {
     Cluster {
         /// True if a hash tag in an identifier selects the slot.
         hash_tags: bool,
+    },
+    /// Independent servers, each of which keeps a part of the keys.
+    Ring {
+        /// The share of the keys of each server, in proportion to the other weights.
+        weights: Vec<u32>,
     },
 }
 
@@ -118,7 +126,7 @@ impl Dsn {
         }
         let (target, query) = rest.split_once('?').unwrap_or((rest, ""));
         let scheme = scheme.to_ascii_lowercase();
-        if let Some((scheme @ ("redis" | "rediss"), kind @ ("sentinel" | "cluster"))) =
+        if let Some((scheme @ ("redis" | "rediss"), kind @ ("sentinel" | "cluster" | "ring"))) =
             scheme.split_once('+')
         {
             return Self::parse_fleet(kind, target, query, scheme == "rediss");
@@ -213,25 +221,35 @@ impl Dsn {
     }
 
     fn parse_fleet(kind: &str, target: &str, query: &str, tls: bool) -> Result<Self, DsnError> {
-        let is_cluster = kind == "cluster";
-        let mut options = Options::parse(query, fleet_options(is_cluster, tls))?;
+        let mut options = Options::parse(query, &fleet_options(kind, tls))?;
         let server_name = options.get("servername");
         let (authority, path) = target.split_once('/').unwrap_or((target, ""));
         let (login, hosts) = login(authority)?;
-        let (kind, database, port) = if is_cluster {
-            (cluster(path, &mut options)?, 0, DEFAULT_PORT)
-        } else {
-            let (primary, database) = path.split_once('/').unwrap_or((path, ""));
-            let database = parse_path(database)?;
-            (sentinel(primary)?, database, SENTINEL_PORT)
+        let endpoints = |port| {
+            let hosts = hosts.split(',');
+            let endpoints = hosts.map(|host| Endpoint::parse_authority(host, port));
+            endpoints.collect::<Result<Vec<_>, _>>()
         };
-        let hosts = hosts.split(',');
-        let endpoints = hosts.map(|host| Endpoint::parse_authority(host, port));
-        let endpoints: Vec<_> = endpoints.collect::<Result<_, _>>()?;
+        let (kind, database, endpoints) = match kind {
+            "cluster" => (cluster(path, &mut options)?, 0, endpoints(DEFAULT_PORT)?),
+            "ring" => {
+                let endpoints = endpoints(DEFAULT_PORT)?;
+                (
+                    ring(&endpoints, &mut options)?,
+                    parse_path(path)?,
+                    endpoints,
+                )
+            }
+            _ => {
+                let (primary, database) = path.split_once('/').unwrap_or((path, ""));
+                let database = parse_path(database)?;
+                (sentinel(primary)?, database, endpoints(SENTINEL_PORT)?)
+            }
+        };
         let tls = Tls::of(&endpoints[0], tls, &mut options)?;
         let mut dsn = Self::single(endpoints[0].clone(), login, database, tls);
         let mut seed = dsn.clone();
-        if !is_cluster {
+        if let FleetKind::Sentinel { .. } = kind {
             let user = options.take("sentinel_user");
             let password = options.take("sentinel_password");
             (seed.user, seed.password) = credentials(user, password)?;
@@ -264,6 +282,12 @@ impl Dsn {
     pub fn is_cluster(&self) -> bool {
         let kind = self.fleet.as_ref().map(|fleet| &fleet.kind);
         matches!(kind, Some(FleetKind::Cluster { .. }))
+    }
+
+    /// Returns true if the servers are independent, and each keeps a part of the keys.
+    pub fn is_ring(&self) -> bool {
+        let kind = self.fleet.as_ref().map(|fleet| &fleet.kind);
+        matches!(kind, Some(FleetKind::Ring { .. }))
     }
 
     /// Returns true if identifiers may select the slot in a cluster.
@@ -313,6 +337,14 @@ impl Fleet {
                 format!("{scheme}+sentinel://{seeds}/{primary}/{database}")
             }
             FleetKind::Cluster { .. } => format!("{scheme}+cluster://{seeds}"),
+            FleetKind::Ring { weights } if weights.iter().any(|&weight| weight > 1) => {
+                let weights = weights.iter().map(u32::to_string).collect::<Vec<_>>();
+                format!(
+                    "{scheme}+ring://{seeds}/{database}?weights={}",
+                    weights.join(",")
+                )
+            }
+            FleetKind::Ring { .. } => format!("{scheme}+ring://{seeds}/{database}"),
         }
     }
 }
@@ -370,13 +402,15 @@ fn login(authority: &str) -> Result<(Credentials, &str), DsnError> {
     Ok((credentials(user, password)?, hosts))
 }
 
-const fn fleet_options(is_cluster: bool, tls: bool) -> &'static [&'static str] {
-    match (is_cluster, tls) {
-        (true, false) => &["hash_tags"],
-        (true, true) => &["hash_tags", "cafile", "servername"],
-        (false, false) => &["sentinel_user", "sentinel_password"],
-        (false, true) => &["sentinel_user", "sentinel_password", "cafile", "servername"],
-    }
+/// Returns the options of a fleet.
+fn fleet_options(kind: &str, tls: bool) -> Vec<&'static str> {
+    let own: &[_] = match kind {
+        "cluster" => &["hash_tags"],
+        "ring" => &["weights"],
+        _ => &["sentinel_user", "sentinel_password"],
+    };
+    let files: &[_] = if tls { &["cafile", "servername"] } else { &[] };
+    [own, files].concat()
 }
 
 /// Reads the path and the option of a cluster. A cluster has only database 0.
@@ -390,6 +424,27 @@ fn cluster(path: &str, options: &mut Options) -> Result<FleetKind, DsnError> {
         Some(_) => return Err(DsnError::HashTags),
     };
     Ok(FleetKind::Cluster { hash_tags })
+}
+
+/// Reads the weights of a ring, which are 1 by default. Each server is listed once.
+fn ring(endpoints: &[Endpoint], options: &mut Options) -> Result<FleetKind, DsnError> {
+    let is_twice = |at: usize| endpoints[..at].contains(&endpoints[at]);
+    if (1..endpoints.len()).any(is_twice) {
+        return Err(DsnError::DuplicateServer);
+    }
+    let weights = match options.take("weights") {
+        None => vec![1; endpoints.len()],
+        Some(text) => {
+            let weights = text
+                .split(',')
+                .map(|text| endpoint::number(text.as_bytes()));
+            let weights = weights.map(|weight| weight.map(u32::from));
+            let weights = weights.collect::<Option<Vec<_>>>();
+            let weights = weights.filter(|weights| weights.len() == endpoints.len());
+            weights.ok_or(DsnError::Weights)?
+        }
+    };
+    Ok(FleetKind::Ring { weights })
 }
 
 /// Reads the name of a primary. Sentinel accepts the same bytes as [`is_name_byte`].

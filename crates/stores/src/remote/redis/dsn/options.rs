@@ -6,7 +6,7 @@ use super::{DsnError, decode};
 use std::collections::BTreeMap;
 
 /// The options of any scheme.
-pub const KNOWN: [&str; 11] = [
+pub const KNOWN: [&str; 12] = [
     "cafile",
     "certfile",
     "keyfile",
@@ -17,6 +17,7 @@ pub const KNOWN: [&str; 11] = [
     "sentinel_user",
     "sentinel_password",
     "hash_tags",
+    "weights",
     TAKE_AHEAD,
 ];
 

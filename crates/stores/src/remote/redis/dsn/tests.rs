@@ -118,6 +118,14 @@ fn public_names_show_where_and_not_who() {
             "redis+cluster://h:6379,i:1",
         ),
         (
+            "redis+ring://u:hunter2@H,i:1/3?weights=1,1",
+            "redis+ring://h:6379,i:1/3",
+        ),
+        (
+            "rediss+ring://:hunter2@h,i?weights=2,1",
+            "rediss+ring://h:6379,i:6379/0?weights=2,1",
+        ),
+        (
             "rediss+sentinel://u:hunter2@h/p?sentinel_password=hunter2",
             "rediss+sentinel://h:26379/p/0",
         ),
@@ -168,7 +176,7 @@ proptest! {
 
     #[test]
     fn any_text_of_the_right_letters_is_read_or_refused(
-        text in "(redis|rediss|unix|redis\\+cluster|rediss\\+sentinel)://[a-b1,:@/?#%&=\\[\\].+\u{e4}]{0,30}"
+        text in "(redis|rediss|unix|redis\\+cluster|redis\\+ring|rediss\\+sentinel)://[a-b1,:@/?#%&=\\[\\].+\u{e4}]{0,30}"
     ) {
         if let Ok(dsn) = Dsn::parse(&text) {
             prop_assert_eq!(parse(&dsn.public_name()).endpoint, dsn.endpoint);

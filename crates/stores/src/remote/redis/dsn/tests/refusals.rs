@@ -33,6 +33,8 @@ const BROKEN: &[&str] = &[
     "Database|unix:///s?db=hunter2|unix:///s?db=|unix:///s?db=2147483648|redis://h/%31",
     "Database|redis+sentinel://h/p/hunter2|redis+sentinel://h/p/0/",
     "ClusterDatabase|redis+cluster://h/1|redis+cluster://h/hunter2",
+    "DuplicateServer|redis+ring://:hunter2@h,H:6379|redis+ring://h:1,i,h:1",
+    "Weights|redis+ring://h?weights=hunter2|redis+ring://h,i?weights=1|redis+ring://h?weights=0",
     "HashTags|redis+cluster://h?hash_tags=hunter2|redis+cluster://h?hash_tags=",
     "Primary|redis+sentinel://hunter2|redis+sentinel://h/|redis+sentinel://h//0",
     "Primary|redis+sentinel://h/hunter2%41|redis+sentinel://h/hunter2,b",

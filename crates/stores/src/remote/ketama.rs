@@ -1,4 +1,5 @@
-//! Chooses the server of an item as libmemcached does, with the settings of ext-memcached.
+//! Chooses the server of a key as libmemcached does, with the settings of ext-memcached: for the
+//! items of memcached, and for the records of a ring of Redis servers.
 //!
 //! So this extension and ext-memcached find an item on the same server. A fleet of PHP hosts may
 //! use both extensions. The results were compared with ext-memcached 3.2.0 on libmemcached 1.1.4,
@@ -17,10 +18,20 @@
 //!   hashes its whole argument, which should be the whole key. ext-memcached chooses the same
 //!   server if the prefix is a part of its keys, or if it sets both options.
 
-use super::servers::{DEFAULT_PORT, ListedServer};
-use crate::remote::endpoint::Endpoint;
+use super::endpoint::Endpoint;
 use md5::{Digest, Md5};
 use std::os::unix::ffi::OsStrExt;
+
+/// The port that the name of a server omits: memcached's default.
+pub const DEFAULT_PORT: u16 = 11211;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedServer {
+    /// The address at which the server listens.
+    pub endpoint: Endpoint,
+    /// The server's share of the keys, in proportion to the other weights; from 1 to 65535.
+    pub weight: u32,
+}
 
 /// The distribution of keys over several servers, with the matching settings of ext-memcached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -157,7 +168,7 @@ fn one_at_a_time(text: &[u8]) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::servers::parse_servers;
+    use super::super::memcached::servers::parse_servers;
     use super::*;
 
     const ALL: [Distribution; 3] = [
