@@ -6,7 +6,8 @@
  *     php -n scripts/links.php    prints each broken link and exits with 1 if there are any
  *
  * A link leads to a file or folder, and its fragment to a heading. A page of bridges/NAME or stubs
- * links only to its own folder, which is published alone.
+ * links only to its own folder, which is published alone. README names the two commands with which
+ * a stranger begins, and .ci/run runs them.
  */
 chdir(dirname(__DIR__));
 
@@ -65,6 +66,13 @@ foreach ($paths as $path) {
     }
     foreach ([...(str_ends_with($path, '.md') ? broken_links($path, $text) : []), ...$missing] as $link) {
         echo "$path: $link leads nowhere\n";
+        $code = 1;
+    }
+}
+foreach (['scripts/demo', 'scripts/test'] as $command) {
+    if (!is_executable($command) || !preg_match("~^```sh\n(?:[^`].*\n)*?$command +# ~m", file_get_contents('README.md'))
+        || !preg_match("~^$command$~m", file_get_contents('.ci/run'))) {
+        echo "README.md and .ci/run must name $command\n";
         $code = 1;
     }
 }

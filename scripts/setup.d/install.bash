@@ -36,7 +36,7 @@ find_missing() {
     done
 }
 
-# Installs the packages that are missing, as root.
+# Installs the packages that are missing, as root or with sudo.
 install_packages() {
     local missing
     if ! grep -qs '^12' /etc/debian_version; then
@@ -49,10 +49,22 @@ install_packages() {
         return
     fi
     if [[ $EUID -ne 0 ]]; then
+        install_with_sudo "$@"
+        return
+    fi
+    install_missing "$@" 9</var/lib/dpkg
+}
+
+# Does the same with sudo, which asks for a password only if a person can see that.
+install_with_sudo() {
+    local ask=(--non-interactive)
+    [[ ! -t 0 ]] || ask=()
+    # shellcheck disable=SC2016 # the packages of the inner bash
+    if ! command -v sudo >/dev/null ||
+        ! sudo "${ask[@]}" bash -euo pipefail -c 'source scripts/setup.d/install.bash; install_packages "$@"' bash "$@" 1>&2; then
         echo "Missing: ${missing[*]}. As root, run: scripts/setup $purpose" >&2
         exit 1
     fi
-    install_missing "$@" 9</var/lib/dpkg
 }
 
 # Waits until no other run on this machine installs packages, and installs those that are still
