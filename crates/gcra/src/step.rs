@@ -310,6 +310,8 @@ impl Step {
 mod tests {
     use super::*;
     use crate::Windows;
+    use std::collections::BTreeSet;
+    use std::num::NonZero;
 
     const S: Ticks = crate::TICKS_PER_SECOND;
     const NOW: Timestamp = Timestamp(100);
@@ -319,6 +321,9 @@ mod tests {
         for (place, verdict) in Verdict::ALL.into_iter().enumerate() {
             assert_eq!(verdict.number(), place);
         }
+        let words: BTreeSet<_> = Verdict::ALL.iter().map(|it| it.reason()).collect();
+        assert_eq!(words.len(), Verdict::ALL.len());
+        assert_eq!(words.first(), Some(&"below_floor"));
     }
 
     /// Returns the instant after `seconds`.
@@ -346,6 +351,8 @@ mod tests {
         let step = Step::new(3, 10);
         let wait = |patience| step.with(patience).max_wait;
         assert_eq!([Patience::Wait(4), Patience::Leave(4)].map(wait), [4, -4]);
+        let floor = |patience| step.with(patience).floor();
+        assert_eq!([Patience::Wait(4), Patience::Leave(4)].map(floor), [0, 4]);
     }
 
     #[test]
@@ -360,6 +367,32 @@ mod tests {
         let next = windows.at(at(121));
         assert_ne!(next, windows);
         assert_eq!(step.at(at(121)).refill, Refill::Windows(next));
+    }
+
+    #[test]
+    fn windows_are_outside_or_closed() {
+        let windows = Windows::new(at(100), [10, 20, 30]);
+        let plain = Step::new(1, 5);
+        let step = Step {
+            refill: Refill::Windows(windows),
+            ..plain
+        };
+        let denied = |now| Outcome::denied(Denial::Insufficient, at(100), now);
+        let is_outside = |now| step.is_outside(&denied(now));
+        assert_eq!(
+            [89, 90, 149, 150].map(|it| is_outside(at(it))),
+            [true, false, false, true]
+        );
+        assert!(!step.is_outside(&Outcome::new(Verdict::Granted, at(100), at(150))));
+        assert!(!plain.is_outside(&denied(at(150))));
+        assert_eq!([119, 120].map(|it| step.is_closed(at(it))), [false, true]);
+        assert!(!plain.is_closed(at(120)));
+        assert_eq!((plain.lifetime(), step.lifetime()), (5, 20 * S));
+        let leaky = Step {
+            refill: Refill::every(NonZero::new(4).unwrap()),
+            ..plain
+        };
+        assert_eq!(leaky.lifetime(), 8);
     }
 
     #[test]

@@ -17,6 +17,10 @@ fn the_worked_example_holds() {
     assert_eq!(limit.span(), 3_333_333_340);
     assert_eq!(limit.tokens(limit.span()), 10);
     assert_eq!(limit.tokens(333_333_333), 0);
+    assert_eq!(
+        [limit, limit.in_window(60)].map(|it| it.window()),
+        [None, Some(60)]
+    );
 }
 
 #[test]
