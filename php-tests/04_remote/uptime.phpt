@@ -18,7 +18,11 @@ require __DIR__ . '/../../tools/testkit/php/clocks.php';
 
 if (!isset($argv[1])) {
     foreach ([3, 40 * TokenBucket::DAY] as $uptime) {
-        echo "-- up for $uptime s --\n", shell_exec(at_uptime($uptime) . ' ' . php_command() . ' -f ' . escapeshellarg(__FILE__) . ' child 2>&1');
+        echo "-- up for $uptime s --\n";
+        $printed = shell_exec(at_uptime($uptime) . ' ' . php_command() . ' -f ' . escapeshellarg(__FILE__) . ' child 2>&1');
+        echo $printed;
+        // A server is not installed.
+        str_starts_with($printed, 'skip: ') && exit;
     }
     exit;
 }

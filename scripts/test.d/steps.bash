@@ -329,7 +329,7 @@ step_verdicts() {
     folder=$(mktemp -d "$copies/XXXXXX")
     cp tools/testkit/verdicts/*.phpt "$folder"
     export TESTKIT=$PWD/tools/testkit/php VERDICTS=$folder
-    counts '2 1 1 0' "$PHP" -n target/run-tests.php -p "$PHP" -n -q --no-color -j2 "$folder"
+    counts '2 1 1 1' "$PHP" -n target/run-tests.php -p "$PHP" -n -q --no-color -j2 "$folder"
     counts '1 1 1 0' scripts/phpunit phpunit tools/testkit/verdicts/VerdictsTest.php
     counts '1 1 1 0' engine --test verdicts --run-ignored only
 }

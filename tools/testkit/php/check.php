@@ -34,6 +34,19 @@ function inconclusive(string $reason): never
     exit("inconclusive: $reason\n");
 }
 
+/** Ends the test, which is skipped, if a program that it needs is not installed. */
+function skip_without(string $program): void
+{
+    if (exec('command -v ' . escapeshellarg($program)) !== '') {
+        return;
+    }
+    if (class_exists(PHPUnit\Framework\Assert::class, false)) {
+        PHPUnit\Framework\Assert::markTestSkipped("$program is not installed");
+    }
+    echo "skip: $program is not installed\n";
+    exit(77);
+}
+
 /** Prints values in one line, as PHP code. */
 function print_values(mixed ...$values): void
 {

@@ -57,6 +57,7 @@ function environment_of_clock(string $file): string
  */
 function create_with_clock(string $file, string $program, string $clock): void
 {
+    skip_without($program);
     [$library] = glob('/usr/lib/*/faketime/libfaketime.so.1');
     [$allocator] = glob('/usr/lib/*/libc_malloc_debug.so.0');
     file_put_contents($file, "#!/bin/sh

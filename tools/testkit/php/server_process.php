@@ -1,4 +1,5 @@
 <?php
+require_once __DIR__ . '/check.php';
 require_once __DIR__ . '/places.php';
 require_once __DIR__ . '/processes.php';
 require_once __DIR__ . '/wait_for.php';
@@ -127,8 +128,10 @@ abstract class ServerProcess
 
     private function launch(int $port): void
     {
+        $arguments = $this->arguments($port);
+        skip_without($arguments[0]);
         // The server leads a process group, with which its children are killed.
-        $command = self::unprivileged(['setsid', ...$this->arguments($port)]);
+        $command = self::unprivileged(['setsid', ...$arguments]);
         $null = ['file', '/dev/null', 'r+'];
         $log = ['file', "$this->folder/log", 'a'];
         $this->process = proc_open($command, [$null, $log, $log], $none, $this->folder)

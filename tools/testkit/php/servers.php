@@ -27,7 +27,7 @@ class RedisServer extends ServerProcess
     public static function major_version(): int
     {
         $program = escapeshellarg(getenv('REDIS_SERVER') ?: 'redis-server');
-        return (int) substr(strstr((string) shell_exec("$program --version"), 'v='), 2);
+        return (int) substr(strstr((string) shell_exec("$program --version 2>/dev/null"), 'v='), 2);
     }
 
     /** Returns the value of an option that the server was started with. */

@@ -30,7 +30,9 @@ abstract class SqlServer extends ServerProcess
     {
         $data = "$this->folder/data";
         if (!is_dir($data)) {
-            $command = implode(' ', array_map(escapeshellarg(...), self::unprivileged($this->initialise($data))));
+            $command = $this->initialise($data);
+            skip_without($command[0]);
+            $command = implode(' ', array_map(escapeshellarg(...), self::unprivileged($command)));
             exec("cd $this->folder && HOME=$this->folder $command >>$this->folder/log 2>&1", $output, $code);
             $code === 0 || throw new RuntimeException(file_get_contents("$this->folder/log"));
         }
