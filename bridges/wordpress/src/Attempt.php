@@ -19,6 +19,8 @@ final class Attempt
     private array $counted = [];
     /** The user whom the last callback of the attempt returned. */
     public ?int $user = null;
+    /** True if the password was right, and the request has no code of a second factor. */
+    public bool $isVerified = false;
 
     /** @param string $kind 'login' or 'application': the beginning of the names of the limits */
     public function __construct(private readonly Limits $limits, private readonly string $kind)
@@ -68,7 +70,10 @@ final class Attempt
         KnownNetworks::add($user, $network);
     }
 
-    /** Takes the attempt back, because the verifier has thrown. */
+    /**
+     * Takes the attempt back, because the verifier has thrown, or another plugin has refused a right
+     * password.
+     */
     public function cancel(): void
     {
         $cancelled = 0;

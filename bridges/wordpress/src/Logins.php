@@ -12,6 +12,9 @@ use WP_User;
 /** Limits logins: by form, by XML-RPC, and by application passwords of the REST API. */
 final class Logins
 {
+    /** The priority at which core verifies passwords. */
+    private const CORE = 20;
+
     /**
      * The calls of `authenticate` that have not ended. Other plugins may call this filter again
      * during a call.
@@ -84,6 +87,8 @@ final class Logins
         }
         if ($user instanceof WP_User) {
             $this->succeed($attempt, $user->ID);
+        } elseif ($attempt?->isVerified) {
+            $attempt->cancel();
         }
         return $user;
     }
@@ -103,6 +108,11 @@ final class Logins
     {
         $attempt = $this->calls[array_key_last($this->calls) ?? 0][0] ?? null;
         if ($attempt !== null) {
+            $isNew = $attempt->user === null && $user instanceof WP_User;
+            $isCore = $GLOBALS['wp_filter']['authenticate']->current_priority() === self::CORE;
+            // XML-RPC has no field for a code. So a plugin that refuses a password that core has
+            // verified as it was sent refuses no wrong code.
+            $attempt->isVerified = $attempt->isVerified || $isNew && $isCore && defined('XMLRPC_REQUEST');
             $attempt->user = $user instanceof WP_User ? $user->ID : null;
         }
         return $user;

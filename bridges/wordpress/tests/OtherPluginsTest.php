@@ -111,6 +111,30 @@ final class OtherPluginsTest extends SiteTestCase
         self::assertAnswers([200 => 5, 429 => 3], 10, self::requests(8, fn (int $i) => Site::form('factor', "wrong $i", '192.0.2.7')));
     }
 
+    /** As the plugin "Two Factor" does for users with a second factor. */
+    public function testARightPasswordThatAnotherPluginRefusesOverXmlRpcIsNoGuess(): void
+    {
+        self::addPlugin('api', "add_filter('authenticate', fn (\$user) => \$user instanceof WP_User && \$user->user_login === 'api-factor' && defined('XMLRPC_REQUEST') ? new WP_Error('invalid_application_credentials', 'Disabled.') : \$user, 31);");
+        self::$site->addUser('api-factor');
+        $call = fn (string $password): string => self::$site->send([Site::xmlRpc('api-factor', $password, '192.0.2.12')])[0]['body'];
+        for ($i = 0; $i < 25; $i++) {
+            $body = $call('right password');
+            self::assertSame([false, false], [str_contains($body, 'isAdmin'), str_contains($body, 'Too many')], "$i: $body");
+        }
+        // The attempts are taken back, and earlier failures stay counted.
+        for ($i = 0; $i < 4; $i++) {
+            $call("wrong $i");
+            $call('right password');
+        }
+        [$in] = self::$site->send([Site::form('api-factor', 'right password', '192.0.2.12')]);
+        self::assertSame(302, $in['status']);
+        for ($i = 0; $i < 5; $i++) {
+            self::assertStringNotContainsString('Too many', $call("wrong $i"), "$i");
+            $i === 4 || $call('right password');
+        }
+        self::assertStringContainsString('Too many', $call('right password'));
+    }
+
     public function testAVerifierThatThrowsCountsNoGuess(): void
     {
         self::addPlugin('directory', "add_filter('authenticate', fn (\$user, \$name) => \$name === 'directory' && is_file(__DIR__ . '/down') ? throw new RuntimeException('The directory is down') : \$user, 15, 2);");
