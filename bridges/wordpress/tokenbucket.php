@@ -34,11 +34,20 @@ spl_autoload_register(static function (string $class): void {
 // This path is also right in the folder of a must-use plugin.
 add_action('init', static fn () => load_textdomain('tokenbucket', __DIR__ . '/languages/tokenbucket-' . determine_locale() . '.mo'));
 
+/** @return list<string> the functions that the polyfill lacks, and with them all its buckets */
+function disabled_functions(): array
+{
+    $hasPolyfill = !extension_loaded('tokenbucket') && class_exists(\TokenBucket\Polyfill\Process::class);
+    return $hasPolyfill ? \TokenBucket\Polyfill\Process::missing() : [];
+}
+
 (static function (): void {
     $notice = static function (): void {
+        $disabled = disabled_functions();
         $names = preg_grep('/^TOKENBUCKET_(?!(STORAGE|TIMEOUT|EXEMPT)$)/', array_keys(get_defined_constants(true)['user'] ?? []));
         $text = match (true) {
             !class_exists(\TokenBucket::class) => __('Nothing is limited, because the PHP extension tokenbucket is missing.', 'tokenbucket'),
+            $disabled !== [] => __('Nothing is limited, because the PHP extension tokenbucket is missing.', 'tokenbucket') . ' (disable_functions: ' . implode(', ', $disabled) . ')',
             /* translators: names of constants */
             $names !== [] => sprintf(__('The plugin Token bucket has no setting %s, which wp-config.php defines.', 'tokenbucket'), implode(', ', $names)),
             default => '',
@@ -52,7 +61,7 @@ add_action('init', static fn () => load_textdomain('tokenbucket', __DIR__ . '/la
 })();
 
 // The polyfill has the classes, too.
-if (!class_exists(\TokenBucket::class)) {
+if (!class_exists(\TokenBucket::class) || disabled_functions() !== []) {
     return;
 }
 

@@ -18,7 +18,7 @@ class TokenBucketStoragePDO implements TokenBucketStorage
         float $denialCacheMaxAge = 1.0,
         float $takeAhead = 0.0
     ) {
-        Polyfill\Remote::refuseTakeAhead($takeAhead);
+        Polyfill\Remote::check(self::class, [5 => ['denialCacheMaxAge', $denialCacheMaxAge, 3600], 6 => ['takeAhead', $takeAhead, 1]]);
         Polyfill\Remote::give($this, $table);
     }
 

@@ -19,7 +19,7 @@ final readonly class TokenBucketStorageRedis implements TokenBucketStorage
         float $denialCacheMaxAge = 1.0,
         float $takeAhead = 0.0
     ) {
-        Polyfill\Remote::refuseTakeAhead($takeAhead);
+        Polyfill\Remote::check(self::class, [3 => ['timeout', $timeout, 3600], 6 => ['denialCacheMaxAge', $denialCacheMaxAge, 3600], 7 => ['takeAhead', $takeAhead, 1]]);
         Polyfill\Remote::give($this, "$dsn\0$prefix");
     }
 

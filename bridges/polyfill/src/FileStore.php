@@ -66,9 +66,9 @@ final class FileStore implements Store
 
     public function together(\Closure $calls): mixed
     {
-        if ($this->process !== getmypid()) {
+        if ($this->process !== Process::id()) {
             // A child that was forked in a call has a copy of its parent's file.
-            [$this->process, $this->depth] = [getmypid(), 0];
+            [$this->process, $this->depth] = [Process::id(), 0];
         }
         if ($this->depth === 0) {
             $this->lock();

@@ -15,12 +15,6 @@ final class Folder
     /** Network file systems. Their locks may not work, and their caches may show an old state. */
     private const NETWORK = '/^(nfs|cifs|smb|afs|ceph|lustre|9p|beegfs|gfs|ocfs|gpfs|fuse\.(?!fuse-overlayfs$))/';
 
-    /** Returns the user id of this process. getmyuid() would be that of the script. */
-    public static function user(): int
-    {
-        return function_exists('posix_geteuid') ? posix_geteuid() : fstat(tmpfile())['uid'];
-    }
-
     /**
      * Returns the user's folder. If something else has its name, returns one with a random name.
      * That folder is used from then on, also if the name is free again.
@@ -67,7 +61,7 @@ final class Folder
             throw self::refused($folder, 'cannot be created: ' . (error_get_last()['message'] ?? 'unknown error'));
         }
         self::check($folder, 'folder');
-        if (self::isOnNetwork((string) realpath($folder), (string) @file_get_contents('/proc/self/mounts'))) {
+        if (self::isOnNetwork(function_exists('realpath') ? (string) realpath($folder) : $folder, (string) @file_get_contents('/proc/self/mounts'))) {
             throw self::refused($folder, 'is on a network file system');
         }
         $file = "$folder/$name";
@@ -97,8 +91,8 @@ final class Folder
         if (PHP_OS_FAMILY === 'Windows') {
             return;
         }
-        if ($status['uid'] !== self::user()) {
-            throw self::refused($path, sprintf('belongs to user %d, not to user %d', $status['uid'], self::user()));
+        if ($status['uid'] !== Process::user()) {
+            throw self::refused($path, sprintf('belongs to user %d, not to user %d', $status['uid'], Process::user()));
         }
         if ($kind === 'folder' && ($status['mode'] & 0777) !== 0700) {
             throw self::refused($path, sprintf('has the mode %04o instead of 0700', $status['mode'] & 07777));

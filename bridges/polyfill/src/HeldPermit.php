@@ -23,7 +23,7 @@ final class HeldPermit
         private readonly \Closure $isHeld,
         private readonly bool $isShared,
     ) {
-        $this->process = getmypid();
+        $this->process = Process::id();
     }
 
     public function isHeld(): bool
@@ -42,6 +42,6 @@ final class HeldPermit
 
     private function isMine(): bool
     {
-        return !$this->isShared || $this->process === getmypid();
+        return !$this->isShared || $this->process === Process::id();
     }
 }

@@ -100,9 +100,9 @@ final class PermitFiles implements Permits
         if (!$isLocked) {
             return null;
         }
-        ftruncate($handle, 0);
-        fwrite($handle, (string) self::owner(getmypid()));
-        $this->locks[] = [getmypid(), $handle];
+        // Without an owner, for example on a full disk, the lock only lasts as long as its process.
+        Quiet::call(static fn () => @ftruncate($handle, 0) && @fwrite($handle, (string) self::owner(Process::id())));
+        $this->locks[] = [Process::id(), $handle];
         return array_key_last($this->locks);
     }
 
@@ -110,7 +110,7 @@ final class PermitFiles implements Permits
     private static function isOfDeadProcess(string $owner): bool
     {
         [$namespace, $process] = explode(' ', $owner) + ['', ''];
-        [$own] = explode(' ', (string) self::owner(getmypid()));
+        [$own] = explode(' ', (string) self::owner(Process::id()));
         return $namespace !== '' && $namespace === $own && self::owner((int) $process) !== $owner;
     }
 
@@ -147,6 +147,6 @@ final class PermitFiles implements Permits
     /** Closes a forked child's copies of locks, which would outlive the parent. */
     private function closeCopies(): void
     {
-        $this->locks = array_filter($this->locks, static fn (array $lock) => $lock[0] === getmypid());
+        $this->locks = array_filter($this->locks, static fn (array $lock) => $lock[0] === Process::id());
     }
 }

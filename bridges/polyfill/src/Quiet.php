@@ -9,6 +9,9 @@ final class Quiet
 {
     public static function call(\Closure $call): mixed
     {
+        if (!function_exists('set_error_handler')) {
+            return $call();
+        }
         set_error_handler(static fn () => false);
         try {
             return $call();

@@ -28,11 +28,26 @@ final class Remote
         Home::give($storage, new Home(FileStore::ofApplication(), $namespace, Grain::Microsecond, true));
     }
 
-    /** @throws \LogicException if a storage should take tokens ahead */
-    public static function refuseTakeAhead(float $takeAhead): void
+    /**
+     * Checks numbers of a constructor, as the extension does.
+     *
+     * @param array<int, array{string, float, int}> $numbers the names, the values and the greatest
+     *     values, by position
+     */
+    public static function check(string $class, array $numbers): void
     {
-        if ($takeAhead !== 0.0) {
-            throw new \LogicException('$takeAhead must be 0, because only TokenBucketStorageRedis of the extension can take tokens ahead');
+        foreach ($numbers as $position => [$name, $value, $most]) {
+            $fault = match (true) {
+                !is_finite($value) => 'must be finite',
+                $name === 'timeout' && $value <= 0 => 'must be greater than 0',
+                $value < 0 => 'must be greater than or equal to 0',
+                $value > $most => "must be less than or equal to $most",
+                default => null,
+            };
+            $fault === null || throw (new Argument("$class::__construct", $position, $name))->invalid($fault);
+        }
+        if ($class !== \TokenBucketStorageRedis::class && end($numbers)[1] > 0) {
+            throw new \LogicException('$takeAhead must be 0, because only TokenBucketStorageRedis can take tokens ahead');
         }
     }
 }

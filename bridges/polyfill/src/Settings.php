@@ -28,7 +28,7 @@ final class Settings
     public static function folder(): string
     {
         return self::$folder ?? self::ini('tokenbucket.polyfill_folder')
-            ?? self::$default ??= Folder::ofUser(sys_get_temp_dir() . '/tokenbucket-' . Folder::user());
+            ?? self::$default ??= Folder::ofUser(sys_get_temp_dir() . '/tokenbucket-' . Process::user());
     }
 
     public static function localBuckets(): bool
@@ -48,7 +48,8 @@ final class Settings
      */
     public static function file(): string
     {
-        $application = class_exists(InstalledVersions::class) ? realpath(InstalledVersions::getRootPackage()['install_path']) : '';
+        $application = class_exists(InstalledVersions::class) ? InstalledVersions::getRootPackage()['install_path'] : '';
+        $application = function_exists('realpath') ? realpath($application) : $application;
         return 'buckets-' . substr(hash('sha256', Header::MAGIC . __DIR__ . $application), 0, 16);
     }
 

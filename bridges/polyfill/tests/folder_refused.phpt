@@ -5,6 +5,7 @@ Links, other owners and modes, and network file systems are refused, and nothing
 require __DIR__ . '/../../../tools/testkit/php/check.php';
 
 use TokenBucket\Polyfill\Folder;
+use TokenBucket\Polyfill\Process;
 use TokenBucket\Polyfill\Settings;
 
 $parent = new_folder();
@@ -20,7 +21,7 @@ $refused = function (string $title, callable $change) use ($parent, $folder): vo
     rename($folder, "$parent/used-" . bin2hex(random_bytes(4)));
     clearstatcache();
 };
-$is_root = Folder::user() === 0;
+$is_root = Process::user() === 0;
 
 $refused('folder of mode 0755', fn () => chmod($folder, 0755));
 $refused('folder of mode 01777', fn () => chmod($folder, 01777));

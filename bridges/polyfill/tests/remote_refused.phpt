@@ -43,6 +43,15 @@ print_values((new TokenBucket(new TokenBucketStorageRedis('redis://other'), 'x',
 print_values((new TokenBucket(new TokenBucketStorageSharedMemory, 'x', 10, 1e-5))->peek()->remaining);
 $deny = new TokenBucketStorageRedis('redis://host', onFailure: OnFailure::Deny);
 print_values((new TokenBucket($deny, 'deny', 10, 1))->consume());
+// A host alone needs no slices.
+print_values((new TokenBucket(new TokenBucketStorageRedis('redis://host', takeAhead: 0.5), 'ahead', 10, 1))->consume());
+echo "-- invalid numbers --\n";
+foreach ([0.0, -1.0, NAN, 3601.0] as $number) {
+    echo thrown(fn () => new TokenBucketStorageRedis('redis://host', timeout: $number)), "\n";
+    echo thrown(fn () => new TokenBucketStorageMemcached('host', takeAhead: $number)), "\n";
+    echo thrown(fn () => new TokenBucketStoragePDO(new Unconnected, 'x', denialCacheMaxAge: $number)), "\n";
+}
+echo thrown(fn () => new TokenBucketStorageMemcached('host', takeAhead: 0.5)), "\n";
 echo "-- lockouts --\n";
 foreach ($new as $make) {
     $lockout = fn () => new TokenBucket\Lockout($make(), 'x', 2);
@@ -54,7 +63,20 @@ TokenBucket\StorageException: … needs the extension tokenbucket. tokenbucket/p
 -- permitted: buckets of this host, which say that they are a fallback --
 true 7.0 7.0 (5 times)
 10.0 (2 times)
-true
+true (2 times)
+-- invalid numbers --
+ValueError: TokenBucketStorageRedis::__construct(): Argument #3 ($timeout) must be greater than 0
+nothing thrown (2 times)
+ValueError: TokenBucketStorageRedis::__construct(): Argument #3 ($timeout) must be greater than 0
+ValueError: TokenBucketStorageMemcached::__construct(): Argument #7 ($takeAhead) must be greater than or equal to 0
+ValueError: TokenBucketStoragePDO::__construct(): Argument #5 ($denialCacheMaxAge) must be greater than or equal to 0
+ValueError: TokenBucketStorageRedis::__construct(): Argument #3 ($timeout) must be finite
+ValueError: TokenBucketStorageMemcached::__construct(): Argument #7 ($takeAhead) must be finite
+ValueError: TokenBucketStoragePDO::__construct(): Argument #5 ($denialCacheMaxAge) must be finite
+ValueError: TokenBucketStorageRedis::__construct(): Argument #3 ($timeout) must be less than or equal to 3600
+ValueError: TokenBucketStorageMemcached::__construct(): Argument #7 ($takeAhead) must be less than or equal to 1
+ValueError: TokenBucketStoragePDO::__construct(): Argument #5 ($denialCacheMaxAge) must be less than or equal to 3600
+LogicException: $takeAhead must be 0, because only TokenBucketStorageRedis can take tokens ahead
 -- lockouts --
 true true 'locked_out'
 nothing thrown

@@ -83,6 +83,24 @@ final class CommandTest extends SiteTestCase
         self::assertSame([...array_fill(0, 5, ['incorrect_password']), ['too_many_attempts']], $codes);
     }
 
+    public function testAHostThatDisablesFunctionsOfThePolyfillLetsPeopleLogIn(): void
+    {
+        self::$site->addUser('disabled');
+        $code = 'require ' . var_export(dirname(__DIR__, 2) . '/polyfill/src/autoload.php', true) . ';
+            require "$argv[1]/wp-load.php";
+            wp_set_current_user(1);
+            do_action("admin_notices");
+            for ($i = 0; $i < 6; $i++) {
+                echo wp_authenticate("disabled", "wrong")->get_error_code(), "\n";
+            }';
+        $ini = ['tokenbucket.polyfill_folder' => self::$folder . '/polyfill'];
+        $notice = '<div class="notice notice-error"><p>Nothing is limited, because the PHP extension tokenbucket is missing. (disable_functions: flock)</p></div>';
+        self::assertSame([$notice . 'incorrect_password', ...array_fill(0, 5, 'incorrect_password')], $this->wordpress($code, false, $ini + ['disable_functions' => 'flock']));
+        // Without these, the polyfill works.
+        $lines = $this->wordpress($code, false, $ini + ['disable_functions' => 'tmpfile,getmypid,posix_geteuid']);
+        self::assertSame([...array_fill(0, 5, 'incorrect_password'), 'too_many_attempts'], $lines);
+    }
+
     /** @return list<string> the printed lines */
     private function command(array $arguments, array $ini): array
     {

@@ -8,6 +8,7 @@ use TokenBucket\Polyfill\GiveBack;
 use TokenBucket\Polyfill\Home;
 use TokenBucket\Polyfill\MemoryStore;
 use TokenBucket\Polyfill\Outcome;
+use TokenBucket\Polyfill\Process;
 use TokenBucket\Polyfill\Question;
 use TokenBucket\Polyfill\Seconds;
 
@@ -36,7 +37,7 @@ final readonly class Reservation
         $this->state = (object) [
             'due' => $outcome->isGranted() ? $now + $delay : null,
             'giveBack' => GiveBack::reservation($question->step, $outcome->emptyAt),
-            'process' => getmypid(),
+            'process' => Process::id(),
             'isCancelled' => false,
         ];
     }
@@ -67,7 +68,7 @@ final readonly class Reservation
         $this->state->isCancelled = true;
         $home = Home::of($this->storage);
         // A forked child has a copy of the object, which must not give the same tokens back again.
-        if ($this->state->process === getmypid() || $home->store instanceof MemoryStore) {
+        if ($this->state->process === Process::id() || $home->store instanceof MemoryStore) {
             $home->giveBack($this->identifier, $this->state->giveBack);
         }
     }
