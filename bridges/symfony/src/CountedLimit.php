@@ -18,8 +18,9 @@ use TokenBucket\StorageException;
 /**
  * Limits requests by their responses, such as failed logins.
  *
- * A request takes a token before the controller and the firewall run. The token is given back if
- * the response does not count. So parallel requests never exceed the limit.
+ * A request takes a token before the router, the firewall and the controller run. The token is given
+ * back if the response does not count. So parallel requests never exceed the limit, and the
+ * router's own responses, 404 and 405, can count.
  */
 class CountedLimit implements EventSubscriberInterface
 {
@@ -28,7 +29,7 @@ class CountedLimit implements EventSubscriberInterface
 
     /**
      * @param \Closure(Request): ?string $key returns the limited client or user, or null if the
-     *     limit does not apply to the request
+     *     limit does not apply to the request. The request has no route yet
      * @param \Closure(Response): (int|float) $count returns the tokens that a response costs
      * @param string $policy the name in the headers: printable ASCII
      */
@@ -44,8 +45,8 @@ class CountedLimit implements EventSubscriberInterface
 
     public static function getSubscribedEvents(): array
     {
-        // After the router (32), and before the firewall (8), which verifies passwords.
-        return [KernelEvents::REQUEST => ['take', 16], KernelEvents::RESPONSE => 'settle'];
+        // After the session (128), and before the router (32), which throws for 404 and 405.
+        return [KernelEvents::REQUEST => ['take', 40], KernelEvents::RESPONSE => 'settle'];
     }
 
     public function take(RequestEvent $event): void

@@ -52,6 +52,15 @@ final class CountedLimitTest extends KernelTestCase
         self::assertStringStartsWith('"logins";r=2', $login('bob', 'right')->headers->get('RateLimit'));
     }
 
+    public function testResponsesOfTheRouterCount(): void
+    {
+        $this->start(limiters: ['scan' => ['policy' => 'fixed_window', 'limit' => 4, 'interval' => '1 hour', 'lock_factory' => null]]);
+        $status = fn (string $path, string $method = 'GET'): int => $this->kernel->handle(Request::create($path, $method))->getStatusCode();
+        self::assertSame([200, 200, 200, 200, 200], array_map(fn () => $status('/only/get'), range(1, 5)));
+        self::assertSame([404, 405, 404, 405], [$status('/wp-login/php'), $status('/only/get', 'POST'), $status('/a/b'), $status('/only/get', 'PUT')]);
+        self::assertSame([429, 429, 429], [$status('/a/b'), $status('/only/get', 'POST'), $status('/only/get')]);
+    }
+
     #[DataProvider('limiters')]
     public function testRequestsInFlightHoldTheirTokens(string $limiter): void
     {

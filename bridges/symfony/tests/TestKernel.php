@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace TokenBucket\Bridge\Symfony\Tests;
 
+use Psr\Log\NullLogger;
 use Symfony\Bundle\FrameworkBundle\FrameworkBundle;
 use Symfony\Bundle\FrameworkBundle\Kernel\MicroKernelTrait;
 use Symfony\Bundle\SecurityBundle\SecurityBundle;
@@ -81,6 +82,7 @@ final class TestKernel extends Kernel implements CompilerPassInterface
         foreach (['attribute', 'compound'] as $method) {
             $routes->add($method, "/$method")->controller([LimitedController::class, $method]);
         }
+        $routes->add('get', '/only/get')->controller(LimitedController::class)->methods(['GET']);
         $routes->add('limited', '/{name}')->controller(LimitedController::class);
     }
 
@@ -112,6 +114,10 @@ final class TestKernel extends Kernel implements CompilerPassInterface
         $services = $container->services();
         $services->set(\TokenBucketStorageMemory::class, \TokenBucketStorageMemory::class)->public();
         $services->set(CodeAuthenticator::class);
+        if (isset($this->limiters['scan'])) {
+            $services->set(RefusedRequests::class)->autowire()->autoconfigure();
+            $services->set('logger', NullLogger::class);
+        }
         $services->set(LimitedController::class)->args([service('limiter.api')])->public();
     }
 }

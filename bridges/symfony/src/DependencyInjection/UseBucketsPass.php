@@ -9,6 +9,8 @@ use Symfony\Component\DependencyInjection\Compiler\CompilerPassInterface;
 use Symfony\Component\DependencyInjection\ContainerBuilder;
 use Symfony\Component\DependencyInjection\Exception\LogicException;
 use Symfony\Component\DependencyInjection\Reference;
+use Symfony\Component\RateLimiter\RateLimiterFactory as SymfonyRateLimiterFactory;
+use Symfony\Component\RateLimiter\RateLimiterFactoryInterface;
 use Symfony\Component\Security\Http\Event\CheckPassportEvent;
 use Symfony\Component\Security\Http\Event\LoginFailureEvent;
 use Symfony\Component\Security\Http\RateLimiter\DefaultLoginRateLimiter;
@@ -32,6 +34,7 @@ final class UseBucketsPass implements CompilerPassInterface
         $except = $unknown = $container->getParameter('token_bucket.except');
         $quotas = $container->getParameter('token_bucket.quotas');
         $limiters = $secrets = [];
+        self::nameArguments($container);
         foreach ($container->getDefinitions() as $definition) {
             if ($definition instanceof ChildDefinition && $definition->getParent() === 'limiter') {
                 // A limiter of the application may name its arguments, or have parameters in them.
@@ -75,6 +78,18 @@ final class UseBucketsPass implements CompilerPassInterface
         }
         if ($quotas !== []) {
             throw new LogicException(sprintf('The limiter "%s" of token_bucket.quotas does not exist, or token_bucket.except has it, too.', array_key_first($quotas)));
+        }
+    }
+
+    /** Lets arguments of the type RateLimiterFactoryInterface name a limiter, as Symfony 7.3 does. */
+    private static function nameArguments(ContainerBuilder $container): void
+    {
+        foreach ($container->getAliases() as $id => $alias) {
+            [$type, $argument] = explode(' ', $id, 2) + [1 => ''];
+            $name = RateLimiterFactoryInterface::class . " $argument";
+            if ($type === SymfonyRateLimiterFactory::class && !$container->has($name)) {
+                $container->setAlias($name, (string) $alias);
+            }
         }
     }
 
