@@ -13,6 +13,7 @@ use Throwable;
 use TokenBucket;
 use TokenBucket\Decision;
 use TokenBucket\Quota;
+use TokenBucket\StorageException;
 use UnitEnum;
 
 /**
@@ -217,7 +218,15 @@ class RateLimiter extends LaravelRateLimiter
     private function fill($key, bool $endsWindow): void
     {
         $key = $this->clean($key);
-        $this->buckets->reset($key, $endsWindow);
+        try {
+            $this->buckets->reset($key, $endsWindow);
+        } catch (StorageException $e) {
+            // Laravel's counter decides a key whose numbers are not known. The queue clears a key
+            // after its job has succeeded, so an exception would run the job again.
+            if (!str_starts_with($key, self::EXCEPTIONS) && $this->buckets->find($key, $this->clean(...)) !== null) {
+                throw $e;
+            }
+        }
         if ($this->running > 0) {
             $this->clears[$key] = ($this->clears[$key] ?? 0) + 1;
         }

@@ -11,6 +11,7 @@ use Illuminate\Queue\Middleware\ThrottlesExceptions;
 use Illuminate\Support\Carbon;
 use RuntimeException;
 use TokenBucket\OnFailure;
+use TokenBucket\StorageException;
 use TokenBucketStorage;
 use TokenBucketStorageRedis;
 
@@ -70,6 +71,35 @@ final class JobsTest extends BridgeTestCase
             $this->limiter()->for('jobs', fn () => $limit);
             $this->assertSame($seconds, $this->handle(new RateLimited('jobs'), fn () => null));
         }
+    }
+
+    public function testAJobThatSucceedsRunsOnceIfTheStoreIsNotAvailable(): void
+    {
+        $this->app->instance(TokenBucketStorage::class, new TokenBucketStorageRedis('unix:///nonexistent/redis.sock', onFailure: OnFailure::Throw));
+        foreach ([[], ['laravel_throttles_exceptions:*' => [10, 60]]] as $declared) {
+            [$ofLaravel, $ofBridge] = $this->answers(function (LaravelRateLimiter $limiter): array {
+                $ran = 0;
+                foreach ([1, 2, 3] as $attempt) {
+                    try {
+                        $released = $this->handle(new ThrottlesExceptions(10, $this->decay(60)), function () use (&$ran): void {
+                            $ran++;
+                        });
+                        if ($released === null) {
+                            break;
+                        }
+                    } catch (StorageException) {
+                        // The queue tries the job again.
+                    }
+                }
+                return [$ran, $attempt];
+            }, $declared);
+            // A declared limit must ask the store before the job runs.
+            $this->assertSame([[1, 1], $declared === [] ? [1, 1] : [0, 3]], [$ofLaravel, $ofBridge]);
+        }
+        $this->expectException(StorageException::class);
+        $limiter = $this->another(['mine' => [5, 60]]);
+        $limiter->clear('unknown');
+        $limiter->clear('mine');
     }
 
     /**

@@ -18,8 +18,8 @@ use TokenBucket\StorageException;
 /**
  * Limits requests by their responses, such as failed logins.
  *
- * A request takes a token before the router, the firewall and the controller run. The token is given
- * back if the response does not count. So parallel requests never exceed the limit, and the
+ * A request takes a token before the router, the firewall and the controller run. The token is
+ * given back if the response does not count. So parallel requests never exceed the limit, and the
  * router's own responses, 404 and 405, can count.
  */
 class CountedLimit implements EventSubscriberInterface

@@ -81,7 +81,7 @@ final class UseBucketsPass implements CompilerPassInterface
         }
     }
 
-    /** Lets arguments of the type RateLimiterFactoryInterface name a limiter, as Symfony 7.3 does. */
+    /** Lets arguments of the type RateLimiterFactoryInterface name a limiter, as since 7.3. */
     private static function nameArguments(ContainerBuilder $container): void
     {
         foreach ($container->getAliases() as $id => $alias) {
