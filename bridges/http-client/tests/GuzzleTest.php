@@ -23,7 +23,10 @@ use Psr\Http\Message\RequestInterface;
 use TokenBucket;
 use TokenBucket\Bridge\HttpClient\Guzzle\DeniedException;
 use TokenBucket\Bridge\HttpClient\Guzzle\RateLimit;
+use TokenBucket\OnFailure;
+use TokenBucket\StorageException;
 use TokenBucketStorageMemory;
+use TokenBucketStorageRedis;
 use TokenBucketStorageSharedMemory;
 
 /** Tests the middleware with each handler of Guzzle, against a server that counts. */
@@ -113,6 +116,24 @@ final class GuzzleTest extends TestCase
         } catch (DeniedException) {
             self::assertSame([5, 4], [$tried, self::$server->requests($path)]);
         }
+    }
+
+    #[DataProvider('handlers')]
+    public function testAStoreThatFailsAtARetryLeavesTheResponse(callable $handler): void
+    {
+        $healthy = $this->bucket(1, 1);
+        $broken = new TokenBucket(new TokenBucketStorageRedis('unix:///nonexistent/redis.sock', onFailure: OnFailure::Throw), 'peer', 1, 1);
+        $calls = 0;
+        $bucketOf = function () use (&$calls, $healthy, $broken): TokenBucket {
+            return $calls++ === 0 ? $healthy : $broken;
+        };
+        $decider = fn (int $retries, RequestInterface $request, ?object $response = null) => $retries < 3 && $response?->getStatusCode() === 503;
+        $client = $this->client($bucketOf, handler: $handler, retry: Middleware::retry($decider, fn () => 0));
+        $path = '/flaky/' . bin2hex(random_bytes(4));
+        $response = $client->get("$path?times=9");
+        self::assertSame([503, 'body', 1], [$response->getStatusCode(), (string) $response->getBody(), self::$server->requests($path)]);
+        $this->expectException(StorageException::class);
+        $client->get($path);
     }
 
     public function testTheDelayIsTheLongerOneInWholeMilliseconds(): void

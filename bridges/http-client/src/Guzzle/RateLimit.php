@@ -12,6 +12,7 @@ use Psr\Http\Message\ResponseInterface;
 use TokenBucket;
 use TokenBucket\Bridge\HttpClient\Peer;
 use TokenBucket\Reservation;
+use TokenBucket\StorageException;
 
 /**
  * Takes a token for each request, and waits for it if necessary. Push this middleware last onto the
@@ -25,6 +26,8 @@ final class RateLimit
 {
     private readonly \Closure $bucketOf;
     private readonly Peer $peer;
+    /** @var \WeakMap<RequestInterface, ResponseInterface> the last responses, for retries */
+    private readonly \WeakMap $answers;
 
     /**
      * @param callable(RequestInterface, string=): ?TokenBucket $bucketOf returns the bucket of a
@@ -43,6 +46,7 @@ final class RateLimit
     {
         $this->bucketOf = $bucketOf(...);
         $this->peer = new Peer($maxWait, $maxBlock, $readRemaining);
+        $this->answers = new \WeakMap();
     }
 
     /** @param callable(RequestInterface, array): PromiseInterface $handler */
@@ -53,7 +57,11 @@ final class RateLimit
             if ($bucket === null) {
                 return $handler($request, $options);
             }
-            $reservation = $bucket->reserve(1, $this->peer->maxWait);
+            try {
+                $reservation = $bucket->reserve(1, $this->peer->maxWait);
+            } catch (StorageException $error) {
+                return self::answered($this->answers[$request] ?? null, $options['retries'] ?? 0, $error);
+            }
             if (!$reservation->decision->allowed) {
                 return Create::rejectionFor(new DeniedException($reservation->decision, $request));
             }
@@ -63,6 +71,21 @@ final class RateLimit
             }
             return self::cancelling($this->obeying($handler($request, $options), $request, $bucket), $reservation, $due);
         };
+    }
+
+    /**
+     * Returns the response of the server if the store has failed at the token of a retry. The retry
+     * is not sent.
+     *
+     * @throws StorageException for a request without a response
+     */
+    private static function answered(?ResponseInterface $answer, int $retries, StorageException $error): PromiseInterface
+    {
+        if ($answer === null || $retries === 0) {
+            throw $error;
+        }
+        error_log("tokenbucket/http-client: a retry was not sent: {$error->getMessage()}");
+        return Create::promiseFor($answer);
     }
 
     /**
@@ -97,8 +120,9 @@ final class RateLimit
         $bucketOf = fn (?string $resource) => $resource === null ? $bucket : ($this->bucketOf)(self::named($request), $resource);
         $obey = fn (ResponseInterface $response) => $this->peer->learn($bucketOf, $response->getStatusCode(), $response->getHeaders());
         return $sent->then(
-            static function (ResponseInterface $response) use ($obey): ResponseInterface {
+            function (ResponseInterface $response) use ($obey, $request): ResponseInterface {
                 $obey($response);
+                $this->answers[$request] = $response;
                 return $response;
             },
             static function (mixed $reason) use ($obey): PromiseInterface {
