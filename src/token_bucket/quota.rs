@@ -36,7 +36,10 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
     let bucket = call.this::<Bucket>();
     let calendar = Calendar::new(period, &anchor)?;
     let rate = value::of_float(limit as f64 / period.average());
-    let source = [call.arg(1), &identifier, call.arg(3), &rate];
+    // As a typed property would, the object keeps the converted limit.
+    let mut capacity = Zval::new();
+    capacity.set_long(limit);
+    let source = [call.arg(1), &identifier, &capacity, &rate];
     // Set the calendar first, because `derive` makes the plan of a quota only if the object has
     // one.
     let before = bucket.calendar().replace(Some(calendar));
