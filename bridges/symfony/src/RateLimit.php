@@ -11,6 +11,7 @@ use TokenBucket\Decision;
 final class RateLimit extends SymfonyRateLimit
 {
     private readonly float $retryAt;
+    private readonly float $resetAt;
 
     /**
      * @param float $wait seconds after which the call should be repeated. getRetryAfter() rounds
@@ -22,9 +23,8 @@ final class RateLimit extends SymfonyRateLimit
         // A call that never succeeds has an infinite wait, which no date can state. So a year is
         // stated.
         $this->retryAt = microtime(true) + (is_finite($wait) ? $wait : 31_536_000);
-        $seconds = (int) ceil($wait > 0 ? $this->retryAt : floor($this->retryAt));
-        // As in Symfony, in UTC.
-        $date = \DateTimeImmutable::createFromFormat('U', (string) $seconds);
+        $this->resetAt = microtime(true) + $decision->resetAfter;
+        $date = self::date($wait > 0 ? $this->retryAt : floor($this->retryAt));
         $limit ??= self::integer($decision->capacity);
         parent::__construct(max(0, min($limit, self::integer($decision->remaining))), $date, $accepted, $limit);
     }
@@ -56,6 +56,12 @@ final class RateLimit extends SymfonyRateLimit
         return $delay > 0 ? new self($decision, false, $delay, $limit) : self::of($decision, $limit);
     }
 
+    /** Returns the time at which the limiter has all its tokens, rounded up to a second. */
+    public function getResetAt(): \DateTimeImmutable
+    {
+        return self::date($this->resetAt);
+    }
+
     public function wait(): void
     {
         (new Reservation($this->retryAt, $this))->wait();
@@ -67,6 +73,7 @@ final class RateLimit extends SymfonyRateLimit
         return [
             'decision' => get_object_vars($this->decision),
             'retryAt' => $this->retryAt,
+            'resetAt' => $this->resetAt,
             'symfony' => [$this->getRemainingTokens(), $this->getRetryAfter(), $this->isAccepted(), $this->getLimit()],
         ];
     }
@@ -75,7 +82,14 @@ final class RateLimit extends SymfonyRateLimit
     {
         $this->decision = new Decision(...$data['decision']);
         $this->retryAt = $data['retryAt'];
+        $this->resetAt = $data['resetAt'];
         parent::__construct(...$data['symfony']);
+    }
+
+    private static function date(float $instant): \DateTimeImmutable
+    {
+        // As in Symfony, in UTC.
+        return \DateTimeImmutable::createFromFormat('U', (string) (int) ceil($instant));
     }
 
     /** Returns the nearest integer below, because a capacity may be beyond the integers. */

@@ -25,6 +25,7 @@ namespace TokenBucket\Bridge\Symfony {
     use Symfony\Component\RateLimiter\Policy\SlidingWindow;
     use Symfony\Component\RateLimiter\Policy\SlidingWindowLimiter;
     use Symfony\Component\RateLimiter\Policy\TokenBucketLimiter;
+    use Symfony\Component\RateLimiter\RateLimit as SymfonyRateLimit;
     use Symfony\Component\RateLimiter\RateLimiterFactoryInterface;
     use Symfony\Component\RateLimiter\Storage\StorageInterface;
     use TokenBucket;
@@ -42,8 +43,8 @@ namespace TokenBucket\Bridge\Symfony {
     final class RateLimiterFactory implements RateLimiterFactoryInterface
     {
         private const POLICIES = ['token_bucket', 'fixed_window', 'sliding_window', 'no_limit'];
-        private const TYPES = ['id' => null, 'policy' => null, 'limit' => 'is_int', 'interval' => 'is_string', 'rate' => 'is_array', 'anchor_at' => null];
-        private const TYPES_OF_RATE = ['amount' => 'is_int', 'interval' => 'is_string'];
+        private const TYPES = ['id' => null, 'policy' => null, 'limit' => 'is_int', 'interval' => self::class . '::isInterval', 'rate' => 'is_array', 'anchor_at' => null];
+        private const TYPES_OF_RATE = ['amount' => 'is_int', 'interval' => self::class . '::isInterval'];
         /** The highest rate of a bucket, in tokens a second. */
         private const MAX_RATE = 1e15;
         /** The longest span of a bucket is 36 years. This is a little less. */
@@ -57,7 +58,7 @@ namespace TokenBucket\Bridge\Symfony {
         /** The start of a window, if windows follow the calendar. */
         private readonly ?\DateTimeImmutable $anchor;
 
-        /** @param array{id: string, policy: string, limit?: int, interval?: string, rate?: array{interval: string, amount?: int}, anchor_at?: null|string|\DateTimeInterface} $config */
+        /** @param array{id: string, policy: string, limit?: int, interval?: string|\DateInterval, rate?: array{interval: string|\DateInterval, amount?: int}, anchor_at?: null|string|\DateTimeInterface} $config */
         public function __construct(
             private readonly array $config,
             private readonly StorageInterface $storage,
@@ -113,7 +114,7 @@ namespace TokenBucket\Bridge\Symfony {
         /** Creates the quota of an identifier, whose windows follow the calendar. */
         private function quota(BucketStorage $storage, string $id, int $limit, \DateTimeImmutable $anchor): Quota
         {
-            $interval = $this->config['interval'];
+            $interval = self::text($this->config['interval']);
             if (!preg_match('/^\s*1\s*(minute|hour|day|week|month|year)s?\s*$/iD', $interval, $unit)) {
                 throw new \LogicException(sprintf('Its interval must be one minute, hour, day, week, month or year, not "%s".', $interval));
             }
@@ -124,13 +125,29 @@ namespace TokenBucket\Bridge\Symfony {
             return new Quota($storage->storage, $name, max(1, $limit), $period, $anchor);
         }
 
+        /** Returns the text of an interval, such as "1 month". */
+        private static function text(string|\DateInterval $interval): string
+        {
+            if (is_string($interval)) {
+                return $interval;
+            }
+            $units = array_filter(['year' => $interval->y, 'month' => $interval->m, 'day' => $interval->d, 'hour' => $interval->h, 'minute' => $interval->i, 'second' => $interval->s + $interval->f]);
+            $text = implode(' ', array_map(static fn (string $unit, int|float $number) => "$number $unit", array_keys($units), $units));
+            return ($interval->invert ? '-' : '') . ($text === '7 day' ? '1 week' : $text);
+        }
+
+        private static function isInterval(mixed $value): bool
+        {
+            return is_string($value) || $value instanceof \DateInterval;
+        }
+
         /** @return array{\DateInterval, float} an interval and its seconds */
-        private static function parse(string $interval): array
+        private static function parse(string|\DateInterval $interval): array
         {
             // As in Symfony, an interval starts now, in UTC.
             $now = \DateTimeImmutable::createFromFormat('U', (string) time());
             try {
-                $end = @$now->modify("+$interval");
+                $end = is_string($interval) ? @$now->modify("+$interval") : $now->add($interval);
             } catch (\Exception) {
                 $end = false;
             }
@@ -168,13 +185,15 @@ namespace TokenBucket\Bridge\Symfony {
             // Symfony's resolver throws the exception. It takes longer than a decision, so it runs
             // only for wrong options.
             $options = new OptionsResolver();
+            // Symfony accepts a DateInterval since 8.2.
+            $interval = method_exists(SymfonyRateLimit::class, 'getResetAt') ? ['string', \DateInterval::class] : ['string'];
             $options->define('id')->required()
                 ->define('policy')->required()->allowedValues(...self::POLICIES)
                 ->define('limit')->allowedTypes('int')
-                ->define('interval')->allowedTypes('string');
-            $rate = static function (OptionsResolver $rate): void {
+                ->define('interval')->allowedTypes(...$interval);
+            $rate = static function (OptionsResolver $rate) use ($interval): void {
                 $rate->define('amount')->allowedTypes('int')
-                    ->define('interval')->allowedTypes('string');
+                    ->define('interval')->allowedTypes(...$interval);
             };
             // Symfony deprecates a nested resolver as a default since 7.3.
             $option = $options->define('rate');

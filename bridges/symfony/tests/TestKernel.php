@@ -9,14 +9,23 @@ use Symfony\Bundle\FrameworkBundle\FrameworkBundle;
 use Symfony\Bundle\FrameworkBundle\Kernel\MicroKernelTrait;
 use Symfony\Bundle\SecurityBundle\SecurityBundle;
 use Symfony\Component\DependencyInjection\Compiler\CompilerPassInterface;
+use Symfony\Component\DependencyInjection\Compiler\PassConfig;
 use Symfony\Component\DependencyInjection\ContainerBuilder;
+use Symfony\Component\DependencyInjection\Definition;
 use Symfony\Component\DependencyInjection\Loader\Configurator\ContainerConfigurator;
+use Symfony\Component\DependencyInjection\Reference;
 use Symfony\Component\HttpKernel\Kernel;
+use Symfony\Component\RateLimiter\RateLimiterBuilder;
+use Symfony\Component\RateLimiter\Storage\CacheStorage;
+use Symfony\Component\RateLimiter\Storage\StorageInterface;
 use Symfony\Component\Routing\Loader\Configurator\RoutingConfigurator;
 use Symfony\Component\Security\Core\User\InMemoryUser;
+use TokenBucket\Bridge\Symfony\BucketStorage;
 use TokenBucket\Bridge\Symfony\TokenBucketBundle;
 
 use function Symfony\Component\DependencyInjection\Loader\Configurator\service;
+
+require_once __DIR__ . '/limiter_builder.php';
 
 /** An application with its cache in a temporary folder. Its limiters are in the array $limiters. */
 final class TestKernel extends Kernel implements CompilerPassInterface
@@ -66,10 +75,27 @@ final class TestKernel extends Kernel implements CompilerPassInterface
     public function process(ContainerBuilder $container): void
     {
         foreach ($container->getDefinitions() as $id => $definition) {
-            if (preg_match('/^(limiter\.|request_stack$|security\.(listener\.)?login_throttling|security\.authenticator\.remember_me_handler)/', $id) && !$definition->isAbstract()) {
+            if (preg_match('/^(limiter[._]|request_stack$|security\.(listener\.)?login_throttling|security\.authenticator\.remember_me_handler)/', $id) && !$definition->isAbstract()) {
                 $definition->setPublic(true);
             }
         }
+    }
+
+    /** Lists the services that get a storage of limiters other than the bridge's. */
+    protected function build(ContainerBuilder $container): void
+    {
+        $container->addCompilerPass(new class implements CompilerPassInterface {
+            public function process(ContainerBuilder $container): void
+            {
+                $isSymfonys = static function (mixed $argument) use ($container): bool {
+                    $id = $argument instanceof Reference ? (string) $argument : '';
+                    $class = $container->has($id) ? $container->getParameterBag()->resolveValue($container->findDefinition($id)->getClass()) : null;
+                    return $class !== null && is_subclass_of($class, StorageInterface::class) && $class !== BucketStorage::class;
+                };
+                $found = array_filter($container->getDefinitions(), static fn (Definition $service) => array_filter($service->getArguments(), $isSymfonys) !== []);
+                $container->setParameter('test.of_symfonys_storages', array_keys($found));
+            }
+        }, PassConfig::TYPE_BEFORE_REMOVING);
     }
 
     public function getProjectDir(): string
@@ -114,6 +140,10 @@ final class TestKernel extends Kernel implements CompilerPassInterface
         $services = $container->services();
         $services->set(\TokenBucketStorageMemory::class, \TokenBucketStorageMemory::class)->public();
         $services->set(CodeAuthenticator::class);
+        if (defined(RateLimiterBuilder::class . '::IS_OF_TEST')) {
+            $services->set('limiter_builder.storage', CacheStorage::class)->args([service('cache.rate_limiter')]);
+            $services->set('limiter_builder', RateLimiterBuilder::class)->args([service('limiter_builder.storage'), null]);
+        }
         if (isset($this->limiters['scan'])) {
             $services->set(RefusedRequests::class)->autowire()->autoconfigure();
             $services->set('logger', NullLogger::class);

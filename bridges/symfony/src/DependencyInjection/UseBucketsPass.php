@@ -35,6 +35,7 @@ final class UseBucketsPass implements CompilerPassInterface
         $quotas = $container->getParameter('token_bucket.quotas');
         $limiters = $secrets = [];
         self::nameArguments($container);
+        self::useInBuilder($container);
         foreach ($container->getDefinitions() as $definition) {
             if ($definition instanceof ChildDefinition && $definition->getParent() === 'limiter') {
                 // A limiter of the application may name its arguments, or have parameters in them.
@@ -73,6 +74,23 @@ final class UseBucketsPass implements CompilerPassInterface
                 $definition->replaceArgument(2, $limiters)->replaceArgument(3, $secrets);
             }
         }
+        self::refuseUnknown($unknown, $quotas);
+    }
+
+    /** Gives the storage to Symfony's service that creates limiters at run time, since 8.2. */
+    private static function useInBuilder(ContainerBuilder $container): void
+    {
+        if ($container->hasDefinition('limiter_builder')) {
+            $container->getDefinition('limiter_builder')->replaceArgument(0, new Reference('token_bucket.storage'));
+        }
+    }
+
+    /**
+     * @param array<string> $unknown names of token_bucket.except that no limiter has
+     * @param array<string, ?string> $quotas those of token_bucket.quotas that no limiter has
+     */
+    private static function refuseUnknown(array $unknown, array $quotas): void
+    {
         if ($unknown !== []) {
             throw new LogicException(sprintf('The limiter "%s" of token_bucket.except does not exist, or has no bucket.', reset($unknown)));
         }
