@@ -557,7 +557,7 @@ li b { flex: 0 0 4.6rem; }
 table { width: 100%; border-collapse: collapse; font-size: .88rem; }
 th, td { text-align: left; padding: .35rem .75rem .35rem 0; vertical-align: top; border-top: 1px solid var(--line); }
 thead th { color: var(--muted); font-weight: 600; border: 0; vertical-align: bottom; }
-tbody th { font-weight: 400; }
+tbody th { font-weight: 400; min-width: 9rem; }
 .number { text-align: right; white-space: nowrap; }
 thead .number { white-space: normal; }
 .number + :not(.number) { padding-left: 1rem; }
