@@ -36,9 +36,18 @@ find_missing() {
     done
 }
 
-# Installs the packages that are missing, as root or with sudo.
+# Reports whether this user, or the one who called sudo, has Rust.
+has_rust() {
+    local home
+    home=$(getent passwd "${SUDO_USER:-$(id -un)}" | cut -d : -f 6)
+    command -v cargo >/dev/null || [[ -x $home/.cargo/bin/cargo ]]
+}
+
+# Installs the packages that are missing, and Debian's newest Rust if there is none, as root or with
+# sudo.
 install_packages() {
     local missing
+    has_rust || set -- "$@" cargo-web
     if ! grep -qs '^12' /etc/debian_version; then
         echo "This is not Debian 12, so nothing is installed. On Debian 12 it would be: $*" >&2
         return
