@@ -152,7 +152,10 @@ final class RateLimitMiddleware implements MiddlewareInterface
                 $variables[$key] = implode($key === 'HTTP_COOKIE' ? '; ' : ', ', $values);
             }
         }
-        return $request->getServerParams() + $variables;
+        // Servers such as RoadRunner make variables of all headers, also of X_Forwarded_For.
+        $isHeader = static fn (int|string $name): bool => str_starts_with((string) $name, 'HTTP_');
+        $params = $request->getServerParams();
+        return array_diff_key($params, array_filter($params, $isHeader, ARRAY_FILTER_USE_KEY)) + $variables;
     }
 
     private function denial(Decision $decision, string $limit): ResponseInterface

@@ -25,10 +25,11 @@ final class GuardTest extends TestCase
                 return (new Psr17Factory())->createResponse($inner === null ? 200 : 200 + $inner());
             }
         }
-        function send(Handler $handler, string $address, string $uri, array $headers = [], bool $guard = true): ResponseInterface
+        function send(Handler $handler, string $address, string $uri, array $headers = [], bool $guard = true, array $params = [], array $cookies = []): ResponseInterface
         {
             $middleware = new RateLimitMiddleware(new Psr17Factory(), new TokenBucketStorageMemory(), [], guard: $guard);
-            return $middleware->process(new ServerRequest('GET', "http://example.org$uri", $headers, null, '1.1', ['REMOTE_ADDR' => $address]), $handler);
+            $request = new ServerRequest('GET', "http://example.org$uri", $headers, null, '1.1', ['REMOTE_ADDR' => $address] + $params);
+            return $middleware->process($request->withCookieParams($cookies), $handler);
         }
         $handler = new Handler();
         PHP;
@@ -64,6 +65,19 @@ final class GuardTest extends TestCase
         self::assertSame('200 200 429 200 429 ', $printed);
     }
 
+    /** RoadRunner's worker makes a variable of each header, so that the last of two names wins. */
+    public function testAClientCannotReplaceTheHeaderOfAProxy(): void
+    {
+        $printed = $this->run_code('ip 1/day', <<<'PHP'
+            foreach (['203.0.113.1', '203.0.113.2'] as $forged) {
+                $headers = ['X-Forwarded-For' => '192.0.2.1', 'X_Forwarded_For' => $forged];
+                echo send($handler, '10.0.0.1', '/', $headers, params: ['HTTP_X_FORWARDED_FOR' => $forged])->getStatusCode(), ' ';
+            }
+            echo send($handler, '10.0.0.1', '/', ['X-Forwarded-For' => ['192.0.2.2', '192.0.2.1']])->getStatusCode();
+            PHP, '10.0.0.1');
+        self::assertSame('200 429 429', $printed);
+    }
+
     public function testHoldsPermitsWhileTheHandlerRuns(): void
     {
         $printed = $this->run_code('all concurrent 1', <<<'PHP'
@@ -73,9 +87,9 @@ final class GuardTest extends TestCase
         self::assertSame('201 200', $printed);
     }
 
-    private function run_code(string $guard, string $code): string
+    private function run_code(string $guard, string $code, string $proxies = ''): string
     {
-        $arguments = ['-n', '-d', 'extension=' . getenv('TOKENBUCKET'), '-d', 'include_path=' . get_include_path(), '-d', "tokenbucket.guard=\"$guard\"", '-r', self::CODE . $code];
+        $arguments = ['-n', '-d', 'extension=' . getenv('TOKENBUCKET'), '-d', 'include_path=' . get_include_path(), '-d', "tokenbucket.guard=\"$guard\"", '-d', "tokenbucket.guard_trusted_proxies=\"$proxies\"", '-r', self::CODE . $code];
         putenv('BOOTSTRAP=' . __DIR__ . '/bootstrap.php');
         return (string) shell_exec(escapeshellarg(PHP_BINARY) . ' ' . implode(' ', array_map(escapeshellarg(...), $arguments)) . ' 2>&1');
     }
