@@ -25,6 +25,10 @@ return [
     // app.timezone. The other limits refill continuously.
     'windows' => env('TOKENBUCKET_WINDOWS', ''),
 
+    // True lets every request of a throttled route pass, and sends no headers. The attribute
+    // ThrottleRequests::DECISIONS of the request has the decision.
+    'observe' => env('TOKENBUCKET_OBSERVE', false),
+
     // The attempts and seconds of keys that are passed to RateLimiter::hit(), tooManyAttempts(),
     // remaining(), attempts() or availableIn(), such as 'login:*' => [5, 60]. These methods get
     // only one of the two numbers. Routes, and keys that attempt() uses first, need no line here.

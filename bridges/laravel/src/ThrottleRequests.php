@@ -17,11 +17,19 @@ use TokenBucket\Decision;
  */
 class ThrottleRequests extends LaravelThrottleRequests
 {
+    /**
+     * The attribute of the request that tells the application what was decided: an array with a
+     * Decision under the name of each limiter, or under its numbers, such as "60,1".
+     */
+    public const DECISIONS = 'tokenbucket.decisions';
+
     private int $retryAfter = 0;
+    private string $name = '';
     /** The literal numbers of a route, or an empty text for a named limiter. */
     private string $source = '';
 
-    public function __construct(LaravelRateLimiter $limiter, private readonly Buckets $buckets)
+    /** @param bool $observe true to deny nothing and to send no headers */
+    public function __construct(LaravelRateLimiter $limiter, private readonly Buckets $buckets, private readonly bool $observe = false)
     {
         parent::__construct($limiter);
     }
@@ -29,7 +37,8 @@ class ThrottleRequests extends LaravelThrottleRequests
     public function handle($request, Closure $next, $maxAttempts = 60, $decayMinutes = 1, $prefix = '')
     {
         $isNamed = is_string($maxAttempts) && func_num_args() === 3 && $this->limiter->limiter($maxAttempts) !== null;
-        $this->source = $isNamed ? '' : "$maxAttempts,$decayMinutes";
+        $this->name = $isNamed ? $maxAttempts : "$maxAttempts,$decayMinutes";
+        $this->source = $isNamed ? '' : $this->name;
         return parent::handle(...func_get_args());
     }
 
@@ -53,14 +62,20 @@ class ThrottleRequests extends LaravelThrottleRequests
             [$decision, $limit] = $this->buckets->take($before);
             $this->refuse($request, $limit, $decision);
         }
+        $isDenied = !($request->attributes->get(self::DECISIONS)[$this->name]->allowed ?? true);
         $response = $next($request);
-        if ($before !== []) {
+        if ($isDenied) {
+            // Only the observe mode comes here. A denied request would cost nothing.
+            return $response;
+        }
+        if ($before !== [] && !$this->observe) {
             $response = $this->addHeaders($response, Buckets::integer($decision->capacity), Buckets::integer($decision->remaining));
         }
         foreach ($after as $limit) {
             $counts = ($limit->afterCallback)($response);
             $decision = $counts ? $this->buckets->charge($limit) : $this->buckets->peek($limit);
-            $response = $this->addHeaders($response, $limit->maxAttempts, max(0, Buckets::integer($decision->remaining)));
+            $remaining = max(0, Buckets::integer($decision->remaining));
+            $response = $this->observe ? $response : $this->addHeaders($response, $limit->maxAttempts, $remaining);
         }
         return $response;
     }
@@ -82,10 +97,18 @@ class ThrottleRequests extends LaravelThrottleRequests
         return $this->limiter instanceof RateLimiter ? $this->retryAfter : parent::getTimeUntilNextRetry($key);
     }
 
-    /** @throws RuntimeException Laravel's exception, if the decision is a denial */
+    /**
+     * Notes the decision in the request.
+     *
+     * @throws RuntimeException Laravel's exception, if the decision is a denial
+     */
     private function refuse($request, ?object $limit, Decision $decision): void
     {
-        if (!$decision->allowed) {
+        $decisions = $request->attributes->get(self::DECISIONS, []);
+        if ($decisions[$this->name]->allowed ?? true) {
+            $request->attributes->set(self::DECISIONS, [$this->name => $decision] + $decisions);
+        }
+        if (!$decision->allowed && !$this->observe) {
             $this->retryAfter = Buckets::retryAfter($decision, $limit);
             throw $this->buildException($request, $limit->key, $limit->maxAttempts, $limit->responseCallback);
         }

@@ -71,7 +71,7 @@ final class TokenBucketServiceProvider extends ServiceProvider
         // A function, because otherwise the container would find the constructor's arguments by
         // reflection, which takes time in each request. Laravel makes each middleware of a route
         // twice, so the container keeps it.
-        $app->singleton(LaravelThrottleRequests::class, fn (Application $app) => new ThrottleRequests($app->make(LaravelRateLimiter::class), $buckets));
+        $app->singleton(LaravelThrottleRequests::class, fn (Application $app) => new ThrottleRequests($app->make(LaravelRateLimiter::class), $buckets, (bool) ($settings['observe'] ?? false)));
         $app->alias(LaravelThrottleRequests::class, ThrottleRequestsWithRedis::class);
         if ($app->runningInConsole()) {
             $ofOperator = new Buckets(fn () => $this->storage($config, self::OF_OPERATOR), $limits, $windows);

@@ -8,8 +8,12 @@ use Illuminate\Cache\RateLimiter as LaravelRateLimiter;
 use Illuminate\Cache\RateLimiting\Limit;
 use Illuminate\Routing\Middleware\ThrottleRequests as LaravelThrottleRequests;
 use Illuminate\Routing\Middleware\ThrottleRequestsWithRedis;
+use Illuminate\Http\Request;
 use Illuminate\Support\Carbon;
+use Illuminate\Support\Facades\Route;
 use TokenBucket\Bridge\Laravel\ThrottleRequests;
+use TokenBucket\Bridge\Laravel\TokenBucketServiceProvider;
+use TokenBucket\Decision;
 
 class OwnThrottleRequests extends ThrottleRequests
 {
@@ -21,6 +25,22 @@ final class ThrottleRequestsTest extends BridgeTestCase
     {
         foreach ([LaravelThrottleRequests::class, ThrottleRequestsWithRedis::class] as $class) {
             $this->assertInstanceOf(ThrottleRequests::class, $this->app->make($class));
+        }
+    }
+
+    public function testTheObserveModeDeniesNothingAndNotesTheDecision(): void
+    {
+        $this->app['config']->set('tokenbucket.observe', true);
+        $this->app->forgetInstance(LaravelThrottleRequests::class);
+        (new TokenBucketServiceProvider($this->app))->register();
+        $this->limiter()->for('named', fn () => Limit::perMinute(3));
+        Route::get('/', fn (Request $request) => implode(', ', array_map(
+            fn (string $name, Decision $it) => "$name: $it->reason $it->remaining",
+            array_keys($request->attributes->get(ThrottleRequests::DECISIONS)),
+            $request->attributes->get(ThrottleRequests::DECISIONS),
+        )))->middleware(['throttle:2,1', 'throttle:named']);
+        foreach (['named: granted 2, 2,1: granted 1', 'named: granted 1, 2,1: granted 0', 'named: granted 0, 2,1: insufficient_tokens 0', 'named: insufficient_tokens 0, 2,1: insufficient_tokens 0'] as $expected) {
+            $this->assertSame($expected, $this->assertAnswer(200, null, null)->getContent());
         }
     }
 

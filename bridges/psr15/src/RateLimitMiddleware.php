@@ -24,13 +24,21 @@ use TokenBucketStorage;
  */
 final class RateLimitMiddleware implements MiddlewareInterface
 {
+    /**
+     * The attribute of the request that tells the handler what was decided: an array with a
+     * Decision under the name of its limit. With several limits, it is the limit that denies or
+     * would deny, otherwise the one with the fewest tokens left.
+     */
+    public const DECISIONS = 'tokenbucket.decisions';
+
     /** @var array<string, Limit> by name */
     private readonly array $limits;
 
     /**
      * @param list<Limit> $limits limits with different names
      * @param bool $problem true to send a body of the type application/problem+json with a denial
-     * @param bool $observe true to log denials and to deny nothing. No headers are sent then
+     * @param bool $observe true to log denials and to deny nothing. No headers are sent then. The
+     *     handler finds the denial in the attribute DECISIONS
      * @param ?LoggerInterface $logger gets one message for each denial, without the key
      * @param ?\Closure(\Throwable, ServerRequestInterface): ResponseInterface $errors makes the
      *     response to an exception of the handler, so that it has the headers. Without this
@@ -86,6 +94,8 @@ final class RateLimitMiddleware implements MiddlewareInterface
         if (!$decision->allowed) {
             $this->log($taken);
         }
+        // Another middleware of this class may have limits of its own.
+        $request = $request->withAttribute(self::DECISIONS, [$taken->limit => $decision] + $request->getAttribute(self::DECISIONS, []));
         if ($this->observe) {
             return $this->counted($taken, $handler->handle($request));
         }

@@ -28,10 +28,13 @@ final class RateLimitMiddlewareTest extends TestCase
             public int $handled = 0;
             public int|Closure $status = 200;
             public string $body = '';
+            /** @var array<string, TokenBucket\Decision> those in the attribute of the last request */
+            public array $decisions = [];
 
             public function handle(ServerRequestInterface $request): ResponseInterface
             {
                 $this->handled++;
+                $this->decisions = $request->getAttribute(RateLimitMiddleware::DECISIONS, []);
                 $status = $this->status instanceof Closure ? ($this->status)() : $this->status;
                 $factory = new Psr17Factory();
                 return $factory->createResponse($status)->withBody($factory->createStream($this->body));
@@ -144,6 +147,7 @@ final class RateLimitMiddlewareTest extends TestCase
         $response = $this->answer([$this->byAddress('outer', 9, 1.5)]);
         self::assertSame(['"inner";q=2;w=60', '"outer";q=9;w=2'], $response->getHeader('RateLimit-Policy'));
         self::assertSame(['"inner";r=1;t=30', '"outer";r=8;t=2'], $response->getHeader('RateLimit'));
+        self::assertEquals(['inner' => 1, 'outer' => 8], array_map(fn ($decision) => $decision->remaining, $handler->decisions));
     }
 
     public function testNamesALimitWithAFractionOfASecond(): void
@@ -159,7 +163,9 @@ final class RateLimitMiddlewareTest extends TestCase
             $response = $this->answer($limits, observe: true);
             self::assertSame(200, $response->getStatusCode());
             self::assertFalse($response->hasHeader('RateLimit'));
+            $seen[] = [$this->handler->decisions['ip']->allowed, $this->handler->decisions['ip']->refusedBy];
         }
+        self::assertSame([[true, null], [false, 'ip'], [false, 'ip']], $seen);
         self::assertSame(array_fill(0, 2, 'The limit "ip" would deny this request: insufficient_tokens'), $this->logger->lines);
     }
 

@@ -24,6 +24,12 @@ use TokenBucket\StorageException;
  */
 class CountedLimit implements EventSubscriberInterface
 {
+    /**
+     * The attribute of the request that tells controllers what was decided: an array with a
+     * Decision under the name $policy of each limit.
+     */
+    public const DECISIONS = 'tokenbucket.decisions';
+
     /** @var \WeakMap<Request, Hold> */
     private readonly \WeakMap $holds;
 
@@ -32,6 +38,7 @@ class CountedLimit implements EventSubscriberInterface
      *     limit does not apply to the request. The request has no route yet
      * @param \Closure(Response): (int|float) $count returns the tokens that a response costs
      * @param string $policy the name in the headers: printable ASCII
+     * @param bool $observe true to deny nothing and to send no headers
      */
     public function __construct(
         private readonly RateLimiterFactoryInterface $limiter,
@@ -39,6 +46,7 @@ class CountedLimit implements EventSubscriberInterface
         private readonly \Closure $count,
         private readonly string $policy = 'default',
         private readonly ?LoggerInterface $logger = null,
+        private readonly bool $observe = false,
     ) {
         $this->holds = new \WeakMap();
     }
@@ -61,8 +69,12 @@ class CountedLimit implements EventSubscriberInterface
             throw new \LogicException(sprintf('%s needs a limiter with a bucket, not a %s.', self::class, $limiter::class));
         }
         $hold = new Hold($limiter->bucket, $limiter->cost(1));
+        $request->attributes->set(self::DECISIONS, [$this->policy => $hold->decision] + $request->attributes->get(self::DECISIONS, []));
         if ($hold->decision->allowed) {
             $this->holds[$request] = $hold;
+            return;
+        }
+        if ($this->observe) {
             return;
         }
         $event->setResponse(new Response(status: $hold->decision->problem()['status'], headers: $hold->decision->headers($this->policy)));
@@ -76,7 +88,7 @@ class CountedLimit implements EventSubscriberInterface
         }
         unset($this->holds[$event->getRequest()]);
         $response = $event->getResponse();
-        foreach ($hold->decision->headers($this->policy) as $name => $value) {
+        foreach ($this->observe ? [] : $hold->decision->headers($this->policy) as $name => $value) {
             $response->headers->set($name, $value, false);
         }
         try {

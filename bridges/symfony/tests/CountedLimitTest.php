@@ -93,19 +93,31 @@ final class CountedLimitTest extends KernelTestCase
         }
     }
 
+    public function testTheObserveModeDeniesNothingAndNotesTheDecision(): void
+    {
+        $limit = $this->limit('bucket', observe: true);
+        foreach ([true, true, true, false, false] as $allowed) {
+            $request = self::attempt();
+            self::assertSame(0, $this->take($limit, $request));
+            self::assertSame($allowed, $request->attributes->get(CountedLimit::DECISIONS)['logins']->allowed);
+            self::assertFalse($this->settle($limit, $request, 401)->headers->has('RateLimit'));
+        }
+    }
+
     public function testSymfonysOwnLimiterCannotGiveTokensBack(): void
     {
         $this->expectExceptionMessage('CountedLimit needs a limiter with a bucket, not a Symfony\\');
         $this->take($this->limit('own'), self::attempt());
     }
 
-    private function limit(string $limiter): CountedLimit
+    private function limit(string $limiter, bool $observe = false): CountedLimit
     {
         return new CountedLimit(
             $this->factory($limiter),
             key: fn (Request $request) => $request->getPathInfo() === '/login' ? $request->getClientIp() : null,
             count: fn (Response $response) => $response->getStatusCode() === 401 ? 1 : 0,
             policy: 'logins',
+            observe: $observe,
         );
     }
 
@@ -121,8 +133,10 @@ final class CountedLimitTest extends KernelTestCase
         return $event->getResponse()?->getStatusCode() ?? 0;
     }
 
-    private function settle(CountedLimit $limit, Request $request, int $status): void
+    private function settle(CountedLimit $limit, Request $request, int $status): Response
     {
-        $limit->settle(new ResponseEvent($this->kernel, $request, HttpKernelInterface::MAIN_REQUEST, new Response(status: $status)));
+        $event = new ResponseEvent($this->kernel, $request, HttpKernelInterface::MAIN_REQUEST, new Response(status: $status));
+        $limit->settle($event);
+        return $event->getResponse();
     }
 }
