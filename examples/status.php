@@ -352,7 +352,7 @@ final class Snapshot
     /** Returns the limits of the guard. */
     private function guard(): string
     {
-        $limits = array_filter($this->status['decisions'], fn (array $row): bool => isset($row['clients_denied_today']));
+        $limits = array_filter($this->status['decisions'], fn (array $row): bool => isset($row['blocked']));
         if ($limits === []) {
             return '<p class="empty">The guard has decided about no request. <code>tokenbucket.guard</code> in php.ini sets its limits.</p>';
         }

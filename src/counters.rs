@@ -105,8 +105,12 @@ pub const PREFLIGHT_ROW: &str = "guard: preflights: ";
 
 /// Reports whether a row counts decisions of the guard.
 pub fn is_of_guard(named: &Named) -> bool {
-    let name = named.name.as_deref().unwrap_or_default();
-    named.kind == StoreKind::SharedMemory && name.starts_with(b"guard")
+    named.is_reserved()
+}
+
+/// Reports whether the denied clients of a row are counted.
+pub fn counts_clients(host: &Host, named: &Named) -> bool {
+    is_of_guard(named) || (named.name.is_some() && host.slots().diagnostics().is_some())
 }
 
 /// Returns the different clients that a row of the guard has denied today and yesterday, in UTC.

@@ -98,6 +98,8 @@ fn decisions(host: &Host, totals: &Totals, held: &Rows<usize>) -> Result<Array, 
             let limit = counters::permits_limit(&named).map(i64::from);
             row.insert("permits_limit", limit)?;
             row.insert("blocked", count(totals.blocks[named.row]))?;
+        }
+        if counters::counts_clients(host, &named) {
             let [today, yesterday] = counters::denied_clients(host, &named);
             row.insert("clients_denied_today", count(today))?;
             row.insert("clients_denied_yesterday", count(yesterday))?;

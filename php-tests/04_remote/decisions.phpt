@@ -19,8 +19,9 @@ function change(string $name, callable $call): void
     $rows = function (): array {
         foreach (TokenBucket\status()['decisions'] as $row) {
             ['store' => $store, 'namespace' => $namespace] = $row;
-            foreach (array_slice($row, 2) as $counter => $count) {
-                $counts["$store $namespace $counter"] = $count;
+            // The numbers of clients are estimates.
+            foreach (preg_grep('/^clients_/', array_keys(array_slice($row, 2)), PREG_GREP_INVERT) as $counter) {
+                $counts["$store $namespace $counter"] = $row[$counter];
             }
         }
         return $counts ?? [];

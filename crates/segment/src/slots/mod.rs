@@ -26,7 +26,10 @@ pub use table::SharedMemory;
 
 use clients::Day;
 use counters::{By, Event};
-use gcra::{Denial, Key, KeyHasher, Outcome, Put, Row, Step, Ticks, Timestamp, Verdict, empty_at};
+use gcra::{
+    Denial, Key, KeyHasher, Outcome, Put, Row, Step, Ticks, Timestamp, Verdict, empty_at,
+    wall_clock,
+};
 use protocol::Variant;
 use word::Lifetime;
 
@@ -74,8 +77,20 @@ impl<V: Variant> SharedMemory<V> {
     /// denial if the operator has enabled diagnostics.
     pub fn count_for(&self, key: Key<'_>, by: By, granted: bool) {
         self.count_decision(key, by, granted);
-        if let Some(diagnostics) = self.diagnostics().filter(|_| !granted) {
+        if !granted {
+            self.note_denied(key);
+        }
+    }
+
+    /// Notes the identifier of a denial if the operator has enabled diagnostics. Adds it to the
+    /// identifiers that the row has denied today, except in the extension's own rows, whose clients
+    /// [`SharedMemory::add_denied_client`] records.
+    fn note_denied(&self, key: Key<'_>) {
+        if let Some(diagnostics) = self.diagnostics() {
             diagnostics.denied(self.counters.shard().0, key);
+            if !self.namespaces.is_reserved(key.row) {
+                self.add_denied_client(key.row, Day::of(wall_clock()), key.identifier);
+            }
         }
     }
 
@@ -129,9 +144,7 @@ impl<V: Variant> SharedMemory<V> {
             Denial::TableFull => self.count(Event::Refused),
             _ => {}
         }
-        if let Some(diagnostics) = self.diagnostics() {
-            diagnostics.denied(self.counters.shard().0, key);
-        }
+        self.note_denied(key);
     }
 
     /// Makes a change that takes no tokens.

@@ -79,6 +79,15 @@ pub struct Named {
     pub name: Option<Vec<u8>>,
 }
 
+impl Named {
+    /// Reports whether the extension itself decides in this row. No namespace of PHP code has such
+    /// a row.
+    pub fn is_reserved(&self) -> bool {
+        let name = self.name.as_deref().unwrap_or_default();
+        self.kind == StoreKind::SharedMemory && name.starts_with(RESERVED)
+    }
+}
+
 impl Namespaces {
     /// Wraps `cells`, of which there must be [`CELLS`].
     pub(crate) fn new(cells: Region<Cell>) -> Self {
@@ -139,6 +148,13 @@ impl Namespaces {
             }
         }
         true
+    }
+
+    /// Reports whether the extension itself decides in this row; see [`Namespaces::reserved`].
+    pub(super) fn is_reserved(&self, row: Row) -> bool {
+        let cell = cell_of_row(row).and_then(|index| self.cells.get(index));
+        let named = cell.and_then(|cell| cell.named(row));
+        named.is_some_and(|named| named.is_reserved())
     }
 
     fn find(&self, root: KeyHasher, kind: StoreKind, name: &[u8]) -> Row {
