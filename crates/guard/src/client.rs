@@ -144,12 +144,23 @@ impl Client {
     }
 }
 
-fn append_ipv4(text: &mut Vec<u8>, [first, others @ ..]: [u8; 4]) {
-    text.extend_from_slice(itoa::Buffer::new().format(first).as_bytes());
-    for other in others {
-        text.push(b'.');
-        text.extend_from_slice(itoa::Buffer::new().format(other).as_bytes());
+fn append_ipv4(text: &mut Vec<u8>, octets: [u8; 4]) {
+    let (mut written, mut length) = ([0; 16], 0);
+    let mut push = |byte| {
+        written[length] = byte;
+        length += 1;
+    };
+    for octet in octets {
+        if octet >= 100 {
+            push(b'0' + octet / 100);
+        }
+        if octet >= 10 {
+            push(b'0' + octet / 10 % 10);
+        }
+        push(b'0' + octet % 10);
+        push(b'.');
     }
+    text.extend_from_slice(&written[..length - 1]);
 }
 
 fn append_ipv6(text: &mut Vec<u8>, address: Ipv6Addr, prefix: u32) {
