@@ -14,9 +14,9 @@ use zend::declare::{
 use crate::{
     classes, compat::client_throttle, compat::leaky_bucket, compat::minute_window,
     compat::rate_limiter, concurrency::limit, concurrency::permit, decision, guard::client_address,
-    guard::guarded_client, guard::in_loop, http, lockout, metrics, status, storage::interface,
-    storage::memcached, storage::memory, storage::pdo, storage::redis, storage::shared_memory,
-    token_bucket, token_bucket::quota, token_bucket::reservation,
+    guard::decided, guard::guarded_client, guard::in_loop, http, lockout, metrics, status,
+    storage::interface, storage::memcached, storage::memory, storage::pdo, storage::redis,
+    storage::shared_memory, token_bucket, token_bucket::quota, token_bucket::reservation,
 };
 
 // Parameters that several methods share.
@@ -62,6 +62,8 @@ pub static FUNCTIONS: Entries = Entries(&[
         &[returns(0, Type::STRING.or(Type::NULL)), SERVER]),
     entry(c"TokenBucket\\guard", 0, method!(in_loop::guard),
         &[returns(0, Type::class(c"TokenBucket\\Permit").or(Type::NULL)), SERVER]),
+    entry(c"TokenBucket\\guard_decisions", 0, method!(decided::guard_decisions),
+        &[returns(0, Type::ARRAY.or(Type::NULL))]),
     END,
 ]);
 

@@ -19,11 +19,13 @@ const FULL: &CStr = c"tokenbucket.shm_full";
 const REPORT: &CStr = c"tokenbucket.failure_report";
 const TRACK: &CStr = c"tokenbucket.track_identifiers";
 const GUARD_MODE: &CStr = c"tokenbucket.guard_mode";
+const GUARD_HEADERS: &CStr = c"tokenbucket.guard_headers";
 /// The hash of the operator's password.
 pub const GUARD_PASSWORD_HASH: &CStr = c"tokenbucket.guard_password_hash";
 
 static NAMESPACE: Followed = Followed::new(c"tokenbucket.namespace");
 static GUARD_MODE_TEXT: Followed = Followed::new(GUARD_MODE);
+static GUARD_HEADERS_TEXT: Followed = Followed::new(GUARD_HEADERS);
 
 /// The limits of the operator.
 pub static GUARD: Parsed<Vec<Rule>> = Parsed::new(
@@ -68,7 +70,7 @@ const LEAST_SIZE: usize = 4 << 10;
 const GREATEST_SIZE: usize = 256 << 30;
 const DEFAULT_MODE: u32 = 0o600;
 
-static ENTRIES: IniEntryDefs<17> = IniEntryDefs::new([
+static ENTRIES: IniEntryDefs<18> = IniEntryDefs::new([
     IniEntryDef::new(SIZE, c"32M", IniEntryPermission::System),
     IniEntryDef::new(PATH, c"", IniEntryPermission::System),
     IniEntryDef::new(MODE, c"0600", IniEntryPermission::System),
@@ -84,6 +86,7 @@ static ENTRIES: IniEntryDefs<17> = IniEntryDefs::new([
     GUARD_ALLOW.definition(IniEntryPermission::System),
     GUARD_MAX_AGE.definition(IniEntryPermission::System),
     GUARD_MODE_TEXT.definition(c"enforce", IniEntryPermission::System),
+    GUARD_HEADERS_TEXT.definition(c"0", IniEntryPermission::System),
     system::fixed(GUARD_PASSWORD_HASH),
     IniEntryDef::end(),
 ]);
@@ -95,6 +98,7 @@ pub fn register(module: i32) {
     checked(REPORT, expected, FailureReport::Log, report);
     let errors = [
         guard_enforces().err(),
+        guard_headers().err(),
         GUARD.value().err(),
         GUARD_LOCAL.value().err(),
         GUARD_PREFLIGHTS.value().err(),
@@ -163,13 +167,27 @@ pub fn expected(text: &str, SyntaxError { at, expected }: SyntaxError) -> String
 /// Returns whether the guard denies requests. Otherwise it only counts them. Fails with a message
 /// that quotes the invalid value.
 pub fn guard_enforces() -> Result<bool, String> {
-    GUARD_MODE_TEXT.read(|value| match value.trim_ascii() {
+    GUARD_MODE_TEXT.read(|value| match value {
         b"enforce" => Ok(true),
-        b"observe" => Ok(false),
+        _ if value.trim_ascii() == b"enforce" => Ok(true),
+        _ if value.trim_ascii() == b"observe" => Ok(false),
         _ => {
             let expected = "\"enforce\" or \"observe\"";
             Err(mismatch(GUARD_MODE, expected, value, "using \"enforce\""))
         }
+    })
+}
+
+/// Returns whether the responses to granted requests have header fields. Fails with a message that
+/// quotes the invalid value.
+#[inline]
+pub fn guard_headers() -> Result<bool, String> {
+    GUARD_HEADERS_TEXT.read(|value| match value {
+        [b'0'] => Ok(false),
+        _ => str::from_utf8(value)
+            .ok()
+            .and_then(|value| switch(value.trim()))
+            .ok_or_else(|| mismatch(GUARD_HEADERS, "0 or 1", value, "using 0")),
     })
 }
 

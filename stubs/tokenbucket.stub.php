@@ -1377,6 +1377,19 @@ namespace TokenBucket {
      * @implementation guard::in_loop::guard
      */
     function guard(?array $server = null): ?Permit {}
+
+    /**
+     * Returns what each limit of the guard has decided about this request, or about the last one
+     * that was passed to guard(). In the mode "observe", the script also runs for denials. Their
+     * refusedBy is the limit's key.
+     *
+     * @return ?array<string, Decision> by the name of the limit, or by its text in the form of
+     *     status()['decisions'] if it has no name. "guard_local: " is in front of limits of that
+     *     setting. Empty if no limit counts the request. null if no limit is set, on the command
+     *     line, and before guard() in a worker loop
+     * @implementation guard::decided::guard_decisions
+     */
+    function guard_decisions(): ?array {}
 }
 
 /**

@@ -23,10 +23,11 @@ $settings = fn (): array => array_filter([
     'shm_group' => $any(['', 'root', '0', '-1', '4294967296', 'no such group', str_repeat('g', 5000), $text()]),
     'shm_full' => $any(['evict', 'refuse', 'EVICT', '', '1', $text()]),
     'track_identifiers' => $any(['0', '1', 'on', 'OFF', '2', '-1', $text()]),
-    'guard' => $any(['', 'ip 1/second', 'ip+path 100/minute burst 20; header:X-Y 1/day', 'ip', ';', 'ip 0/day', $text()]),
+    'guard' => $any(['', 'ip 1/second name a', 'on /x,/y all 9/day leave 3 on GET /z name b; all concurrent 4 leave 4 on /z', 'ip 1/second', 'ip+path 100/minute burst 20; header:X-Y 1/day', 'ip', ';', 'ip 0/day', $text()]),
     'guard_local' => $any(['host 5/hour', 'path 1/week', $text()]),
     'guard_trusted_proxies' => $any(['10.0.0.0/8, ::1', '10.0.0.0/33', $text()]),
     'guard_allow' => $any(['::/0', '1.2.3', $text()]),
+    'guard_headers' => $any(['0', '1', 'on', 'OFF', '', '2', $text()]),
     'guard_mode' => $any(['observe', 'enforce', '', $text()]),
     'namespace' => $any(['', 'a', str_repeat('n', 5000), "\xff", $text()]),
 ], fn () => mt_rand(0, 4) === 0);

@@ -21,6 +21,7 @@ foreach (ini_get_all('tokenbucket') as $name => $setting) {
 tokenbucket.failure_report = 'log' SYSTEM
 tokenbucket.guard = '' SYSTEM
 tokenbucket.guard_allow = '' SYSTEM
+tokenbucket.guard_headers = '0' SYSTEM
 tokenbucket.guard_local = '' PERDIR
 tokenbucket.guard_max_age = '' SYSTEM
 tokenbucket.guard_mode = 'enforce' SYSTEM
@@ -35,4 +36,4 @@ tokenbucket.shm_path = '' SYSTEM
 tokenbucket.shm_size = '32M' SYSTEM
 tokenbucket.track_identifiers = '0' SYSTEM
 -- at run time --
-false true (16 times)
+false true (17 times)

@@ -33,6 +33,7 @@ true false
 tokenbucket.failure_report => no value => no value
 tokenbucket.guard => no value => no value
 tokenbucket.guard_allow => no value => no value
+tokenbucket.guard_headers => 0 => 0
 tokenbucket.guard_local => no value => no value
 tokenbucket.guard_max_age => no value => no value
 tokenbucket.guard_mode => enforce => enforce

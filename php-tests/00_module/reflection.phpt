@@ -32,6 +32,7 @@ TokenBucket\Reservation
 TokenBucket\StorageException
 TokenBucket\client_address
 TokenBucket\guard
+TokenBucket\guard_decisions
 TokenBucket\metrics
 TokenBucket\status
 Equal.

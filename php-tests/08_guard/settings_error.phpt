@@ -20,6 +20,8 @@ foreach ([
     ['guard_preflights', 'ip'],
     ['guard_max_age', '301'],
     ['guard_max_age', '5'],
+    ['guard_headers', 'yes'],
+    ['guard_headers', 'all'],
     ['guard_mode', 'dry'],
     ['guard_mode', 'observe'],
 ] as [$name, $value]) {
@@ -67,6 +69,11 @@ started
 Warning: tokenbucket: tokenbucket.guard_max_age must have a whole number of seconds from 1 to 300, or 0 at position 1, "301" given; requests of any age are served
 started
 == guard_max_age = "5"
+started
+== guard_headers = "yes"
+started
+== guard_headers = "all"
+Warning: tokenbucket: tokenbucket.guard_headers must be 0 or 1, "all" given; using 0
 started
 == guard_mode = "dry"
 Warning: tokenbucket: tokenbucket.guard_mode must be "enforce" or "observe", "dry" given; using "enforce"

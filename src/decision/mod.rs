@@ -128,6 +128,21 @@ impl Properties {
         }
     }
 
+    #[inline]
+    fn of_permit(limit: u16) -> Self {
+        Self {
+            allowed: true,
+            remaining: 0.0,
+            capacity: limit.into(),
+            retry_after: 0.0,
+            reset_after: 0.0,
+            reason: REASONS[Verdict::Granted.number()].to_zval(),
+            fallback: false,
+            refused_by: Zval::null(),
+            unit: CONCURRENT_REQUESTS.to_zval(),
+        }
+    }
+
     /// Returns the values in the order of their slots.
     fn values(self) -> [Zval; PROPERTIES.len()] {
         [
@@ -157,8 +172,13 @@ pub fn to_object(limit: &Limit, decision: &Decision) -> Zval {
 
 /// Does the same as [`above`] for a caller that owns memory outside PHP's heap, which would leak if
 /// PHP reached its memory limit.
-pub fn to_object_beside_memory(limit: &Limit, decision: &Decision, floor: Ticks) -> Zval {
-    let properties = Properties::of(limit, decision, Zval::null());
+pub fn to_object_beside_memory(
+    limit: &Limit,
+    decision: &Decision,
+    floor: Ticks,
+    refused_by: Zval,
+) -> Zval {
+    let properties = Properties::of(limit, decision, refused_by);
     let source = HeaderSource::Bucket(*limit, *decision, floor);
     instantiate_beside_memory(DecisionState(Some(source)), properties.values())
 }
@@ -175,18 +195,22 @@ pub fn above(limit: &Limit, decision: &Decision, floor: Ticks, refused_by: Zval)
 /// free.
 #[inline]
 pub fn of_permit(limit: u16) -> Zval {
+    instantiate_with(DecisionState(None), Properties::of_permit(limit).values())
+}
+
+/// Returns the PHP object for an answer out of `limit` permits: those that are left, or the reason
+/// of the denial. The caller may own memory outside PHP's heap.
+pub fn of_permits(limit: u16, free: Result<u16, Refusal>, refused_by: Zval) -> Zval {
     let properties = Properties {
-        allowed: true,
-        remaining: 0.0,
-        capacity: limit.into(),
-        retry_after: 0.0,
-        reset_after: 0.0,
-        reason: REASONS[Verdict::Granted.number()].to_zval(),
-        fallback: false,
-        refused_by: Zval::null(),
-        unit: CONCURRENT_REQUESTS.to_zval(),
+        refused_by,
+        ..Properties::of_permit(limit)
     };
-    instantiate_with(DecisionState(None), properties.values())
+    let decision = instantiate_beside_memory(DecisionState(None), properties.values());
+    match free {
+        Ok(free) => set_free_permits(&decision, free),
+        Err(refusal) => deny_permit(&decision, refusal),
+    }
+    decision
 }
 
 /// Sets the number of other free permits on the object of [`of_permit`]. Allocates no memory.
@@ -220,16 +244,6 @@ pub fn deny_permit(decision: &Zval, refusal: Refusal) {
         object.set_property(3, value::of_float(PERMIT_RETRY));
         object.set_property(5, reason.to_zval());
     }
-}
-
-/// Returns the PHP object for a denied permit out of `limit`. `refused_by` names the limit.
-pub fn of_denied_permit(limit: u16, refusal: Refusal, refused_by: Zval) -> Zval {
-    let decision = of_permit(limit);
-    deny_permit(&decision, refusal);
-    if let Some(object) = value::object(&decision).and_then(Object::<DecisionState>::of) {
-        object.set_property(7, refused_by);
-    }
-    decision
 }
 
 /// Returns the PHP object for a decision of a lockout after `attempts`. `next` are the ticks until

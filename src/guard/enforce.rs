@@ -7,11 +7,12 @@
 
 use super::block;
 use super::counted::CountedRequest;
+use super::decided;
 use super::permits::OfRequest;
 use super::rules::RuleBuckets;
 use gcra::decision::remaining;
 use gcra::{Batched, Few, Grouped, Limit, Taken, Ticket};
-use guard::{Measure, Rule};
+use guard::Measure;
 use segment::Refusal;
 
 /// The tokens and permits that a request has taken.
@@ -24,10 +25,10 @@ pub struct Granted<'a> {
 /// The limit that denies a request, with what the response states.
 pub enum Exceeded<'a> {
     /// A rate: its bucket denies.
-    Tokens(&'a Rule, &'a Limit, Taken),
+    Tokens(&'a RuleBuckets, &'a Limit, Taken),
     /// A limit of concurrent requests, of which no permit could be taken, and the permits that it
     /// has for this request.
-    Permits(&'a Rule, u16, Refusal),
+    Permits(&'a RuleBuckets, u16, Refusal),
 }
 
 /// A rate, and the take from its bucket.
@@ -79,7 +80,7 @@ impl CountedRequest<'_, '_> {
             let identifier = self.identifier(rule);
             let key = rule.key(&identifier);
             let leave = self.left_permits(rule);
-            if let Err(refusal) = permits.acquire(self.host, key, limit, leave) {
+            if let Err(refusal) = permits.acquire(self.host, rule, key, [limit, leave]) {
                 self.count_denied(key.row);
                 return Err(Exceeded::Permits(rule, limit - leave, refusal));
             }
@@ -101,6 +102,7 @@ impl CountedRequest<'_, '_> {
         let outcome = store.take(rule.key(&identifier), &step, None);
         let taken = Taken::new(0, step, outcome);
         if outcome.granted() {
+            decided::note_tokens(rule, limit, &taken);
             return Ok(Some((limit, taken)));
         }
         Err(self.refusal(rate, &identifier, taken))
@@ -128,6 +130,10 @@ impl CountedRequest<'_, '_> {
         let limit = |taken: &Taken| rates[taken.index.min(rates.len() - 1)].1;
         match batch(Grouped::new(&mut tickets)) {
             Ok(taken) => {
+                for taken in &taken {
+                    let (rule, limit) = rates[taken.index.min(rates.len() - 1)];
+                    decided::note_tokens(rule, limit, taken);
+                }
                 let left = |taken: &&Taken| remaining(limit(taken), &taken.step, &taken.outcome);
                 let tightest = taken.iter().min_by_key(left);
                 Ok(tightest.map(|taken| (limit(taken), *taken)))

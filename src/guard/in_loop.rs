@@ -4,6 +4,7 @@
 //! none of them, and the loop calls this function for each.
 
 use super::counted::Variables;
+use super::decided;
 use super::enforce::Exceeded;
 use super::{counted, counting, enforces, has_limits, in_force, lists, observe};
 use crate::concurrency::held::HeldEntry;
@@ -36,6 +37,7 @@ fn decide(variables: &Variables<'_>) -> Result<Zval, Thrown> {
         return Err(throw::argument_value(1, message));
     }
     in_force::note_loop();
+    decided::begin(has_limits());
     let Some(host) = attached::host().filter(|_| has_limits()) else {
         return Ok(Zval::null());
     };
@@ -67,9 +69,16 @@ fn decide(variables: &Variables<'_>) -> Result<Zval, Thrown> {
             }
             (None, None) => return Ok(Zval::null()),
         },
-        Err(Exceeded::Tokens(rule, limit, taken)) => (of_bucket(limit, &taken, name(rule)), none),
+        Err(Exceeded::Tokens(rule, limit, taken)) => {
+            // The others have granted nothing then.
+            decided::begin(true);
+            decided::note_tokens(rule, limit, &taken);
+            (of_bucket(limit, &taken, name(rule)), none)
+        }
         Err(Exceeded::Permits(rule, limit, refusal)) => {
-            (decision::of_denied_permit(limit, refusal, name(rule)), none)
+            decided::begin(true);
+            decided::note_permit(rule, limit, Err(refusal));
+            (decision::of_permits(limit, Err(refusal), name(rule)), none)
         }
     };
     Ok(permit::of_entry(decision, entry))

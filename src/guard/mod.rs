@@ -7,6 +7,7 @@ mod age;
 mod block;
 pub mod client_address;
 mod counted;
+pub mod decided;
 mod enforce;
 pub mod guarded_client;
 pub mod in_force;
@@ -62,7 +63,11 @@ pub fn request_begins() {
         in_force::warn_once();
     }
     let gate: Gate = refuses;
-    gate::set((is_on && is_web).then_some(gate));
+    let gate = (is_on && is_web).then_some(gate);
+    if gate.is_none() {
+        decided::begin(false);
+    }
+    gate::set(gate);
 }
 
 /// Reports whether the settings have limits, which may be invalid.
@@ -91,24 +96,33 @@ fn refuses(request: &Request) -> bool {
         respond::unavailable(request);
         return true;
     }
+    let has_limits = has_limits();
+    decided::begin(has_limits);
+    if !has_limits {
+        return false;
+    }
     let target = Target::of(variables);
-    let counted = if has_limits() {
-        counted(host, &target)
-    } else {
-        None
+    let Some(counted) = counted(host, &target) else {
+        return false;
     };
-    let Some(counted) = counted else { return false };
     let lists = lists(store, variables);
     let rules = counting(&lists, &target);
     if !enforces {
         observe::observe(&counted, &rules);
         return false;
     }
-    let refusal = counted.enforce(&rules).err();
-    if let Some(refusal) = &refusal {
-        respond::refuse(request, refusal);
+    match counted.enforce(&rules) {
+        Ok(granted) => {
+            if let Some((limit, taken)) = granted.tokens.filter(|_| sends_fields(store)) {
+                respond::add_fields(request, limit, &taken);
+            }
+            false
+        }
+        Err(refusal) => {
+            respond::refuse(request, &refusal);
+            true
+        }
     }
-    refusal.is_some()
 }
 
 /// Reports whether the limits deny requests. Logs an invalid mode, which counts as "enforce".
@@ -116,6 +130,15 @@ fn enforces(store: &SharedMemory) -> bool {
     ini::guard_enforces().unwrap_or_else(|error| {
         rules::log(store, &error, &error);
         true
+    })
+}
+
+/// Reports whether granted requests carry header fields. Logs an invalid setting, which counts as
+/// "0".
+fn sends_fields(store: &SharedMemory) -> bool {
+    ini::guard_headers().unwrap_or_else(|error| {
+        rules::log(store, &error, &error);
+        false
     })
 }
 

@@ -5,6 +5,7 @@
 
 use super::block;
 use super::counted::CountedRequest;
+use super::decided;
 use super::permits::OfRequest;
 use super::rules::{self, RuleBuckets};
 use gcra::Taken;
@@ -21,18 +22,19 @@ pub fn observe(counted: &CountedRequest<'_, '_>, rules: &[&RuleBuckets]) -> OfRe
         match rule.measure() {
             &Measure::Concurrent(limit) => {
                 let leave = counted.left_permits(rule);
-                if permits.acquire(host, key, limit, leave).is_err() {
+                if permits.acquire(host, rule, key, [limit, leave]).is_err() {
                     counted.count_denied(key.row);
                 }
             }
             Measure::Rate { limit, .. } => {
                 let step = counted.step(rule, limit);
                 let mut outcome = store.take(key, &step, None);
+                outcome.verdict = step.reason(&outcome);
+                let denied = Taken::new(0, step, outcome);
+                decided::note_tokens(rule, limit, &denied);
                 if outcome.granted() {
                     continue;
                 }
-                outcome.verdict = step.reason(&outcome);
-                let denied = Taken::new(0, step, outcome);
                 counted.count_denied(key.row);
                 // The block is not written to the system's log, because tools would ban the client.
                 block::after(counted, rule, key, &denied);

@@ -1,6 +1,7 @@
 //! The permits that a request takes from limits of concurrent requests. They end with the request.
 
-use super::rules;
+use super::decided;
+use super::rules::{self, RuleBuckets};
 use crate::concurrency::held::{self, HeldEntry};
 use crate::storage::HeldPermit;
 use gcra::{Few, Key, Row};
@@ -16,16 +17,22 @@ pub struct OfRequest {
 }
 
 impl OfRequest {
-    /// Acquires a permit of `key`, and leaves `leave` permits to others. Counts the denial and
-    /// fails if no permit can be taken. If this process cannot hold permits, only logs that.
+    /// Acquires a permit of `key`, out of `limit` permits of the rule, and leaves `leave` to
+    /// others. Counts the denial and fails if no permit can be taken. If this process cannot hold
+    /// permits, only logs that.
     pub fn acquire(
         &mut self,
         host: &Host,
+        rule: &RuleBuckets,
         key: Key<'_>,
-        limit: u16,
-        leave: u16,
+        [limit, leave]: [u16; 2],
     ) -> Result<(), Refusal> {
-        match host.permits().acquire_leaving(key, limit, leave) {
+        let acquired = host.permits().acquire_leaving(key, limit, leave);
+        if acquired != Err(Refusal::Unavailable) {
+            let free = acquired.map(|acquired| acquired.free);
+            decided::note_permit(rule, limit - leave, free);
+        }
+        match acquired {
             Ok(acquired) => {
                 let entry = held::keep(HeldPermit::Host(acquired.permit));
                 self.held.push((entry, key.row));

@@ -37,6 +37,8 @@ const APPLICATIONS: &str = "guard_local";
 /// A limit, and the hashers of its buckets.
 pub struct RuleBuckets {
     rule: Rule,
+    /// The key of the limit in `TokenBucket\guard_decisions()`.
+    shown: Rc<str>,
     hasher: KeyHasher,
     observed: KeyHasher,
     /// False if an application has set the limit.
@@ -60,6 +62,11 @@ thread_local! {
 }
 
 impl RuleBuckets {
+    /// Returns the key of its decision for PHP code: the name of the limit, or otherwise its text.
+    pub fn shown(&self) -> Rc<str> {
+        Rc::clone(&self.shown)
+    }
+
     /// Returns the hasher of its buckets in the mode "enforce".
     pub const fn hasher(&self) -> KeyHasher {
         self.hasher
@@ -78,10 +85,17 @@ impl RuleBuckets {
     fn new(store: &SharedMemory, rule: Rule, names: &[&[u8]], row: &str) -> Self {
         let names = [names, &[rule.name_of_buckets().as_bytes()]].concat();
         let observed = [&[b"observe".as_slice()], names.as_slice()].concat();
+        let is_of_operator = row != APPLICATIONS;
+        let shown = rule.given_name().unwrap_or(rule.name());
         Self {
+            shown: if is_of_operator {
+                shown.into()
+            } else {
+                format!("{APPLICATIONS}: {shown}").into()
+            },
             hasher: hasher(store, &names, row),
             observed: hasher(store, &observed, row),
-            is_of_operator: row != APPLICATIONS,
+            is_of_operator,
             rule,
         }
     }

@@ -32,7 +32,8 @@ pub fn attempt_each(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown
     for (index, element) in elements.iter().enumerate() {
         let decision = calls.decisions[index].ok_or(Thrown)?;
         let Question { plan, step, .. } = &questions[index];
-        let decision = decision::to_object_beside_memory(&plan.limit, &decision, step.floor());
+        let decision =
+            decision::to_object_beside_memory(&plan.limit, &decision, step.floor(), Zval::null());
         let key = value::to_string(&element.key).ok_or(Thrown)?;
         value::insert(&mut decisions, value::bytes(&key), decision);
     }

@@ -10,6 +10,7 @@ const NOT_SERVED = [
     'TokenBucket\AccessDeniedException' => 'Only a GuardedClient throws it.',
     'TokenBucket\client_address' => 'PHP code cannot read the trusted proxies of a php-fpm pool or of Apache, and would return the address of the proxy.',
     'TokenBucket\guard' => 'Only the extension has a guard.',
+    'TokenBucket\guard_decisions' => 'Only the extension has a guard.',
     'TokenBucket\Compat' => 'They replace limiters whose records are on Redis and memcached.',
 ];
 

@@ -142,25 +142,43 @@ pub fn respond<'a>(
     let status = ptr::without_provenance_mut(usize::from(status));
     // The closure owns nothing, because a fatal error jumps over it.
     let fields = &mut fields;
-    // SAFETY: the argument of the first operation is a number. The bytes 0 are valid for the fields
-    // of a line, which the engine copies. The text is passed with its length.
+    // SAFETY: the argument of the first operation is a number. The request has begun. The text is
+    // passed with its length.
     bailout::door(|| unsafe {
         sapi_header_op(set_status, status);
-        for field in fields {
-            // Adding takes less time than replacing.
-            let operation = if field.starts_with("Cache-Control:") {
-                sapi_header_op_enum_SAPI_HEADER_REPLACE
-            } else {
-                sapi_header_op_enum_SAPI_HEADER_ADD
-            };
-            // Releases of PHP differ in the other fields of this structure.
+        add(fields);
+        php_output_write(body.as_ptr().cast(), body.len());
+    });
+}
+
+/// Adds lines to the header of the response that the script of the request will send.
+pub fn add_fields<'a>(_: &Request, mut fields: impl Iterator<Item = &'a str>) {
+    let fields = &mut fields;
+    // SAFETY: the request has begun. The closure owns nothing.
+    bailout::door(|| unsafe { add(fields) });
+}
+
+/// Adds lines to the header of the response. `Cache-Control` replaces that of a session.
+///
+/// # Safety
+/// A request must have begun. A fatal error jumps over this frame, which owns nothing.
+unsafe fn add<'a>(fields: &mut impl Iterator<Item = &'a str>) {
+    for field in fields {
+        // Adding takes less time than replacing.
+        let operation = if field.starts_with("Cache-Control:") {
+            sapi_header_op_enum_SAPI_HEADER_REPLACE
+        } else {
+            sapi_header_op_enum_SAPI_HEADER_ADD
+        };
+        // SAFETY: the bytes 0 are valid for the fields of a line, which the engine copies. Releases
+        // of PHP differ in the other fields of this structure. The text is passed with its length.
+        unsafe {
             let mut line: sapi_header_line = std::mem::zeroed();
             line.line = field.as_ptr().cast();
             line.line_len = field.len();
             sapi_header_op(operation, (&raw mut line).cast());
         }
-        php_output_write(body.as_ptr().cast(), body.len());
-    });
+    }
 }
 
 /// Returns a string of `$_SERVER`. PHP's own web server passes its variables only there.

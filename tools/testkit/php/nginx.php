@@ -8,11 +8,13 @@ final class Nginx extends ServerProcess
      * @param string $directives directives of the server, which precede the locations
      * @param array<string, string> $variables variables of nginx by their names in PHP, which are
      *        passed in addition
+     * @param string $http directives in front of the server, with %s for the folder of this nginx
      */
     public function __construct(
         private readonly Fpm $fpm,
         private readonly string $directives = '',
         private readonly array $variables = [],
+        private readonly string $http = '',
     ) {
         parent::__construct(true, '');
     }
@@ -31,7 +33,7 @@ final class Nginx extends ServerProcess
 
     private function configuration(int $port): string
     {
-        $temporary = '';
+        $temporary = str_replace('%s', $this->folder, "    $this->http\n");
         foreach (['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'] as $of) {
             $temporary .= "    {$of}_temp_path $this->folder/$of;\n";
         }
