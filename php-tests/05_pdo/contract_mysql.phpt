@@ -17,7 +17,7 @@ $own = [
     'unbuffered, native' => [@PDO::MYSQL_ATTR_USE_BUFFERED_QUERY => false, PDO::ATTR_EMULATE_PREPARES => false],
 ];
 $settings = [
-    "SET sql_mode = ''", "SET sql_mode = 'ANSI,TRADITIONAL'", "SET sql_mode = 'ORACLE,NO_BACKSLASH_ESCAPES'",
+    "SET sql_mode = ''", "SET sql_mode = 'ANSI,TRADITIONAL'", "SET sql_mode = '" . MariaDbServer::sql_mode() . ",NO_BACKSLASH_ESCAPES'",
     "SET sql_mode = 'ONLY_FULL_GROUP_BY,PIPES_AS_CONCAT,ANSI_QUOTES,NO_UNSIGNED_SUBTRACTION,HIGH_NOT_PRECEDENCE,"
         . "IGNORE_SPACE,REAL_AS_FLOAT,NO_ZERO_DATE,NO_ZERO_IN_DATE,STRICT_ALL_TABLES,PAD_CHAR_TO_FULL_LENGTH'",
     "SET time_zone = '+05:30'", "SET NAMES latin1", "SET autocommit = 0",

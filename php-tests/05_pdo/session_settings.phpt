@@ -26,7 +26,7 @@ $decide = function (PDO $db, string $table, string $what): void {
 
 $server = MariaDbServer::start();
 (new TokenBucketStoragePDO($server->connect(), 'limits'))->prepare();
-foreach (['sql_select_limit = 0', "sql_mode = 'ORACLE'", 'sql_safe_updates = 1', "time_zone = '+05:45'"] as $setting) {
+foreach (['sql_select_limit = 0', "sql_mode = '" . MariaDbServer::sql_mode() . "'", 'sql_safe_updates = 1', "time_zone = '+05:45'"] as $setting) {
     $db = $server->connect();
     $db->exec("SET $setting");
     $decide($db, 'limits', $setting);

@@ -24,7 +24,7 @@ $both = $db->query('SHOW COLUMNS FROM limits2')->fetchAll(PDO::FETCH_NUM);
 foreach ($columns as $number => $column) {
     check([$column[0], $column[1], $column[3]] === [$both[$number][0], $both[$number][1], $both[$number][3]], json_encode($column));
 }
-check(array_slice($both[2], 0, 3) === ['span', 'bigint(20)', 'YES'], json_encode($both));
+check(preg_match('/^span bigint(\(20\))? YES$/', implode(' ', array_slice($both[2], 0, 3))) === 1, json_encode($both));
 
 // Calls use all four pairs of class and storage in turn.
 $makers = [
@@ -127,7 +127,8 @@ check($granting > 0, "the control, a refund: $granting");
 // In a denial, the attempted insert finds the row and updates nothing. The server's own threads
 // also write to the log at times, so the round with the fewest writes counts.
 $logged = function (callable $call) use ($db) {
-    $position = fn () => (int) $db->query("SHOW STATUS LIKE 'Innodb_lsn_current'")->fetchColumn(1);
+    $name = MariaDbServer::is_mysql() ? 'Innodb_redo_log_current_lsn' : 'Innodb_lsn_current';
+    $position = fn () => (int) $db->query("SHOW STATUS LIKE '$name'")->fetchColumn(1);
     $least = PHP_INT_MAX;
     for ($round = 0; $round < 10; $round++) {
         $before = $position();
@@ -144,7 +145,7 @@ $denials = $logged(fn () => $bucket->consume(50));
 check($questions($db, 'Handler_update') === $before, 'denials update');
 check($denials < 100, "denials log $denials");
 $refunds = $logged(fn () => $bucket->refund(0.001));
-check($refunds > 10_000, "the control, refunds: $refunds");
+check($refunds > 1_000, "the control, refunds: $refunds");
 echo "done\n";
 ?>
 --EXPECT--

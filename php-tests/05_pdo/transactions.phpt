@@ -86,7 +86,10 @@ foreach (sql_servers() as $driver => $server) {
     check($db->inTransaction(), "$driver: is open");
     $db->rollBack();
     check($db->query('SELECT count(*) FROM orders')->fetchColumn() == 0, "$driver: is undone");
-    if ($driver === 'mysql') {
+    // A limit may be a whole float, such as a result of ceil().
+    $whole = new TokenBucket\Quota($storage, 'whole', 3.0, TokenBucket\Period::Year);
+    check($whole->attempt(3)->allowed && !$whole->attempt()->allowed, "$driver: a quota of 3.0");
+    if ($driver === 'mysql' && !$server->isolates_snapshots()) {
         // A denial describes the current row, and not the row in the snapshot of the transaction.
         $other = $server->connect();
         $its = fn () => new TokenBucket\Quota(new TokenBucketStoragePDO($other, 'limits'), 'snapshot', 10, TokenBucket\Period::Year);

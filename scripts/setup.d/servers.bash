@@ -24,3 +24,17 @@ unpack_revolt() {
     unpack_packages revolt sid php-revolt-event-loop
     [[ ! -d target/revolt ]] || echo "$PWD/target/revolt"
 }
+
+# MySQL, which Debian has only in sid.
+unpack_mysql() {
+    unpack_programs mysql sid /usr/sbin/mysqld mysql-server-core libaio1t64 libc6 libfido2-1 libgcc-s1 libgoogle-perftools4t64 libicu78 \
+        liblz4-1 libnuma1 libprotobuf-lite32t64 libprotobuf32t64 libssl3t64 libstdc++6 libtirpc3t64 libzstd1 zlib1g libcbor0.10 libudev1 libcap2 libunwind8 liblzma5 libgssapi-krb5-2 libkrb5-3 libk5crypto3 libcom-err2 libkrb5support0 libkeyutils1 mysql-common
+    echo "$PWD/target/mysql"
+}
+
+# MariaDB 11.8, whose transactions see only their snapshot.
+unpack_mariadb() {
+    unpack_programs mariadb trixie /usr/sbin/mariadbd mariadb-server-core libaio1t64 libc6 libcrypt1 libgcc-s1 libnuma1 libpcre2-8-0 \
+        libssl3t64 libstdc++6 libsystemd0 liburing2 zlib1g libcap2 libzstd1
+    echo "$PWD/target/mariadb"
+}

@@ -40,6 +40,7 @@ steps=(
     'php-servers|full|300|.phpt of remote stores on Valkey and Redis 8'
     'fleets-redis6|full|60|fleets on Redis 6.0'
     'fleets-redis8|full|60|fleets on Redis 8'
+    'databases|full|400|.phpt of databases on MySQL 9 and on MariaDB 11.8'
     'arm64|full|1200|AArch64, which qemu emulates'
     'musl|full|600|the C library musl'
 )
@@ -304,6 +305,29 @@ step_fleets() {
     fleets_of valkey
 }
 step_fleets-redis8() { fleets_of redis 8; }
+
+# Runs the tests of databases on servers that Debian 12 does not have. php-tests/11_command knows
+# the messages of MariaDB only.
+step_databases() {
+    local name home code=0 tests
+    build_release
+    mapfile -t tests < <(grep -lE 'MariaDb|sql_servers\(' php-tests/05_pdo/*.phpt)
+    for name in mysql mariadb; do
+        home=$(scripts/setup "$name")
+        if [[ -z $home ]]; then
+            echo "$name is not available."
+            echo 'Tests skipped : 1'
+            continue
+        fi
+        home=$(readable "$home")
+        if [[ $name == mysql ]]; then
+            MYSQL_SERVER=$home/mysqld phpt "${tests[@]}" || code=1
+        else
+            MARIADB_SERVER=$home/mariadbd phpt "${tests[@]}" || code=1
+        fi
+    done
+    return "$code"
+}
 
 step_php() {
     scripts/setup revolt >/dev/null

@@ -138,6 +138,9 @@ final class GuzzleTest extends TestCase
 
     public function testTheDelayIsTheLongerOneInWholeMilliseconds(): void
     {
+        if (!extension_loaded('curl')) {
+            self::markTestSkipped('Without curl, every handler sleeps');
+        }
         $delays = [];
         $handler = function (RequestInterface $request, array $options) use (&$delays): FulfilledPromise {
             $delays[] = $options['delay'] ?? null;

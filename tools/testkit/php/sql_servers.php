@@ -55,10 +55,40 @@ abstract class SqlServer extends ServerProcess
     }
 }
 
+/**
+ * MariaDB, also of the mariadbd that MARIADB_SERVER names, or MySQL, whose mysqld MYSQL_SERVER
+ * names.
+ */
 final class MariaDbServer extends SqlServer
 {
     protected const SOCKET = 'mysql.sock';
     protected const USER = 'root';
+
+    public static function is_mysql(): bool
+    {
+        return getenv('MYSQL_SERVER') !== false;
+    }
+
+    /** Returns the deadlocks since the server started. */
+    public function deadlocks(): int
+    {
+        $count = self::is_mysql()
+            ? "SELECT COUNT FROM information_schema.INNODB_METRICS WHERE NAME = 'lock_deadlocks'"
+            : "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'Innodb_deadlocks'";
+        return (int) $this->connect()->query($count)->fetchColumn();
+    }
+
+    /** Reports whether a statement fails whose row has changed since its transaction's snapshot. */
+    public function isolates_snapshots(): bool
+    {
+        return $this->connect()->query("SHOW VARIABLES LIKE 'innodb_snapshot_isolation'")->fetchColumn(1) === 'ON';
+    }
+
+    /** Returns an sql_mode that combines others: MySQL does not know ORACLE. */
+    public static function sql_mode(): string
+    {
+        return self::is_mysql() ? 'ANSI' : 'ORACLE';
+    }
 
     public function dsn(): string
     {
@@ -67,6 +97,16 @@ final class MariaDbServer extends SqlServer
 
     protected function initialise(string $data): array
     {
+        if (self::is_mysql()) {
+            return [getenv('MYSQL_SERVER'), '--no-defaults', '--initialize-insecure', '--secure-file-priv=NULL', "--datadir=$data"];
+        }
+        $program = getenv('MARIADB_SERVER');
+        if ($program !== false) {
+            // The script for this calls programs by their installed paths.
+            $scripts = dirname($program) . '/root/usr/share/mariadb/mariadb_system_tables';
+            $sql = "(echo 'CREATE DATABASE mysql;'; echo 'USE mysql;'; cat $scripts.sql {$scripts}_data.sql)";
+            return ['sh', '-c', "mkdir $data && $sql | $program --no-defaults --bootstrap --datadir=$data --tmpdir=$this->folder"];
+        }
         return [
             'mariadb-install-db', '--no-defaults', "--datadir=$data", '--auth-root-authentication-method=normal',
             // Avoids /tmp, because a starting server removes the temporary tables of other servers
@@ -77,10 +117,11 @@ final class MariaDbServer extends SqlServer
 
     protected function arguments(int $port): array
     {
+        $options = self::is_mysql() ? [getenv('MYSQL_SERVER'), '--no-defaults', '--mysqlx=OFF', '--disable-log-bin', '--secure-file-priv=NULL'] : [getenv('MARIADB_SERVER') ?: 'mariadbd', '--no-defaults', '--performance-schema=OFF'];
         return [
-            'mariadbd', '--no-defaults', '--datadir=' . $this->data(), "--socket=$this->socket", '--skip-networking',
+            ...$options, '--datadir=' . $this->data(), "--socket=$this->socket", '--skip-networking',
             "--pid-file=$this->folder/pid", '--innodb-flush-log-at-trx-commit=0', '--innodb-buffer-pool-size=32M',
-            "--tmpdir=$this->folder", '--performance-schema=OFF', ...$this->options,
+            "--tmpdir=$this->folder", ...$this->options,
         ];
     }
 
