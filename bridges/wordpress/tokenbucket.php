@@ -34,16 +34,9 @@ spl_autoload_register(static function (string $class): void {
 // This path is also right in the folder of a must-use plugin.
 add_action('init', static fn () => load_textdomain('tokenbucket', __DIR__ . '/languages/tokenbucket-' . determine_locale() . '.mo'));
 
-/** @return list<string> the functions that the polyfill lacks, and with them all its buckets */
-function disabled_functions(): array
-{
-    $hasPolyfill = !extension_loaded('tokenbucket') && class_exists(\TokenBucket\Polyfill\Process::class);
-    return $hasPolyfill ? \TokenBucket\Polyfill\Process::missing() : [];
-}
-
 (static function (): void {
     $notice = static function (): void {
-        $disabled = disabled_functions();
+        $disabled = Limits::disabledFunctions();
         $names = preg_grep('/^TOKENBUCKET_(?!(STORAGE|TIMEOUT|EXEMPT)$)/', array_keys(get_defined_constants(true)['user'] ?? []));
         $text = match (true) {
             !class_exists(\TokenBucket::class) => __('Nothing is limited, because the PHP extension tokenbucket is missing.', 'tokenbucket'),
@@ -61,7 +54,7 @@ function disabled_functions(): array
 })();
 
 // The polyfill has the classes, too.
-if (!class_exists(\TokenBucket::class) || disabled_functions() !== []) {
+if (!class_exists(\TokenBucket::class) || Limits::disabledFunctions() !== []) {
     return;
 }
 

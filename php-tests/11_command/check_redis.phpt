@@ -99,7 +99,7 @@ Try: tokenbucket help
 status 2
 tokenbucket: TokenBucketStorageRedis::__construct(): Argument #1 ($dsn) must have a port between 1 and 65535
 status 2
-tokenbucket: the DSN must begin with redis:, rediss:, unix:, redis+sentinel:, redis+cluster:, memcached:, mysql:, pgsql: or sqlite:
+tokenbucket: the DSN must begin with redis:, rediss:, unix:, redis+sentinel:, redis+cluster:, redis+ring:, memcached:, mysql:, pgsql: or sqlite:
 Try: tokenbucket help
 status 2
 tokenbucket: wrong number of arguments for check

@@ -266,7 +266,7 @@ function compare(array $counts, array $recorded, bool $only_print): bool
 }
 
 /** Counts, and compares with instructions.json. Returns the status to exit with. */
-function check(): int
+function compared(): int
 {
     $table = json_decode(file_get_contents(TABLE), true, flags: JSON_THROW_ON_ERROR);
     $recorded = array_column($table['rows'], 'instructions', 'name');
@@ -305,7 +305,7 @@ switch ($argv[1] ?? 'record') {
         loop_in_php($argv[2]);
         break;
     case 'check':
-        exit(check());
+        exit(compared());
     default:
         record();
 }

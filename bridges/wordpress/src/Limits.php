@@ -55,6 +55,13 @@ final class Limits
         return $dsn === '' ? new TokenBucketStorageSharedMemory($namespace) : new TokenBucketStorageRedis($dsn, $namespace, $timeout);
     }
 
+    /** @return list<string> the functions that the polyfill lacks, and with them all its buckets */
+    public static function disabledFunctions(): array
+    {
+        $hasPolyfill = !extension_loaded('tokenbucket') && class_exists(\TokenBucket\Polyfill\Process::class);
+        return $hasPolyfill ? \TokenBucket\Polyfill\Process::missing() : [];
+    }
+
     /** Reports whether other processes, such as WP-CLI, use the same limits. */
     public static function shared(): bool
     {
