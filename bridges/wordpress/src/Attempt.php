@@ -71,8 +71,8 @@ final class Attempt
     }
 
     /**
-     * Takes the attempt back, because the verifier has thrown, or another plugin has refused a right
-     * password.
+     * Takes the attempt back, because the verifier has thrown, or another plugin has refused a
+     * right password.
      */
     public function cancel(): void
     {
