@@ -211,7 +211,7 @@ final class Snapshot
             [$memory['evicted'] > 0, 'warning', "Buckets evicted before they were full: {$events('evicted')} {$pace('evicted')}. Each may grant its missing tokens again. Double <code>tokenbucket.shm_size</code>."],
             [$memory['contended'] > 0, 'warning', "Calls denied because they lost too many races: {$events('contended')} {$pace('contended')}. Spread the load over more identifiers."],
             [$memory['backing'] === 'anonymous', 'warning', 'A reload of php-fpm loses all buckets, because the kernel has no memfd.'],
-            [in_array(null, array_column($this->status['decisions'], 'namespace'), true), 'warning', 'More than 60 namespaces are in use, so some are counted together. Do not take namespaces from requests.'],
+            [in_array(null, array_column($this->status['decisions'], 'namespace'), true), 'warning', 'More than 48 namespaces are in use, so some are counted together. Do not take namespaces from requests.'],
             [!$is_named && ini_get('tokenbucket.shm_path') == '', 'note', 'Private memory: CLI processes and other masters do not share these buckets. To share them, set <code>tokenbucket.shm_path</code>.'],
             [$is_named && $memory['slots'] * 16 !== ($size & ~4095), 'note', 'The file of <code>tokenbucket.shm_path</code> has kept another size than <code>tokenbucket.shm_size</code>. To change its size, stop PHP and remove the file.'],
             [$this->memory['age'] < 300, 'note', 'The memory was created ' . duration($this->memory['age']) . ' ago. All buckets were full then, and the counters 0.'],

@@ -37,7 +37,8 @@ pub fn metrics(_call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
         text.permits(&rows, &held);
         text.counters(&PERMITS, &totals);
         text.counters(&REMOTE, &totals);
-        text.stores(&stores(host.breakers().states(), boot_clock()));
+        let now = boot_clock();
+        text.stores(&stores(host.breakers().states_in_use(now), now));
     }
     text.0.push_str("# EOF\n");
     *result = value::of_bytes(text.0.as_bytes());

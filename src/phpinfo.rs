@@ -36,7 +36,7 @@ pub extern "C" fn phpinfo(_module: *mut ModuleEntry) {
         for named in counters::rows(host, &totals, &held) {
             rows.push(row("Decisions", decisions(&named, &totals)));
         }
-        let stores = host.breakers().states();
+        let stores = host.breakers().states_in_use(boot_clock());
         if !stores.is_empty() {
             rows.extend(REMOTE.iter().map(|it| counted(it, &totals)));
         }

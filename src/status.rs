@@ -163,7 +163,7 @@ fn remote(totals: &Totals) -> Result<Array, Thrown> {
 fn stores(host: &Host) -> Result<Array, Thrown> {
     let now = boot_clock();
     let mut list = Array::new();
-    for state in host.breakers().states() {
+    for state in host.breakers().states_in_use(now) {
         let mut row = Array::new();
         row.insert("name", value::of_bytes(state.name.as_bytes()))?;
         row.insert("timeout", seconds::from_ticks(state.timeout))?;

@@ -36,6 +36,9 @@ pub enum SegmentError {
     /// The instants in the segment were measured before the last boot, or on another clock.
     #[error("made before the last boot, or under another clock; remove it")]
     ClockDomain,
+    /// This process, or the one that created the segment, could not read the boot ID.
+    #[error("/proc/sys shows the boot ID only to this process or to its creator (ProcSubset=pid)")]
+    BootId,
     /// The size of the memfd could still change.
     #[error("not sealed")]
     Unsealed,

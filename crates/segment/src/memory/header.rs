@@ -87,7 +87,12 @@ impl Header {
         // If no boot id can be read, both are 0. Then only the clock may show that the host has
         // restarted.
         let is_of_this_boot = load(&self.created) <= boot_clock().0;
-        if self.clock_domain.each_ref().map(load) != clock_domain() || !is_of_this_boot {
+        let (theirs, ours) = (self.clock_domain.each_ref().map(load), clock_domain());
+        let has_boot_id = |[first, second, _]: [u64; 3]| first != 0 || second != 0;
+        if has_boot_id(theirs) != has_boot_id(ours) {
+            return Err(SegmentError::BootId);
+        }
+        if theirs != ours || !is_of_this_boot {
             return Err(SegmentError::ClockDomain);
         }
         Ok(())

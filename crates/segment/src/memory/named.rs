@@ -1,14 +1,15 @@
 //! Segments with a name: a file that several masters and command-line processes share.
 //!
-//! An existing file is checked and never changed. It keeps its size, its mode and its group. The
-//! settings of the process that opens it do not change them. All checks use the descriptor, never
+//! An existing file is checked and never changed. It keeps its size, its mode and its group, but
+//! gets the pages that a sparse copy lacks. The settings of the process that opens it do not change
+//! them. All checks use the descriptor, never
 //! the path.
 
 use super::error::system;
 use super::mapping::Mapping;
 use super::{Backing, Layout, Segment, SegmentError, check_limit};
-use rustix::fd::{AsFd, AsRawFd};
-use rustix::fs::{self, AtFlags, CWD, FallocateFlags, FileType, Mode, OFlags};
+use rustix::fd::{AsFd, AsRawFd, BorrowedFd};
+use rustix::fs::{self, AtFlags, CWD, FallocateFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use std::path::Path;
 
@@ -76,6 +77,7 @@ impl Segment {
         if links != 1 {
             return Err(SegmentError::Links(links));
         }
+        allocate_holes(fd.as_fd(), &stat)?;
         let mapping = Mapping::open(fd.as_fd(), &stat, version, |size| {
             existing(size).ok_or(SegmentError::Shape)
         })?;
@@ -107,4 +109,19 @@ impl Segment {
         fs::linkat(CWD, &link, CWD, path, AtFlags::SYMLINK_FOLLOW).map_err(system("linking"))?;
         Ok(Self::new(mapping, Backing::Named(path.to_owned(), fd)))
     }
+}
+
+/// Allocates the pages that a copy of a segment lacks. So a full disk causes an error here, and not
+/// a SIGBUS when a slot is written.
+fn allocate_holes(fd: BorrowedFd<'_>, stat: &Stat) -> Result<(), SegmentError> {
+    /// The unit of `st_blocks`.
+    const BLOCK: u64 = 512;
+    let size = stat.st_size.cast_unsigned();
+    // The type of this field differs between architectures.
+    #[allow(clippy::useless_conversion)]
+    let blocks = u64::try_from(stat.st_blocks).unwrap_or_default();
+    if size == 0 || blocks.saturating_mul(BLOCK) >= size {
+        return Ok(());
+    }
+    fs::fallocate(fd, FallocateFlags::empty(), 0, size).map_err(system("allocating its pages"))
 }

@@ -4,18 +4,21 @@
 //! Identifiers can be personal data, so they are not kept by default. No decision depends on them.
 //!
 //! Each shard holds a small sketch of the identifiers that are denied most. The algorithm is
-//! Misra-Gries with direct-mapped entries. Each denial selects one entry of the sketch by the hash
-//! of the identifier. If the entry has the same hash, its count is raised. Otherwise its count is
-//! lowered. An entry with the count 0 is replaced. The identifiers that are denied most stay in the
-//! sketch. Their counts are lower bounds.
+//! Misra-Gries in sets of entries. Each denial selects one set of the sketch by the hash of the
+//! identifier. If an entry of the set has the same hash, its count is raised. Otherwise an entry
+//! with the count 0 is replaced. If there is none, all counts of the set are lowered. So an
+//! identifier with more than a 17th of the denials of its set stays in the sketch. Its count is a
+//! lower bound.
 
 use super::counters::SHARDS;
 use gcra::{Key, Row};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// The number of entries in the sketch of a shard.
-const ENTRIES: usize = 64;
+/// The number of sets in the sketch of a shard.
+const SETS: usize = 4;
+/// The number of entries in a set. A denial reads all of them, so more entries cost time.
+const WAYS: usize = 16;
 /// The number of bytes in an entry for an identifier: one for the length, and 47 for the first
 /// bytes.
 const PREFIX: usize = 48;
@@ -23,7 +26,7 @@ const PREFIX: usize = 48;
 /// The diagnostic part of a segment.
 #[repr(C, align(4096))]
 #[derive(Debug)]
-pub struct Diagnostics([[DenialCount; ENTRIES]; SHARDS]);
+pub struct Diagnostics([[[DenialCount; WAYS]; SETS]; SHARDS]);
 
 /// One identifier and the number of its denials. Only the processes of one shard write to an entry.
 /// A reader may read an entry that is half written, which is harmless in a statistic.
@@ -58,28 +61,35 @@ impl Diagnostics {
         // The low half of a 128-bit hash is a good hash, too.
         #[allow(clippy::cast_possible_truncation)]
         let hash = key.hash as u64;
-        // The remainder is below the number of entries.
+        // The remainder is below the number of sets.
         #[allow(clippy::cast_possible_truncation)]
-        let entry = &self.0[shard][hash as usize % ENTRIES];
-        let denied = entry.denied.load(Relaxed);
-        if denied & COUNT == 0 {
+        let set = &self.0[shard][hash as usize % SETS];
+        let is_its_own =
+            |entry: &&DenialCount| entry.count() > 0 && entry.hash.load(Relaxed) == hash;
+        if let Some(entry) = set.iter().find(is_its_own) {
+            // A counter of 56 bits does not overflow: at a billion denials a second, it lasts for
+            // two years.
+            let denied = entry.denied.load(Relaxed);
+            entry.denied.store(denied.wrapping_add(1), Relaxed);
+        } else if let Some(entry) = set.iter().find(|entry| entry.count() == 0) {
             entry.hash.store(hash, Relaxed);
             let row = u64::from(key.row.0) << ROW_SHIFT;
             entry.denied.store(row | 1, Relaxed);
             entry.name(key.identifier);
-        } else if entry.hash.load(Relaxed) == hash {
-            // A counter of 56 bits does not overflow: at a billion denials a second, it lasts for
-            // two years.
-            entry.denied.store(denied.wrapping_add(1), Relaxed);
         } else {
-            entry.denied.store(denied - 1, Relaxed);
+            for entry in set {
+                // Another process of the shard may have lowered the count meanwhile.
+                let denied = entry.denied.load(Relaxed);
+                let lowered = denied - u64::from(denied & COUNT > 0);
+                entry.denied.store(lowered, Relaxed);
+            }
         }
     }
 
     /// Returns at most `most` identifiers with the most denials, greatest count first.
     pub fn most_denied(&self, most: usize) -> Vec<Denied> {
         let mut sums: HashMap<u64, Denied> = HashMap::new();
-        for entry in self.0.iter().flatten() {
+        for entry in self.0.iter().flatten().flatten() {
             let word = entry.denied.load(Relaxed);
             if word & COUNT > 0 {
                 let hash = entry.hash.load(Relaxed);
@@ -95,6 +105,10 @@ impl Diagnostics {
 }
 
 impl DenialCount {
+    fn count(&self) -> u64 {
+        self.denied.load(Relaxed) & COUNT
+    }
+
     /// Stores the identifier's first 47 bytes, and before them their number in one byte.
     fn name(&self, identifier: &[u8]) {
         let kept = &identifier[..identifier.len().min(PREFIX - 1)];

@@ -3,10 +3,6 @@
 use crate::{SETTINGS, empties};
 use segment::host::{Host, HostSettings};
 use segment::memory::Segment;
-use std::collections::HashSet;
-
-/// The number of direct-mapped entries in the sketch of a shard.
-const ENTRIES: u128 = 64;
 
 fn tracking() -> Host {
     let settings = HostSettings {
@@ -14,14 +10,6 @@ fn tracking() -> Host {
         ..SETTINGS
     };
     Host::new(settings, Segment::memfd).unwrap()
-}
-
-/// Returns `count` identifiers that begin with `prefix` and have different entries.
-fn apart(store: &Host, prefix: &str, count: usize) -> Vec<Vec<u8>> {
-    let mut taken = HashSet::new();
-    let names = (0..).map(|number| format!("{prefix}{number}").into_bytes());
-    let lone = |name: &Vec<u8>| taken.insert(store.slots().hasher().key(name).hash % ENTRIES);
-    names.filter(lone).take(count).collect()
 }
 
 fn deny(store: &Host, name: &[u8], times: u64) {
@@ -41,13 +29,34 @@ fn most_denied(store: &Host, most: usize) -> Vec<(Vec<u8>, u64)> {
 fn the_worst_come_first() {
     let store = tracking();
     assert!(most_denied(&store, 10).is_empty());
-    let names = apart(&store, "client ", 4);
-    for (name, times) in names.iter().zip([2, 50, 7, 1]) {
-        deny(&store, name, times);
+    let counts = [("a", 2), ("b", 50), ("c", 7), ("d", 1)];
+    for (name, times) in counts {
+        deny(&store, name.as_bytes(), times);
     }
-    let ranked = |index: usize, times| (names[index].clone(), times);
-    let worst = most_denied(&store, 3);
-    assert_eq!(worst, [ranked(1, 50), ranked(2, 7), ranked(0, 2)]);
+    let ranked = |index: usize| (counts[index].0.as_bytes().to_vec(), counts[index].1);
+    assert_eq!(most_denied(&store, 3), [ranked(1), ranked(2), ranked(0)]);
+}
+
+#[test]
+fn equal_identifiers_are_all_listed() {
+    // Identifiers that take turns would lower each other's counts if they shared an entry.
+    let store = tracking();
+    let names: Vec<_> = (0..20)
+        .map(|number| format!("client {number:02}"))
+        .collect();
+    for name in &names {
+        empties(&store, name.as_bytes());
+    }
+    for _ in 0..100 {
+        for name in &names {
+            assert!(!empties(&store, name.as_bytes()));
+        }
+    }
+    let expected: Vec<_> = names
+        .iter()
+        .map(|name| (name.clone().into_bytes(), 100))
+        .collect();
+    assert_eq!(most_denied(&store, 20), expected);
 }
 
 #[test]
@@ -60,20 +69,18 @@ fn a_heavy_hitter_is_not_driven_out_by_a_crowd() {
     let worst = most_denied(&store, 1);
     assert_eq!(worst[0].0, b"heavy");
     // A count is a lower bound. It is too low by at most the denials of other identifiers in the
-    // same entry.
+    // same set.
     assert!((500..=1000).contains(&worst[0].1), "{}", worst[0].1);
 }
 
 #[test]
 fn a_long_identifier_is_cut() {
     let store = tracking();
-    let names = apart(&store, &"x".repeat(60), 1);
-    deny(&store, &names[0], 2);
+    deny(&store, &[b'x'; 61], 2);
     assert_eq!(most_denied(&store, 1), [(vec![b'x'; 47], 2)]);
-    let exact = apart(&tracking(), &"y".repeat(46), 1);
     let store = tracking();
-    deny(&store, &exact[0], 2);
-    assert_eq!(most_denied(&store, 1), [(exact[0].clone(), 2)]);
+    deny(&store, &[b'y'; 47], 2);
+    assert_eq!(most_denied(&store, 1), [(vec![b'y'; 47], 2)]);
     let store = tracking();
     deny(&store, b"", 2);
     assert_eq!(most_denied(&store, 1), [(Vec::new(), 2)]);

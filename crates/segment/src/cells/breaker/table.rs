@@ -1,7 +1,7 @@
 //! The cells of a host's breakers, and which of them belongs to which store.
 
 use super::{Breaker, BreakerState, owner};
-use gcra::{Ticks, boot_clock};
+use gcra::{Ticks, Timestamp, boot_clock};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 /// The number of cells. If there are more stores than cells, a new store takes over the cell of a
@@ -47,13 +47,24 @@ impl<'a> Breakers<'a> {
         cell
     }
 
-    /// Returns the state of each shared cell that is in use.
+    /// Returns the state of each shared cell.
     pub fn states(self) -> Vec<BreakerState> {
-        let used = self
+        self.states_if(|_| true)
+    }
+
+    /// Returns the states at `now` without those of stores that failed and are not used any more,
+    /// because nothing shows whether these work again.
+    pub fn states_in_use(self, now: Timestamp) -> Vec<BreakerState> {
+        self.states_if(|cell| cell.is_idle() || !cell.is_abandoned(now))
+    }
+
+    fn states_if(self, is_listed: impl Fn(&Breaker) -> bool) -> Vec<BreakerState> {
+        let is_free = |cell: &Breaker| cell.store.load(Acquire) == 0;
+        let listed = self
             .shared
             .iter()
-            .filter(|cell| cell.store.load(Acquire) != 0);
-        used.map(Breaker::state).collect()
+            .filter(|cell| !is_free(cell) && is_listed(cell));
+        listed.map(Breaker::state).collect()
     }
 }
 

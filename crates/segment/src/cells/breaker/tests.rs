@@ -221,6 +221,28 @@ fn stores_have_cells_of_their_own_until_there_is_none() {
 }
 
 #[test]
+fn a_store_that_failed_is_listed_while_calls_try_it() {
+    let (cells, own) = (cells(), cells());
+    let breakers = Breakers::new(&cells, &own);
+    let names = |now| {
+        let states = breakers.states_in_use(now);
+        let mut names: Vec<_> = states.into_iter().map(|it| it.name).collect();
+        names.sort();
+        names
+    };
+    breakers.of(1, 0, "works");
+    open_at(breakers, 2, START);
+    assert_eq!(names(START + ABANDONED), ["failing", "works"]);
+    let later = START + 2 * ABANDONED;
+    assert_eq!(names(later), ["works"]);
+    // A call tries it again, and fails.
+    let cell = breakers.of(2, 0, "failing");
+    assert_eq!(cell.enter(later, LEAST_PAUSE), Passage::Probe);
+    cell.failed(Passage::Probe, later, 0);
+    assert_eq!(names(later), ["failing", "works"]);
+}
+
+#[test]
 fn a_full_table_costs_only_stores_that_fail() {
     let (cells, own) = (cells(), cells());
     let breakers = Breakers::new(&cells, &own);
