@@ -2,7 +2,7 @@
 
 use super::rules::RuleBuckets;
 use ext_php_rs::types::ZendHashTable;
-use gcra::{Limit, Patience, Row, Step, wall_clock};
+use gcra::{Limit, Row, Step, wall_clock};
 use guard::{Client, Target};
 use segment::{Day, Host};
 use std::ffi::CStr;
@@ -60,14 +60,7 @@ impl CountedRequest<'_, '_> {
     /// Returns the step on the bucket of a rate: it takes a token, and leaves those of the rule.
     #[inline(always)]
     pub fn step(&self, rule: &RuleBuckets, limit: &Limit) -> Step {
-        let step = limit.step_whole(1);
-        match rule.left_by(self.target) {
-            0 => step,
-            // Together they are at most the capacity, so they have a cost.
-            tokens => step.with(Patience::Leave(
-                limit.step_whole(tokens + 1).cost - step.cost,
-            )),
-        }
+        guard::step_leaving(limit, rule.left_by(self.target))
     }
 
     /// Returns the permits that the request leaves to others.

@@ -92,6 +92,14 @@ impl CookieName {
         Ok(Self { name, begins })
     }
 
+    /// Returns the name of the variable that shows whether a request has the cookie.
+    pub fn variable(&self) -> String {
+        if self.begins {
+            return "HTTP_COOKIE".to_owned();
+        }
+        format!("COOKIE_{}", String::from_utf8_lossy(&self.name))
+    }
+
     fn matches(&self, name: &[u8]) -> bool {
         if self.begins {
             name.starts_with(&self.name)

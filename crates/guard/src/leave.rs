@@ -6,6 +6,7 @@
 use super::GuardedRequest;
 use super::condition::Condition;
 use super::target::Target;
+use gcra::{Limit, Patience, Step};
 use std::fmt;
 
 /// A number of tokens or permits, and the requests that leave it.
@@ -19,6 +20,19 @@ pub struct Leave {
 impl Leave {
     pub fn is_of<R: GuardedRequest>(&self, target: &Target<'_, R>) -> bool {
         self.condition.holds(target)
+    }
+}
+
+/// Returns the step on the bucket of a rate: it takes a token, and leaves so many others.
+#[inline(always)]
+pub fn step_leaving(limit: &Limit, tokens: u64) -> Step {
+    let step = limit.step_whole(1);
+    match tokens {
+        0 => step,
+        // Together they are at most the capacity, so they have a cost.
+        tokens => step.with(Patience::Leave(
+            limit.step_whole(tokens + 1).cost - step.cost,
+        )),
     }
 }
 

@@ -25,6 +25,7 @@ mod target;
 
 pub use age::{Age, MaxAge};
 pub use client::Client;
+pub use leave::step_leaving;
 pub use named::{Origin, Unnamed};
 pub use networks::Networks;
 pub use rule::{Measure, Part, Rule};

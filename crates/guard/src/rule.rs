@@ -1,6 +1,6 @@
 //! The limits of the guard, as php.ini has them: `ip 100/minute burst 20; ip+path 10/second`.
 
-use super::claims::Claims;
+use super::claims::{Claims, CookieName};
 use super::condition::Condition;
 use super::leave::Leave;
 use super::path::path;
@@ -110,6 +110,36 @@ impl Rule {
         let condition = self.condition.as_ref();
         condition.is_none_or(|condition| condition.holds(target))
             && self.claims.hold(target.request())
+    }
+
+    /// Returns the names of the variables that decide which requests the limit counts, and in which
+    /// bucket, except for those of the path. A cookie by its whole name is `COOKIE_name`.
+    pub fn variables(&self) -> Vec<String> {
+        let keys = self.parts.iter().filter_map(|part| match part {
+            Part::Host => Some("SERVER_NAME".to_owned()),
+            Part::Header(name) => Some(name.to_string_lossy().into_owned()),
+            Part::Ip | Part::Net | Part::Path | Part::All => None,
+        });
+        let cookies = self.claims.cookies.iter().map(CookieName::variable);
+        let has_agents = !self.claims.agents.is_empty();
+        let has_methods = self.conditions().any(|it| !it.methods.is_empty());
+        let others = [
+            (has_agents, "HTTP_USER_AGENT"),
+            (has_methods, "REQUEST_METHOD"),
+        ];
+        let others = others.into_iter().filter(|it| it.0);
+        let others = others.map(|it| it.1.to_owned());
+        keys.chain(cookies).chain(others).collect()
+    }
+
+    /// Reports whether the limit depends on the path of a request.
+    pub fn has_path(&self) -> bool {
+        self.conditions().next().is_some() || self.parts.contains(&Part::Path)
+    }
+
+    fn conditions(&self) -> impl Iterator<Item = &Condition> {
+        let leaves = self.leaves.iter().map(|leave| &leave.condition);
+        self.condition.iter().chain(leaves)
     }
 
     /// Returns the identifier of the bucket that counts a request of `client`: the value of the
