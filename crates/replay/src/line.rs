@@ -1,0 +1,374 @@
+//! The lines of a log: fields, and the texts between them.
+
+use super::failure::Failure;
+use super::instant::{SECOND, duration, instant};
+use guard::GuardedRequest;
+use memchr::{memchr, memmem};
+use std::borrow::Cow;
+use std::ffi::CStr;
+use std::ops::Range;
+
+/// The form of a log's lines.
+///
+/// A field has the name of the variable that it is in CGI, such as `REMOTE_ADDR` or
+/// `HTTP_USER_AGENT`. Other names are `REQUEST` (the method, the URI and the protocol),
+/// `COOKIE_name`, `START` and `END` (an instant), `SECONDS`, `MILLISECONDS` and `MICROSECONDS` (the
+/// duration). Fields with other names are skipped.
+#[derive(Debug)]
+pub struct Format {
+    /// The text before each field, and that after the last one.
+    texts: Vec<memmem::Finder<'static>>,
+    names: Vec<Vec<u8>>,
+    has_cookie_names: bool,
+}
+
+impl Format {
+    /// Returns the format of these parts: a text, a name, a text and so on, and a text at the end.
+    /// Returns `None` if there is no text between two fields, so that their border is unknown.
+    pub fn new(parts: &[&[u8]]) -> Option<Self> {
+        let texts: Vec<&[u8]> = parts.iter().step_by(2).copied().collect();
+        let names: Vec<_> = parts
+            .iter()
+            .skip(1)
+            .step_by(2)
+            .map(|it| it.to_vec())
+            .collect();
+        let inner = texts.get(1..names.len()).unwrap_or_default();
+        let is_valid = parts.len() % 2 == 1 && inner.iter().all(|it| !it.is_empty());
+        let has_cookie_names = names.iter().any(|it| it.starts_with(b"COOKIE_"));
+        is_valid.then(|| Self {
+            texts: texts
+                .into_iter()
+                .map(|it| memmem::Finder::new(it).into_owned())
+                .collect(),
+            names,
+            has_cookie_names,
+        })
+    }
+
+    /// Reports whether lines have the variable.
+    pub fn has(&self, name: &str) -> bool {
+        let has = |name: &[u8]| self.names.iter().any(|it| it == name);
+        has(name.as_bytes())
+            || match name {
+                "REQUEST_METHOD" | "REQUEST_URI" => has(b"REQUEST"),
+                "DURATION" => [b"SECONDS".as_slice(), b"MILLISECONDS", b"MICROSECONDS"]
+                    .into_iter()
+                    .any(has),
+                _ => name.starts_with("COOKIE_") && has(b"HTTP_COOKIE"),
+            }
+    }
+
+    /// Returns the request of a line.
+    pub fn read<'l>(&'l self, line: &'l [u8]) -> Result<Line<'l>, Failure> {
+        let mut fields = Vec::with_capacity(self.names.len());
+        let first = self.texts[0].needle();
+        let mut at = if line.starts_with(first) {
+            first.len()
+        } else {
+            return Err(Failure::Format);
+        };
+        for (index, name) in self.names.iter().enumerate() {
+            let is_last = index + 1 == self.names.len();
+            let end = at
+                + self
+                    .length(&line[at..], index + 1, is_last)
+                    .ok_or(Failure::Format)?;
+            fields.push((name.as_slice(), unescaped(&line[at..end])));
+            at = end + self.texts[index + 1].needle().len();
+        }
+        Line::new(fields, self.has_cookie_names)
+    }
+
+    /// Returns the length of a field, which the text `index` ends.
+    fn length(&self, rest: &[u8], index: usize, is_last: bool) -> Option<usize> {
+        let text = &self.texts[index];
+        if is_last {
+            return rest
+                .ends_with(text.needle())
+                .then(|| rest.len() - text.needle().len());
+        }
+        // A quote after an odd number of backslashes belongs to the field.
+        let is_escaped = |at: &usize| {
+            rest[..*at]
+                .iter()
+                .rev()
+                .take_while(|it| **it == b'\\')
+                .count()
+                % 2
+                == 1
+        };
+        text.find_iter(rest).find(|at| !is_escaped(at))
+    }
+}
+
+/// A request of a log, as the rules of the crate [`guard`] read it.
+#[derive(Debug)]
+pub struct Line<'l> {
+    fields: Vec<(&'l [u8], Cow<'l, [u8]>)>,
+    /// The places of the method and the URI in the field `REQUEST`.
+    request: Option<(usize, Range<usize>, Range<usize>)>,
+    cookies: Option<Vec<u8>>,
+    /// The instant at which the request began, and the last one at which the guard may have seen
+    /// it.
+    pub start: u64,
+    pub latest: u64,
+    /// The resolution of the instants.
+    pub resolution: u64,
+}
+
+impl<'l> Line<'l> {
+    fn new(
+        fields: Vec<(&'l [u8], Cow<'l, [u8]>)>,
+        has_cookie_names: bool,
+    ) -> Result<Self, Failure> {
+        let mut line = Line {
+            fields,
+            request: None,
+            cookies: None,
+            start: 0,
+            latest: 0,
+            resolution: 0,
+        };
+        line.set_time()?;
+        if line.field(b"REMOTE_ADDR").is_none() {
+            return Err(Failure::Client);
+        }
+        if let Some(index) = line.fields.iter().position(|it| it.0 == b"REQUEST") {
+            let text = &line.fields[index].1;
+            let method = memchr(b' ', text).ok_or(Failure::Request)?;
+            // HTTP/0.9 has no protocol.
+            let uri = text
+                .iter()
+                .rposition(|&byte| byte == b' ')
+                .filter(|&at| at > method);
+            let is_method = method > 0 && text[..method].iter().all(u8::is_ascii_graphic);
+            let uri = method + 1..uri.unwrap_or(text.len());
+            if !is_method || uri.is_empty() {
+                return Err(Failure::Request);
+            }
+            line.request = Some((index, 0..method, uri));
+        } else if line.field(b"REQUEST_URI").is_none() {
+            return Err(Failure::Request);
+        }
+        if has_cookie_names {
+            line.cookies = Some(line.named_cookies());
+        }
+        Ok(line)
+    }
+
+    fn set_time(&mut self) -> Result<(), Failure> {
+        let (mut took, mut stated, mut is_end) = (0, None, true);
+        for (name, value) in &self.fields {
+            match *name {
+                b"START" | b"END" => {
+                    is_end = *name == b"END";
+                    stated = Some(instant(value)?);
+                }
+                b"SECONDS" => took = duration(value, SECOND)?,
+                b"MILLISECONDS" => took = duration(value, 1_000_000)?,
+                b"MICROSECONDS" => took = duration(value, 1_000)?,
+                _ => {}
+            }
+        }
+        let (stated, resolution) = stated.ok_or(Failure::Time)?;
+        self.start = if is_end {
+            stated.saturating_sub(took)
+        } else {
+            stated
+        };
+        self.latest = self.start.saturating_add(took);
+        self.resolution = resolution;
+        Ok(())
+    }
+
+    /// Returns the cookies of the fields `COOKIE_name` as a header field.
+    fn named_cookies(&self) -> Vec<u8> {
+        let names = self.fields.iter().filter(|(_, value)| is_present(value));
+        let names = names.filter_map(|(name, _)| name.strip_prefix(b"COOKIE_"));
+        names
+            .flat_map(|name| [name, b"=;"])
+            .collect::<Vec<_>>()
+            .concat()
+    }
+
+    /// Returns a field. The log has "-" for a missing one.
+    fn field(&self, name: &[u8]) -> Option<&[u8]> {
+        let field = self.fields.iter().find(|it| it.0 == name);
+        field.map(|it| &*it.1).filter(|it| is_present(it))
+    }
+
+    fn part(
+        &self,
+        of: impl Fn(&(usize, Range<usize>, Range<usize>)) -> Range<usize>,
+    ) -> Option<&[u8]> {
+        let request = self.request.as_ref()?;
+        Some(&self.fields[request.0].1[of(request)])
+    }
+
+    /// Reports whether the web server passed the request to PHP, or `None` if the log does not say
+    /// so.
+    pub fn is_passed(&self) -> Option<bool> {
+        let is_logged = self.fields.iter().any(|it| it.0 == b"UPSTREAM");
+        is_logged.then(|| self.field(b"UPSTREAM").is_some())
+    }
+}
+
+fn is_present(value: &[u8]) -> bool {
+    !matches!(value, b"" | b"-")
+}
+
+impl GuardedRequest for Line<'_> {
+    fn variable(&self, name: &CStr) -> Option<&[u8]> {
+        match name.to_bytes() {
+            b"REQUEST_METHOD" if self.request.is_some() => self.part(|it| it.1.clone()),
+            b"REQUEST_URI" if self.request.is_some() => self.part(|it| it.2.clone()),
+            b"HTTP_COOKIE" if self.cookies.is_some() => self.cookies.as_deref(),
+            // Without the script, a path is known by the URI alone.
+            b"SCRIPT_NAME" => self.field(b"SCRIPT_NAME").or_else(|| {
+                let uri = self.variable(c"REQUEST_URI")?;
+                uri.split(|byte| matches!(byte, b'?' | b'#')).next()
+            }),
+            name => self.field(name),
+        }
+    }
+
+    fn script(&self) -> &[u8] {
+        let file = self.field(b"SCRIPT_FILENAME");
+        file.or_else(|| self.field(b"SCRIPT_NAME"))
+            .unwrap_or_default()
+    }
+}
+
+/// Decodes the escapes that nginx, Apache and JSON write: `\xHH`, `\uHHHH`, `\"` and `\n`.
+fn unescaped(text: &[u8]) -> Cow<'_, [u8]> {
+    let Some(first) = memchr(b'\\', text) else {
+        return text.into();
+    };
+    let (mut plain, mut rest) = (text[..first].to_vec(), &text[first..]);
+    let code = |digits: &[u8]| u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok();
+    while let [byte, after @ ..] = rest {
+        rest = after;
+        match (byte, after) {
+            (b'\\', [b'x', digits @ ..]) if digits.get(..2).and_then(code).is_some() => {
+                plain.extend(
+                    digits
+                        .get(..2)
+                        .and_then(code)
+                        .and_then(|it| u8::try_from(it).ok()),
+                );
+                rest = &digits[2..];
+            }
+            (b'\\', [b'u', digits @ ..]) if digits.get(..4).and_then(code).is_some() => {
+                let character = digits.get(..4).and_then(code).and_then(char::from_u32);
+                plain.extend(
+                    character
+                        .unwrap_or(char::REPLACEMENT_CHARACTER)
+                        .to_string()
+                        .bytes(),
+                );
+                rest = &digits[4..];
+            }
+            (b'\\', [escaped, after @ ..]) => {
+                let pairs = [(b'n', b'\n'), (b't', b'\t'), (b'r', b'\r')];
+                let pair = pairs.into_iter().find(|pair| pair.0 == *escaped);
+                plain.push(pair.map_or(*escaped, |pair| pair.1));
+                rest = after;
+            }
+            _ => plain.push(*byte),
+        }
+    }
+    plain.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COMBINED: [&[u8]; 17] = [
+        b"",
+        b"REMOTE_ADDR",
+        b" ",
+        b"",
+        b" ",
+        b"",
+        b" [",
+        b"END",
+        b"] \"",
+        b"REQUEST",
+        b"\" ",
+        b"",
+        b" ",
+        b"",
+        b" \"",
+        b"HTTP_USER_AGENT",
+        b"\"",
+    ];
+
+    fn line(text: &str) -> Result<Vec<Option<String>>, Failure> {
+        let format = Format::new(&COMBINED).unwrap();
+        let line = format.read(text.as_bytes())?;
+        let names = [
+            c"REQUEST_METHOD",
+            c"REQUEST_URI",
+            c"SCRIPT_NAME",
+            c"HTTP_USER_AGENT",
+            c"HTTP_COOKIE",
+        ];
+        let text = |name| {
+            line.variable(name)
+                .map(|it| String::from_utf8_lossy(it).into_owned())
+        };
+        Ok(names.into_iter().map(text).collect())
+    }
+
+    #[test]
+    fn a_line_has_the_variables_of_its_request() {
+        let begin = "192.0.2.1 - a b [29/Nov/2026:07:26:33 +0000]";
+        let some = |text: &str| Some(text.to_owned());
+        assert_eq!(
+            line(&format!(
+                "{begin} \"GET /a?b HTTP/1.1\" 200 5 \"x \\\" 1\\x22 \\u00e9\\\\\""
+            ))
+            .unwrap(),
+            [
+                some("GET"),
+                some("/a?b"),
+                some("/a"),
+                some("x \" 1\" \u{e9}\\"),
+                None
+            ]
+        );
+        assert_eq!(
+            line(&format!("{begin} \"GET /a\" 200 5 \"-\"")).unwrap()[3],
+            None
+        );
+        for (text, failure) in [
+            ("", Failure::Format),
+            ("x", Failure::Format),
+            (&format!("{begin} \"GET / HTTP/1.1\" 200"), Failure::Format),
+            (
+                &format!("{begin} \"\\x16\\x03\\x01\" 400 0 \"-\""),
+                Failure::Request,
+            ),
+            (&format!("{begin} \"-\" 400 0 \"-\""), Failure::Request),
+            (
+                "- - - [29/Nov/2026:07:26:33 +0000] \"GET / HTTP/1.1\" 200 5 \"-\"",
+                Failure::Client,
+            ),
+            (
+                "192.0.2.1 - - [29/Nov/2026:07:26:33] \"GET / HTTP/1.1\" 200 5 \"-\"",
+                Failure::Zone,
+            ),
+        ] {
+            assert_eq!(line(text), Err(failure), "{text}");
+        }
+    }
+
+    #[test]
+    fn fields_need_a_text_between_them() {
+        assert!(Format::new(&[b"", b"A", b"", b"B", b""]).is_none());
+        assert!(Format::new(&[b"", b"A"]).is_none());
+        assert!(Format::new(&[b"x", b"A", b""]).is_some());
+    }
+}
