@@ -22,6 +22,7 @@ pub static RESERVATION: Class = Class::new(c"TokenBucket\\Reservation");
 pub static LOCKOUT: Class = Class::new(c"TokenBucket\\Lockout");
 pub static ACCESS_DENIED_EXCEPTION: Class = Class::new(c"TokenBucket\\AccessDeniedException");
 pub static GUARDED_CLIENT: Class = Class::new(c"TokenBucket\\GuardedClient");
+pub static LOG_REPLAY: Class = Class::new(c"TokenBucket\\LogReplay");
 pub static CONCURRENCY_LIMIT: Class = Class::new(c"TokenBucket\\ConcurrencyLimit");
 pub static PERMIT: Class = Class::new(c"TokenBucket\\Permit");
 pub static DECISION: Class = Class::new(c"TokenBucket\\Decision");

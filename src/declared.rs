@@ -14,8 +14,8 @@ use zend::declare::{
 use crate::{
     classes, compat::client_throttle, compat::leaky_bucket, compat::minute_window,
     compat::rate_limiter, concurrency::limit, concurrency::permit, decision, guard::client_address,
-    guard::decided, guard::guarded_client, guard::in_loop, http, lockout, metrics, status,
-    storage::interface, storage::memcached, storage::memory, storage::pdo, storage::redis,
+    guard::decided, guard::guarded_client, guard::in_loop, http, lockout, log_replay, metrics,
+    status, storage::interface, storage::memcached, storage::memory, storage::pdo, storage::redis,
     storage::shared_memory, token_bucket, token_bucket::quota, token_bucket::reservation,
 };
 
@@ -68,7 +68,7 @@ pub static FUNCTIONS: Entries = Entries(&[
 ]);
 
 /// The classes, each after the classes and interfaces that it extends or implements.
-pub static CLASSES: [(&Class, Declaration); 25] = [
+pub static CLASSES: [(&Class, Declaration); 26] = [
     (&classes::TOKEN_BUCKET_STORAGE, Declaration {
         kind: ClassKind::Interface,
         methods: Entries(&[
@@ -357,6 +357,39 @@ pub static CLASSES: [(&Class, Declaration); 25] = [
             entry(c"block", PUBLIC, method!(guarded_client::block), BLOCK), END,
         ]),
         hidden: &[("__construct", 3)], ..Declaration::EMPTY
+    }),
+    (&classes::LOG_REPLAY, Declaration {
+        flags: FINAL | NO_DYNAMIC_PROPERTIES | NOT_SERIALIZABLE,
+        state: Some(Class::carry::<log_replay::LogReplay>),
+        methods: Entries(&[
+            entry(c"__construct", PUBLIC, method!(log_replay::construct), &[
+                returns(10, Type::NONE), required(c"logs", Type::INT),
+                required(c"format", Type::ARRAY), required(c"guard", Type::STRING),
+                required(c"enforces", Type::BOOL), required(c"trusted", Type::STRING),
+                required(c"allowed", Type::STRING), required(c"strangers", Type::STRING),
+                required(c"groups", Type::ARRAY), required(c"skipped", Type::ARRAY),
+                required(c"listsAll", Type::BOOL),
+            ]),
+            entry(c"next", PUBLIC, method!(log_replay::next),
+                &[returns(0, Type::INT.or(Type::NULL))]),
+            entry(c"read", PUBLIC, method!(log_replay::read), &[
+                returns(3, Type::STRING), required(c"log", Type::INT),
+                required(c"bytes", Type::STRING), required(c"isOver", Type::BOOL),
+            ]),
+            entry(c"text", PUBLIC, method!(log_replay::text), &[
+                returns(2, Type::STRING), required(c"kind", Type::STRING),
+                required(c"number", Type::INT),
+            ]),
+            entry(c"summary", PUBLIC, method!(log_replay::summary), STATUS),
+            entry(c"ask", PUBLIC, method!(log_replay::ask),
+                &[returns(1, Type::VOID), required(c"questions", Type::ARRAY)]),
+            entry(c"weigh", PUBLIC, method!(log_replay::weigh),
+                &[returns(1, Type::VOID), required(c"requests", Type::STRING)]),
+            entry(c"answer", PUBLIC, method!(log_replay::answer),
+                &[returns(1, Type::ARRAY), required(c"question", Type::INT)]),
+            END,
+        ]),
+        ..Declaration::EMPTY
     }),
     (&classes::CONCURRENCY_LIMIT, Declaration {
         flags: FINAL | NO_DYNAMIC_PROPERTIES | NOT_SERIALIZABLE,

@@ -21,6 +21,7 @@ mod http;
 mod ini;
 mod lockout;
 mod log;
+mod log_replay;
 mod metrics;
 mod phpinfo;
 mod status;

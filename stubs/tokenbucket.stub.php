@@ -1019,6 +1019,67 @@ namespace TokenBucket {
     }
 
     /**
+     * Replays access logs through the rules of tokenbucket.guard, for the command "tokenbucket
+     * advise". The class may change with the command in any version. It reads no file and no
+     * setting, and changes no bucket.
+     *
+     * @implementation log_replay::LogReplay
+     * @strict-properties
+     * @not-serializable
+     */
+    final class LogReplay
+    {
+        /**
+         * Prepares a replay. Nothing is read.
+         *
+         * @param int $logs the number of logs
+         * @param list<string> $format a text, the name of a field, a text and so on, and a text at
+         *     the end. crates/replay/src/line.rs has the names
+         * @param string $guard limits as in tokenbucket.guard. Without limits, read() lists all
+         *     requests for weigh()
+         * @param bool $enforces false to decide as the mode "observe" does
+         * @param string $trusted as tokenbucket.guard_trusted_proxies
+         * @param string $allowed as tokenbucket.guard_allow
+         * @param string $strangers limits that count only requests without the cookies to report
+         * @param list<string> $groups groups of paths for weigh(), each as limits that count them.
+         *     Without groups, the first segment of a path is its group
+         * @param list<string> $skipped endings of paths that PHP does not serve
+         * @param bool $listsAll true to list granted requests, too
+         * @throws \ValueError if an argument is malformed, or if the format lacks a field that a
+         *     limit needs
+         */
+        public function __construct(int $logs, array $format, string $guard, bool $enforces, string $trusted, string $allowed, string $strangers, array $groups, array $skipped, bool $listsAll) {}
+
+        /** Returns the number of the log to read next, or null if all logs are over. */
+        public function next(): ?int {}
+
+        /**
+         * Reads more bytes of a log. Returns the requests whose turn has come, packed as
+         * crates/replay/src/guarded.rs says.
+         */
+        public function read(int $log, string $bytes, bool $isOver): string {}
+
+        /** Returns the text of a number in a packed request. */
+        public function text(string $kind, int $number): string {}
+
+        /** Returns the counts of lines, requests and limits. */
+        public function summary(): array {}
+
+        /**
+         * Replaces the questions about the requests that weigh() reads.
+         *
+         * @param list<string> $questions such as "* ip" or "3 net net 10/second burst 20"
+         */
+        public function ask(array $questions): void {}
+
+        /** Reads requests that read() has listed, for the questions. */
+        public function weigh(string $requests): void {}
+
+        /** Returns the answer to a question. Its lists of numbers are packed. */
+        public function answer(int $question): array {}
+    }
+
+    /**
      * Limits how many permits of an identifier are held at once, on all processes that share the
      * storage.
      *

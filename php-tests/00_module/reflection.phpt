@@ -24,6 +24,7 @@ TokenBucket\Decision
 TokenBucket\Exception
 TokenBucket\GuardedClient
 TokenBucket\Lockout
+TokenBucket\LogReplay
 TokenBucket\OnFailure
 TokenBucket\Period
 TokenBucket\Permit

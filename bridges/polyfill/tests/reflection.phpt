@@ -8,6 +8,7 @@ require __DIR__ . '/child.php';
 const NOT_SERVED = [
     'TokenBucket\GuardedClient' => 'Only the extension has a guard.',
     'TokenBucket\AccessDeniedException' => 'Only a GuardedClient throws it.',
+    'TokenBucket\LogReplay' => 'Only the extension has a guard, whose command uses this class.',
     'TokenBucket\client_address' => 'PHP code cannot read the trusted proxies of a php-fpm pool or of Apache, and would return the address of the proxy.',
     'TokenBucket\guard' => 'Only the extension has a guard.',
     'TokenBucket\guard_decisions' => 'Only the extension has a guard.',
