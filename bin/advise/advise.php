@@ -1,0 +1,206 @@
+<?php
+/**
+ * Replays access logs through limits of the guard, or proposes limits: `tokenbucket advise`.
+ *
+ * The extension reads the lines and decides (TokenBucket\LogReplay). This command opens the logs,
+ * adds the decisions up and prints the report.
+ */
+namespace TokenBucket\Command\Advise;
+
+use TokenBucket\Command\Failure;
+use TokenBucket\LogReplay;
+
+use function TokenBucket\Command\text;
+
+require __DIR__ . '/formats.php';
+require __DIR__ . '/logs.php';
+require __DIR__ . '/denials.php';
+require __DIR__ . '/proposal.php';
+require __DIR__ . '/page.php';
+
+/** The endings of files that web servers usually send without PHP. */
+const ASSETS = ['.css', '.js', '.mjs', '.map', '.png', '.jpg', '.jpeg', '.gif', '.webp', '.avif', '.svg', '.ico', '.woff', '.woff2', '.ttf', '.eot', '.mp4', '.webm', '.pdf', '.zip'];
+const COOKIES = 'PHPSESSID,laravel_session,wordpress_logged_in_*';
+
+/** The guard's settings to replay, from options or from a php.ini. */
+final class Guard
+{
+    public function __construct(
+        public readonly string $limits = '',
+        public readonly bool $enforces = true,
+        public readonly string $trusted = '',
+        public readonly string $allowed = '',
+        public readonly bool $has_preflights = false,
+    ) {
+    }
+
+    public static function of(array $options): self
+    {
+        $limits = $options['guard'] ?? '';
+        $ini = [];
+        if (str_ends_with($limits, '.ini')) {
+            $ini = is_file($limits) ? @parse_ini_file($limits, false, INI_SCANNER_RAW) : ($limits === 'php.ini' ? ini_get_all('tokenbucket', false) : false);
+            if ($ini === false) {
+                throw new Failure(text($limits) . ' cannot be read as a php.ini', 2);
+            }
+            $limits = (string) ($ini['tokenbucket.guard'] ?? '');
+            if (trim($limits, " ;\t") === '') {
+                throw new Failure(text($options['guard']) . ' has no limit in tokenbucket.guard', 2);
+            }
+        }
+        $mode = $options['mode'] ?? $ini['tokenbucket.guard_mode'] ?? 'enforce';
+        if (!in_array($mode, ['enforce', 'observe'], true)) {
+            throw new Failure('--mode must be enforce or observe, ' . text($mode) . ' given', 2);
+        }
+        return new self(
+            $limits,
+            $mode === 'enforce',
+            $options['trusted-proxies'] ?? $ini['tokenbucket.guard_trusted_proxies'] ?? '',
+            $options['allow'] ?? $ini['tokenbucket.guard_allow'] ?? '',
+            ($ini['tokenbucket.guard_preflights'] ?? '') !== '',
+        );
+    }
+}
+
+/** @param list<string> $parts of the format */
+function replay(int $logs, array $parts, Guard $guard = new Guard(), array $options = [], array $groups = []): LogReplay
+{
+    $limits = fn (array $paths): string => 'on ' . implode(',', $paths) . ' all 1/day';
+    $static = isset($options['all-files']) ? [] : ASSETS;
+    $strangers = 'unless cookie ' . ($options['cookie'] ?? COOKIES) . ' all 1/day';
+    return new LogReplay($logs, $parts, $guard->limits, $guard->enforces, $guard->trusted, $guard->allowed, $strangers, array_values(array_map($limits, $groups)), $static, isset($options['decisions']));
+}
+
+/** Reads all logs. Passes what the replay lists to $take. */
+function read_logs(LogReplay $replay, array $logs, ?JsonLines $json, \Closure $take): void
+{
+    $jsons = array_map(fn () => $json === null ? null : clone $json, $logs);
+    $sizes = array_column($logs, 'size');
+    $progress = new Progress(in_array(0, $sizes, true) ? 0 : array_sum($sizes));
+    while (($number = $replay->next()) !== null) {
+        [$bytes, $is_over] = $logs[$number]->read();
+        $take($replay->read($number, $jsons[$number]?->lines($bytes, $is_over) ?? $bytes, $is_over));
+        $progress->show(array_sum(array_column($logs, 'read')));
+    }
+    $progress->end();
+}
+
+/** Returns what is known about the lines, as the beginning of the report. */
+function lines_report(LogReplay $replay, array $logs, array $parts, Guard $guard, bool $anonymous): array
+{
+    $summary = $replay->summary();
+    $truncated = array_filter($logs, fn (Log $log) => $log->is_truncated);
+    $notes = array_map(fn (Log $log) => text($log->name) . ' ends in the middle of the compressed data', array_values($truncated));
+    $has = fn (string ...$names): bool => array_intersect($names, $parts) !== [];
+    if (!$has('SECONDS', 'MILLISECONDS', 'MICROSECONDS')) {
+        $notes[] = 'the log has no durations, so the instant of a request is that of its line';
+    }
+    if (!$has('SCRIPT_NAME', 'SCRIPT_FILENAME') && (array_filter(array_column($summary['limits'], 'has_path')) !== [])) {
+        $notes[] = 'the log does not name the script that ran, so limits on paths are replayed by the URI alone';
+    }
+    if (!$has('HTTP_COOKIE') && preg_grep('/^COOKIE_/', $parts) === []) {
+        $notes[] = 'the log has no cookies';
+    }
+    if (!$has('HTTP_USER_AGENT')) {
+        $notes[] = 'the log has no user agents';
+    }
+    if ($guard->trusted !== '' && !$has('HTTP_X_FORWARDED_FOR')) {
+        $notes[] = 'the log has no X-Forwarded-For, so all clients behind a proxy count as the proxy';
+    }
+    if ($guard->has_preflights) {
+        $notes[] = 'a log does not show preflight requests, so the limits of tokenbucket.guard_preflights are not replayed';
+    }
+    if ($summary['skipped'] > 0) {
+        $notes[] = "$summary[skipped] requests " . ($has('UPSTREAM') ? 'that were not passed to PHP' : 'for static files (--all-files counts them)') . ' were left out';
+    }
+    if ($summary['exempt'] > 0) {
+        $notes[] = "$summary[exempt] requests of allowed clients, or without an address, were left out";
+    }
+    if ($summary['late'] > 0) {
+        $notes[] = "$summary[late] lines were not in the order of time by more than a minute, and count at the instant of the line before";
+    }
+    $failures = [];
+    foreach (array_filter($summary['failures'], fn (array $failure) => $failure['count'] > 0) as $kind => $failure) {
+        $failures[] = ['kind' => $kind, 'lines' => $failure['count'], 'examples' => $anonymous ? [] : array_map(text(...), $failure['examples'])];
+    }
+    return array_intersect_key($summary, array_flip(['lines', 'requests', 'exempt', 'skipped', 'late', 'first', 'last'])) + ['anonymous' => $anonymous, 'failures' => $failures, 'notes' => $notes];
+}
+
+/** Prints what is known about the lines. */
+function print_lines(array $report): void
+{
+    $time = fn (float $instant): string => gmdate('Y-m-d H:i:s', (int) $instant);
+    printf("%d lines, %d requests from %s to %s UTC\n", $report['lines'], $report['requests'], $time($report['first']), $time($report['last']));
+    foreach ($report['failures'] as $failure) {
+        printf("%d lines are no requests (%s)%s\n", $failure['lines'], $failure['kind'], $failure['examples'] === [] ? '' : ', such as:');
+        foreach ($failure['examples'] as $example) {
+            echo "    $example\n";
+        }
+    }
+    foreach ($report['notes'] as $note) {
+        echo "Note: $note.\n";
+    }
+}
+
+/** Returns a number in percent. */
+function share(int $part, int $of): string
+{
+    return $of === 0 ? '0 %' : rtrim(rtrim(sprintf('%.2f', 100 * $part / $of), '0'), '.') . ' %';
+}
+
+/** Returns the network of a client, for reports without addresses. */
+function network(string $client): string
+{
+    $bytes = (string) @inet_pton(strtok($client, '/'));
+    return match (strlen($bytes)) {
+        4 => inet_ntop(substr($bytes, 0, 3) . "\0") . '/24',
+        16 => inet_ntop(substr($bytes, 0, 6) . str_repeat("\0", 10)) . '/48',
+        default => $client,
+    };
+}
+
+/** Returns the paths of --group=NAME=PATH,PATH by the name of their group. */
+function groups(array $options): array
+{
+    $groups = [];
+    foreach ($options['group'] ?? [] as $group) {
+        [$name, $paths] = explode('=', $group, 2) + [1 => ''];
+        if ($name === '' || $paths === '') {
+            throw new Failure('--group must be a name, "=" and paths such as /search*, ' . text($group) . ' given', 2);
+        }
+        $groups[$name] = explode(',', $paths);
+    }
+    return $groups;
+}
+
+function advise(array $names, array $options): int
+{
+    // The sums of clients may need more than a page of the site.
+    ini_set('memory_limit', '-1');
+    $guard = Guard::of($options);
+    $logs = array_map(fn (string $name) => new Log($name), $names);
+    [$parts, $json] = format($options['format'] ?? null, $logs[0]->first_line());
+    $page = isset($options['html']) ? Page::open($options['html']) : null;
+    $replay = replay(count($logs), $parts, $guard, $options, groups($options));
+    if ($guard->limits !== '') {
+        $denials = new Denials($replay, $options);
+        read_logs($replay, $logs, $json, $denials->take(...));
+        $report = lines_report($replay, $logs, $parts, $guard, isset($options['anonymise'])) + $denials->report($guard);
+    } else {
+        $proposal = new Proposal($replay, $options);
+        read_logs($replay, $logs, $json, $proposal->take(...));
+        $report = lines_report($replay, $logs, $parts, $guard, isset($options['anonymise'])) + $proposal->report(groups($options));
+    }
+    if ($report['requests'] === 0) {
+        $failures = array_map(fn (array $failure) => "$failure[lines] lines are none ($failure[kind])" . ($failure['examples'] === [] ? '' : ', such as ' . $failure['examples'][0]), $report['failures']);
+        throw new Failure(implode('; ', ['the logs have no request that PHP would serve', ...$failures]), 2);
+    }
+    $page?->write($report);
+    if (isset($options['json'])) {
+        echo json_encode($report, JSON_THROW_ON_ERROR | JSON_UNESCAPED_SLASHES | JSON_UNESCAPED_UNICODE), "\n";
+    } else {
+        print_lines($report);
+        $guard->limits === '' ? print_proposal($report) : print_denials($report);
+    }
+    return 0;
+}

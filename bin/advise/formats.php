@@ -1,0 +1,217 @@
+<?php
+/**
+ * The formats of access logs, as lists of texts and fields for TokenBucket\LogReplay.
+ *
+ * A field has the name of its variable in CGI, or one of those in crates/replay/src/line.rs. A
+ * field with the name "" is skipped.
+ */
+namespace TokenBucket\Command\Advise;
+
+use TokenBucket\Command\Failure;
+
+use function TokenBucket\Command\text;
+
+const COMMON = '$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent';
+const FORMATS = [
+    'common' => COMMON,
+    'combined' => COMMON . ' "$http_referer" "$http_user_agent"',
+];
+/** The formats that are tried if none is given. The second one is that of nginx' packages. */
+const TRIED = [FORMATS['combined'], FORMATS['combined'] . ' "$http_x_forwarded_for"', COMMON, '$server_name:$server_port ' . FORMATS['combined']];
+const NGINX = [
+    'remote_addr' => 'REMOTE_ADDR', 'msec' => 'END', 'time_iso8601' => 'END', 'time_local' => 'END', 'request_time' => 'SECONDS', 'request' => 'REQUEST',
+    'request_method' => 'REQUEST_METHOD', 'request_uri' => 'REQUEST_URI', 'uri' => 'REQUEST_URI', 'document_uri' => 'REQUEST_URI', 'server_name' => 'SERVER_NAME',
+    'host' => 'SERVER_NAME', 'fastcgi_script_name' => 'SCRIPT_NAME', 'fastcgi_path_info' => 'PATH_INFO', 'document_root' => 'DOCUMENT_ROOT',
+    'request_filename' => 'SCRIPT_FILENAME', 'upstream_addr' => 'UPSTREAM', 'upstream_response_time' => 'UPSTREAM', 'upstream_status' => 'UPSTREAM',
+];
+/** The better of several fields with one name. */
+const BETTER = ['msec', 'time_iso8601', 'time_local', 'request_uri', 'uri', 'document_uri', 'server_name', 'host'];
+const APACHE = [
+    'a' => 'REMOTE_ADDR', 'h' => 'REMOTE_ADDR', 'r' => 'REQUEST', 'm' => 'REQUEST_METHOD', 'U' => 'REQUEST_URI', 'f' => 'SCRIPT_FILENAME', 'v' => 'SERVER_NAME',
+    'V' => 'SERVER_NAME', 'D' => 'MICROSECONDS', 'T' => 'SECONDS',
+];
+/** Keys of JSON lines that are known by their names. A point leads into an object. */
+const KEYS = [
+    'REMOTE_ADDR' => ['remote_addr', 'remote_ip', 'client_ip', 'clientip', 'ip', 'client', 'request.client_ip', 'request.remote_ip'],
+    'END' => ['msec', 'ts', 'time_iso8601', 'timestamp', '@timestamp', 'time', 'time_local'],
+    'REQUEST_METHOD' => ['request_method', 'method', 'request.method'],
+    'REQUEST_URI' => ['request_uri', 'uri', 'path', 'url', 'request.uri'],
+    'REQUEST' => ['request'],
+    'SECONDS' => ['request_time', 'duration'],
+    'HTTP_USER_AGENT' => ['http_user_agent', 'user_agent', 'agent', 'request.headers.User-Agent.0'],
+    'HTTP_COOKIE' => ['http_cookie', 'cookie', 'request.headers.Cookie.0'],
+    'HTTP_X_FORWARDED_FOR' => ['http_x_forwarded_for', 'x_forwarded_for', 'request.headers.X-Forwarded-For.0'],
+    'SERVER_NAME' => ['server_name', 'host', 'request.host'],
+    'SCRIPT_NAME' => ['fastcgi_script_name'],
+    'UPSTREAM' => ['upstream_addr'],
+];
+/** Separates the fields of a JSON line that was decoded. */
+const UNIT = "\x1f";
+
+function nginx_field(string $variable): string
+{
+    return NGINX[$variable] ?? match (true) {
+        str_starts_with($variable, 'http_') => strtoupper($variable),
+        str_starts_with($variable, 'cookie_') => 'COOKIE_' . substr($variable, 7),
+        default => '',
+    };
+}
+
+function nginx_parts(string $format): array
+{
+    $format = str_replace(['$document_root$fastcgi_script_name', '${'], ['$request_filename', '$'], $format);
+    $parts = preg_split('/\$(\w+)}?/', $format, -1, PREG_SPLIT_DELIM_CAPTURE);
+    $variables = array_filter($parts, fn (int $index) => $index % 2 === 1, ARRAY_FILTER_USE_KEY);
+    foreach ($variables as $index => $variable) {
+        $parts[$index] = nginx_field($variable);
+        $rank = array_search($variable, BETTER, true);
+        foreach (array_slice(BETTER, 0, (int) $rank) as $better) {
+            if (nginx_field($better) === $parts[$index] && in_array($better, $variables, true)) {
+                $parts[$index] = '';
+            }
+        }
+    }
+    return $parts;
+}
+
+function apache_parts(string $format): array
+{
+    $format = str_replace(['\"', '%U%q', '%%'], ['"', '%U', "\0"], $format);
+    $parts = preg_split('/%([!\d,]*[<>]?(?:\{[^}]*\})?[a-zA-Z])/', $format, -1, PREG_SPLIT_DELIM_CAPTURE);
+    for ($index = 1; $index < count($parts); $index += 2) {
+        preg_match('/^[!\d,<>]*(?:\{(.*)\})?(.)$/', $parts[$index], $found);
+        [, $of, $letter] = $found;
+        $header = strtr(strtoupper($of), '-', '_');
+        $parts[$index] = match (true) {
+            $letter === 't' && $of === '' => 'START',
+            $letter === 't' && preg_match('/^(?:(begin|end):)?m?u?sec$/', $of, $time) === 1 => ($time[1] ?? '') === 'end' ? 'END' : 'START',
+            $letter === 't' => throw new Failure('--format has a time that is not supported: %{' . text($of) . '}t; use %t, %{sec}t, %{msec}t or %{usec}t', 2),
+            $letter === 'T' && $of !== '' => ['s' => 'SECONDS', 'ms' => 'MILLISECONDS', 'us' => 'MICROSECONDS'][$of] ?? '',
+            $letter === 'i' => "HTTP_$header",
+            $letter === 'C' => "COOKIE_$of",
+            $letter === 'e' && $header === 'DOCUMENT_ROOT' => $header,
+            default => APACHE[$letter] ?? '',
+        };
+        if ($parts[$index] === 'START' && $of === '') {
+            $parts[$index - 1] .= '[';
+            $parts[$index + 1] = ']' . $parts[$index + 1];
+        }
+    }
+    return str_replace("\0", '%', $parts);
+}
+
+/** Makes lines with fields of lines with JSON. */
+final class JsonLines
+{
+    /** @param array<string, list<string>> $keys the path of the key of each field */
+    private function __construct(private readonly array $keys, private string $rest = '')
+    {
+    }
+
+    /** Returns the reader of a format such as "json" or "json remote_addr=client.ip msec=ts". */
+    public static function of(string $format, string $first): self
+    {
+        $keys = [];
+        foreach (preg_split('/\s+/', substr($format, 4), -1, PREG_SPLIT_NO_EMPTY) as $pair) {
+            [$variable, $key] = explode('=', $pair, 2) + [1 => ''];
+            if (nginx_field($variable) === '' || $key === '') {
+                throw new Failure('--format has "' . text($pair) . '" where a variable of nginx, "=" and a key were expected', 2);
+            }
+            $keys[nginx_field($variable)] = explode('.', $key);
+        }
+        $object = json_decode($first, true);
+        foreach (KEYS as $field => $known) {
+            foreach ($known as $key) {
+                $path = explode('.', $key);
+                if (is_array($object) && is_scalar(self::value($object, $path))) {
+                    $keys[$field] ??= $path;
+                }
+            }
+        }
+        return new self($keys);
+    }
+
+    public function parts(): array
+    {
+        $parts = [''];
+        foreach (array_keys($this->keys) as $field) {
+            array_push($parts, $field, UNIT);
+        }
+        return $parts;
+    }
+
+    private static function value(array $object, array $path): mixed
+    {
+        foreach ($path as $key) {
+            $object = is_array($object) ? $object[$key] ?? null : null;
+        }
+        return $object;
+    }
+
+    /** Returns the lines of these bytes, but keeps the last one if it is not over. */
+    public function lines(string $bytes, bool $is_over): string
+    {
+        $lines = explode("\n", $this->rest . $bytes);
+        $last = array_pop($lines);
+        // A line that is too long is passed on, and is counted as such.
+        $is_kept = !$is_over && strlen($last) < 1 << 20;
+        $this->rest = $is_kept ? $last : '';
+        $lines = array_map($this->line(...), $is_kept ? [...$lines, ''] : [...$lines, $last]);
+        return implode("\n", $lines);
+    }
+
+    private function line(string $line): string
+    {
+        $object = json_decode($line, true);
+        // A line that is no object stays as it is, and is counted.
+        return is_array($object) ? $this->fields($object) : $line;
+    }
+
+    private function fields(array $object): string
+    {
+        $line = '';
+        foreach ($this->keys as $path) {
+            $value = self::value($object, $path);
+            $value = is_float($value) ? sprintf('%.6F', $value) : (is_scalar($value) ? (string) $value : '');
+            $line .= strtr($value, ['\\' => '\x5C', "\n" => '\x0A', UNIT => '\x1F']) . UNIT;
+        }
+        return $line;
+    }
+}
+
+/** Returns the parts of a format, and a reader of JSON if it is one. $first is the first line. */
+function format(?string $format, string $first): array
+{
+    if ($format === null && str_starts_with(ltrim($first), '{')) {
+        $format = 'json';
+    }
+    if (preg_match('/^json(\s|$)/', (string) $format) === 1) {
+        $json = JsonLines::of($format, $first);
+        return [$json->parts(), $json];
+    }
+    if ($first === '') {
+        throw new Failure('the log is empty', 2);
+    }
+    if ($format === null) {
+        foreach (TRIED as $tried) {
+            $replay = replay(1, nginx_parts($tried));
+            $replay->read(0, $first, true);
+            if ($replay->summary()['requests'] > 0) {
+                return [nginx_parts($tried), null];
+            }
+        }
+        throw new Failure('the format of the log is unknown: pass --format with the text of log_format (nginx) or LogFormat (Apache). A line is: ' . text(substr($first, 0, 200)), 2);
+    }
+    $format = FORMATS[$format] ?? $format;
+    $parts = match (true) {
+        preg_match('/\$\{?\w/', $format) === 1 => nginx_parts($format),
+        str_contains($format, '%') => apache_parts($format),
+        default => throw new Failure('--format must be combined, common, json, or the text of log_format (nginx) or LogFormat (Apache)', 2),
+    };
+    foreach (['REMOTE_ADDR' => ['REMOTE_ADDR'], 'an instant' => ['START', 'END'], 'the URI' => ['REQUEST', 'REQUEST_URI']] as $what => $names) {
+        if (array_intersect($names, $parts) === []) {
+            throw new Failure("--format lacks $what", 2);
+        }
+    }
+    return [$parts, null];
+}

@@ -1,0 +1,137 @@
+<?php
+/** The files of logs, which may be compressed, and the progress of reading them. */
+namespace TokenBucket\Command\Advise;
+
+use TokenBucket\Command\Failure;
+
+use function TokenBucket\Command\text;
+
+/** The bytes that are read at once. */
+const CHUNK = 1 << 18;
+
+/** A log: a file, plain or compressed by gzip, or standard input. */
+final class Log
+{
+    /** @var resource */
+    private $file;
+    private ?\InflateContext $inflate = null;
+    private string $next = '';
+    public readonly int $size;
+    public int $read = 0;
+    /** True if a compressed file ends early. */
+    public bool $is_truncated = false;
+
+    public function __construct(public readonly string $name)
+    {
+        $file = match (true) {
+            $name === '-' => STDIN,
+            is_dir($name) => throw new Failure(text($name) . ' is a folder', 2),
+            default => @fopen($name, 'rb'),
+        };
+        if ($file === false) {
+            throw new Failure(text($name) . ' cannot be read', 2);
+        }
+        $this->file = $file;
+        $this->size = $name === '-' ? 0 : (int) fstat($file)['size'];
+        $begin = $this->raw();
+        if (str_starts_with($begin, "\x1f\x8b")) {
+            if (!function_exists('inflate_init')) {
+                throw new Failure(text($name) . ' is compressed, and this PHP has no extension zlib', 1);
+            }
+            $this->inflate = inflate_init(ZLIB_ENCODING_GZIP);
+            $begin = $this->inflated($begin);
+        }
+        if (str_contains(substr($begin, 0, 4096), "\0")) {
+            throw new Failure(text($name) . ' is no text', 2);
+        }
+        $this->next = $begin;
+    }
+
+    private function raw(): string
+    {
+        $bytes = (string) fread($this->file, CHUNK);
+        $this->read += strlen($bytes);
+        return $bytes;
+    }
+
+    /** Returns the text of compressed bytes. A file may have several parts. */
+    private function inflated(string $bytes): string
+    {
+        $text = '';
+        while ($bytes !== '') {
+            $before = inflate_get_read_len($this->inflate);
+            $more = @inflate_add($this->inflate, $bytes);
+            if ($more === false) {
+                $this->is_truncated = true;
+                return $text;
+            }
+            $text .= $more;
+            $bytes = substr($bytes, inflate_get_read_len($this->inflate) - $before);
+            if (inflate_get_status($this->inflate) === ZLIB_STREAM_END) {
+                // Zeros may follow, as tar and tapes write them.
+                $bytes = ltrim($bytes, "\0");
+                $this->inflate = inflate_init(ZLIB_ENCODING_GZIP);
+            }
+        }
+        return $text;
+    }
+
+    /** Returns the first line that is not empty. */
+    public function first_line(): string
+    {
+        while (!str_contains(ltrim($this->next), "\n") && strlen($this->next) < 1 << 20 && !feof($this->file)) {
+            $this->next .= $this->bytes();
+        }
+        return strtok($this->next, "\r\n") ?: '';
+    }
+
+    private function bytes(): string
+    {
+        $bytes = $this->raw();
+        return $this->inflate === null ? $bytes : $this->inflated($bytes);
+    }
+
+    /** Returns the next bytes, and whether the log is over. */
+    public function read(): array
+    {
+        [$bytes, $this->next] = [$this->next, ''];
+        if ($bytes === '') {
+            $bytes = $this->bytes();
+        }
+        $is_over = feof($this->file) || $this->is_truncated;
+        if ($is_over && $this->inflate !== null && inflate_get_read_len($this->inflate) > 0) {
+            $this->is_truncated = true;
+        }
+        return [$bytes, $is_over];
+    }
+}
+
+/** Shows how much has been read, on a terminal and after the first second. */
+final class Progress
+{
+    private float $shown;
+    private bool $is_shown = false;
+
+    public function __construct(private readonly int $size)
+    {
+        $this->shown = microtime(true);
+    }
+
+    public function show(int $read): void
+    {
+        if (microtime(true) - $this->shown < 1 || !stream_isatty(STDERR)) {
+            return;
+        }
+        [$this->shown, $this->is_shown] = [microtime(true), true];
+        $done = $this->size > 0 ? min(1, $read / $this->size) : 0;
+        $bar = str_pad(str_repeat('#', (int) (30 * $done)), 30, '.');
+        fwrite(STDERR, $this->size > 0 ? sprintf("\r[%s] %3d %%", $bar, 100 * $done) : sprintf("\r%d MB", $read >> 20));
+    }
+
+    public function end(): void
+    {
+        if ($this->is_shown) {
+            fwrite(STDERR, "\r\x1b[K");
+        }
+    }
+}
