@@ -4,8 +4,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use stores::remote::ketama::{Distribution, Ring};
 use stores::remote::key::item_key;
-use stores::remote::memcached::ketama::{Distribution, Ring};
 use stores::remote::memcached::servers::parse_servers;
 
 fuzz_target!(|input: (Vec<Vec<u8>>, Vec<u8>, Vec<u8>)| {
