@@ -78,7 +78,7 @@ final class Page
     {
     }
 
-    /** Opens the file before the logs are read, so that nobody waits for an error. */
+    /** Opens the file before the logs are read, so that an error is reported at once. */
     public static function open(string $name): self
     {
         return new self(@fopen($name, 'wb') ?: throw new Failure(text($name) . ' cannot be written', 2));

@@ -43,7 +43,7 @@ has_rust() {
     command -v cargo >/dev/null || [[ -x $home/.cargo/bin/cargo ]]
 }
 
-# Installs the packages that are missing, and Debian's newest Rust if there is none, as root or with
+# Installs the packages that are missing, and Debian's newest Rust if it is missing, as root or with
 # sudo.
 install_packages() {
     local missing

@@ -15,7 +15,7 @@ const MOST_DENIED: usize = 10;
 /// The bytes of a request that [`super::Replay::read`] lists.
 const RECORD: usize = 20;
 
-/// The value by which clients are told apart.
+/// The value that distinguishes clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counted {
     Ip,

@@ -2,7 +2,7 @@
 //!
 //! A single server keeps all keys. Sentinels know the primary that keeps all keys. In a cluster, a
 //! key has one of 16,384 slots, and each server knows the servers of all slots. In a ring, the
-//! servers know nothing of each other, and ketama chooses the server of a key. So nobody is asked.
+//! servers know nothing of each other, and ketama chooses the server of a key without a request.
 //!
 //! A thread keeps what it has learned of a fleet between PHP requests. It asks the fleet again
 //! after a redirection, at most once a second, and twice a second while a server fails. It asks
