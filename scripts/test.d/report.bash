@@ -57,7 +57,8 @@ print_line() {
     printf '%-16s %4d passed %3d failed %3d inconclusive %3d skipped %5d s\n' "$@"
 }
 
-# Runs a step and prints its line. Shows the end of the step's output if a test failed.
+# Runs a step and prints its line. If a test failed, also prints the names of failed tests in Rust
+# and .phpt, and the end of the step's output.
 run_step() {
     local name=$1 log=$logs/$1.log code ran_well broken unclear skipped
     SECONDS=0
@@ -79,6 +80,7 @@ run_step() {
         flock 9
         print_line "$name" "$ran_well" "$broken" "$unclear" "$skipped" "$SECONDS"
         if [[ $((broken + unclear)) -ne 0 ]]; then
+            grep -aE '^ *(FAIL|TIMEOUT|SIG[A-Z]+) ' "$log" | sort -u || true
             tail -n 60 "$log"
             echo "(full log: $log)"
         fi

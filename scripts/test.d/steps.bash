@@ -296,9 +296,9 @@ step_quick-php() {
 step_core() {
     VALKEY_SERVER=$(other_server valkey)
     export VALKEY_SERVER
-    engine
     # cargo-nextest runs no examples of the documentation.
     cargo test --workspace --features deaths --exclude tokenbucket-zend --locked --doc
+    engine
 }
 
 step_fleets() {

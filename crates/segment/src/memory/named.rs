@@ -1,15 +1,14 @@
 //! Segments with a name: a file that several masters and command-line processes share.
 //!
-//! An existing file is checked and never changed. It keeps its size, its mode and its group, but
-//! gets the pages that a sparse copy lacks. The settings of the process that opens it do not change
-//! them. All checks use the descriptor, never
-//! the path.
+//! An existing file keeps its size, its mode and its group, whatever the settings of the process
+//! that opens it. A sparse copy of a segment gets the pages that it lacks. All checks use the
+//! descriptor, never the path.
 
 use super::error::system;
 use super::mapping::Mapping;
 use super::{Backing, Layout, Segment, SegmentError, check_limit};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd};
-use rustix::fs::{self, AtFlags, CWD, FallocateFlags, FileType, Mode, OFlags, Stat};
+use rustix::fs::{self, AtFlags, CWD, FallocateFlags, FileType, Mode, OFlags, SeekFrom, Stat};
 use rustix::io::Errno;
 use std::path::Path;
 
@@ -25,7 +24,7 @@ pub struct Access {
 impl Segment {
     /// Opens the named segment at `path`, or creates it with `layout` if it is missing. `existing`
     /// returns the layout of a file with this size in bytes, or `None` if no segment has this size.
-    /// Fails if the file fails a check or cannot be created. An existing file is never changed.
+    /// Fails if the file fails a check or cannot be created. A refused file is not changed.
     pub fn named(
         path: &Path,
         access: Access,
@@ -77,10 +76,14 @@ impl Segment {
         if links != 1 {
             return Err(SegmentError::Links(links));
         }
-        allocate_holes(fd.as_fd(), &stat)?;
+        // On a full disk, to read a hole in a mapping is a SIGBUS.
+        if fs::seek(&fd, SeekFrom::Data(0)) != Ok(0) {
+            return Err(SegmentError::Magic);
+        }
         let mapping = Mapping::open(fd.as_fd(), &stat, version, |size| {
             existing(size).ok_or(SegmentError::Shape)
         })?;
+        allocate_holes(fd.as_fd(), &stat)?;
         Ok(Self::new(mapping, Backing::Named(path.to_owned(), fd)))
     }
 

@@ -4,11 +4,10 @@
 //! Identifiers can be personal data, so they are not kept by default. No decision depends on them.
 //!
 //! Each shard holds a small sketch of the identifiers that are denied most. The algorithm is
-//! Misra-Gries in sets of entries. Each denial selects one set of the sketch by the hash of the
-//! identifier. If an entry of the set has the same hash, its count is raised. Otherwise an entry
-//! with the count 0 is replaced. If there is none, all counts of the set are lowered. So an
-//! identifier with more than a 17th of the denials of its set stays in the sketch. Its count is a
-//! lower bound.
+//! Misra-Gries in sets of entries: the hash of a denied identifier selects a set. An entry of this
+//! set with the same hash is raised. Otherwise the identifier replaces an entry whose count is 0.
+//! If there is none, all counts of the set are lowered. So an identifier with more than a 17th of
+//! the denials of its set stays in the sketch. Its count is a lower bound.
 
 use super::counters::SHARDS;
 use gcra::{Key, Row};

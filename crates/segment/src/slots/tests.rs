@@ -3,7 +3,6 @@
 
 use super::changes;
 use super::counters::{By, Event, Shard, Totals};
-use super::diagnostics::Denied;
 use super::protocol::{self, AtomicWord, Production, Slots};
 use super::table::{Usage, is_lock_free};
 use super::word::{Fingerprint, Lifetime, Word};
@@ -583,34 +582,41 @@ fn tracking() -> Host {
 }
 
 #[test]
-fn two_identifiers_compete_for_an_entry() {
+fn identifiers_compete_for_the_entries_of_a_set() {
     let host = tracking();
     let diagnostics = host.slots().diagnostics().expect("enabled");
-    // The hashes have the same remainder.
-    let key = |identifier, hash| Key {
-        identifier,
-        hash,
-        row: Row(3),
-    };
-    let (one, other) = (key(b"one", 1), key(b"other", 65));
-    for (key, noted) in [
-        (one, Some((b"one".as_slice(), 1))),
-        (one, Some((b"one", 2))),
-        (other, Some((b"one", 1))),
-        (other, None),
-        (other, Some((b"other", 1))),
-    ] {
-        diagnostics.denied(0, key);
-        let expected: Vec<_> = noted
-            .into_iter()
-            .map(|(identifier, denied)| Denied {
-                identifier: identifier.to_vec(),
+    // The hashes have the same remainder, so they select the same set of 16 entries.
+    let deny = |number: u8| {
+        diagnostics.denied(
+            0,
+            Key {
+                identifier: &[number],
+                hash: 1 + 4 * u128::from(number),
                 row: Row(3),
-                denied,
-            })
-            .collect();
-        assert_eq!(diagnostics.most_denied(9), expected);
-    }
+            },
+        );
+    };
+    let counts = || -> Vec<_> {
+        let most_denied = diagnostics.most_denied(99);
+        let counts = most_denied.into_iter();
+        counts
+            .map(|it| (it.identifier[0], it.row, it.denied))
+            .collect()
+    };
+    (0..16).for_each(deny);
+    assert_eq!(
+        counts(),
+        Vec::from_iter((0..16).map(|number| (number, Row(3), 1)))
+    );
+    deny(5);
+    deny(16);
+    assert_eq!(
+        counts(),
+        [(5, Row(3), 1)],
+        "a 17th lowers the others and gets no entry"
+    );
+    deny(16);
+    assert_eq!(counts(), [(5, Row(3), 1), (16, Row(3), 1)]);
 }
 
 #[test]
