@@ -108,9 +108,8 @@ impl<'h, T: Pipelined, F: FnMut(usize, Answer<Outcome>)> Each<'_, 'h, T, F> {
         let left = self.left.unwrap_or(TimeLeft::ALL);
         let deadline = start + left.of(self.timeout(first.index));
         let (flying, tasks): (Vec<_>, Vec<_>) = self.send(&wave, deadline).into_iter().unzip();
-        let tasks = tasks.into_iter().map(Ok).enumerate();
         let mut moved = Vec::new();
-        for (place, flown) in Race::new(tasks, 0, deadline) {
+        for (place, flown) in Race::of(tasks.into_iter().enumerate().collect(), deadline) {
             let flown = flown.unwrap_or_else(|cause| (Vec::new(), Err(cause)));
             moved.extend(self.land(&flying[place], flown, sent));
         }

@@ -2,20 +2,25 @@
 //!
 //! A task has a head start before the next task begins. So a server that replies soon is the only
 //! one that is contacted. No task ends because another one began, so a slow server is waited for
-//! until the deadline.
+//! until the deadline. A result that has arrived by then counts, even if something else, such as a
+//! lookup of a host name, has used up the time.
 
 use super::failure::Cause;
-use gcra::{Ticks, Timestamp, boot_clock};
+use gcra::{TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use std::io;
+use std::iter::Empty;
 use std::time::Duration;
 
 /// The time until the deadline is divided into this number of parts. All head starts together take
 /// one part.
 const PARTS: Ticks = 4;
+/// The least time for reading a reply of which a part has arrived, even after the deadline.
+const LEAST: Ticks = TICKS_PER_SECOND / 1000;
 
-/// A task that waits for a socket and never for anything else.
+/// A task that waits for a socket and never for anything else. If only a part of a reply has
+/// arrived, it waits for the rest until [`share`].
 pub trait Task {
     type Output;
 
@@ -24,11 +29,23 @@ pub trait Task {
 
     /// Continues the task after an event. Returns `None` if the task must wait again.
     fn advance(&mut self) -> Result<Option<Self::Output>, Cause>;
+
+    /// Returns the result of a task that still waits at the deadline.
+    fn stop(&mut self) -> Result<Self::Output, Cause> {
+        Err(Cause::Timeout)
+    }
 }
 
 /// Returns the head start of each of `count` tasks that end at `deadline`.
 pub fn head_start(count: usize, deadline: Timestamp) -> Ticks {
     deadline.saturating_since(boot_clock()) / (PARTS * count.max(1) as Ticks)
+}
+
+/// Returns the instant until which a task may wait for the rest of a reply. The other tasks wait
+/// meanwhile, so a server that stops in the middle gets half of the time until `deadline`.
+pub fn share(deadline: Timestamp) -> Timestamp {
+    let now = boot_clock();
+    now.midpoint(deadline).max(now + LEAST)
 }
 
 /// The tasks that were begun, and those that were not. `K` identifies a task.
@@ -39,6 +56,16 @@ pub struct Race<K, T, I> {
     next_at: Timestamp,
     head_start: Ticks,
     deadline: Timestamp,
+}
+
+impl<K, T: Task> Race<K, T, Empty<(K, Result<T, Cause>)>> {
+    /// Creates the race of tasks that have begun, which ends at `deadline`. Each task has a result.
+    pub fn of(running: Vec<(K, T)>, deadline: Timestamp) -> Self {
+        Self {
+            running,
+            ..Self::new(std::iter::empty(), 0, deadline)
+        }
+    }
 }
 
 impl<K, T: Task, I: Iterator<Item = (K, Result<T, Cause>)>> Race<K, T, I> {
@@ -83,15 +110,12 @@ impl<K, T: Task, I: Iterator<Item = (K, Result<T, Cause>)>> Iterator for Race<K,
     type Item = (K, Result<T::Output, Cause>);
 
     /// Returns the next task that has ended, and its result. Returns `None` if there are no more.
-    /// Tasks that run at the deadline end with [`Cause::Timeout`].
+    /// Tasks that still wait at the deadline are stopped, and none begins after it.
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             let now = boot_clock();
-            if now >= self.deadline {
-                let (key, _) = self.running.pop()?;
-                return Some((key, Err(Cause::Timeout)));
-            }
-            if now >= self.next_at || self.running.is_empty() {
+            let is_late = now >= self.deadline;
+            if !is_late && (now >= self.next_at || self.running.is_empty()) {
                 match self.others.next() {
                     Some((key, Ok(task))) => {
                         self.running.push((key, task));
@@ -111,6 +135,10 @@ impl<K, T: Task, I: Iterator<Item = (K, Result<T, Cause>)>> Iterator for Race<K,
                         return Some((self.running.swap_remove(index).0, result));
                     }
                 }
+                Ok(None) if is_late => {
+                    let (key, mut task) = self.running.pop()?;
+                    return Some((key, task.stop()));
+                }
                 Ok(None) => {}
                 Err(error) => {
                     let (key, _) = self.running.pop()?;
@@ -118,5 +146,42 @@ impl<K, T: Task, I: Iterator<Item = (K, Result<T, Cause>)>> Iterator for Race<K,
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::os::unix::net::UnixStream;
+
+    /// A task that ends when anything arrives.
+    struct Reading(UnixStream);
+
+    impl Task for Reading {
+        type Output = ();
+
+        fn waits_for(&self) -> Option<PollFd<'_>> {
+            Some(PollFd::new(&self.0, PollFlags::IN))
+        }
+
+        fn advance(&mut self) -> Result<Option<()>, Cause> {
+            Ok(Some(()))
+        }
+    }
+
+    #[test]
+    fn every_task_has_a_result_if_the_time_is_up_before_the_race() {
+        let pairs = [(); 3].map(|()| UnixStream::pair().unwrap());
+        let [(mut first, a), (_second, b), (mut third, c)] = pairs;
+        for sender in [&mut first, &mut third] {
+            sender.write_all(b"reply").unwrap();
+        }
+        let running = [a, b, c].map(Reading).into_iter().enumerate().collect();
+        let mut results: Vec<_> = Race::of(running, boot_clock()).collect();
+        results.sort_by_key(|(place, _)| *place);
+        let arrived = results.iter().map(|(_, result)| result.is_ok());
+        assert_eq!(arrived.collect::<Vec<_>>(), [true, false, true]);
+        assert!(matches!(results[1].1, Err(Cause::Timeout)));
     }
 }

@@ -619,6 +619,29 @@ fn naming_a_record_is_no_part_of_the_timeout() {
     assert!(is_covered());
 }
 
+/// Sending takes longer than the timeout, as with a slow lookup of a host name.
+#[test]
+fn each_step_has_a_result_if_sending_it_takes_the_whole_timeout() {
+    let host = host();
+    let settings = Settings {
+        timeout: MILLISECOND,
+        ..SETTINGS
+    };
+    let remote = remote(&host, settings, |deadline| {
+        sleep(Duration::from_nanos(
+            deadline.saturating_since(boot_clock()) + 1,
+        ));
+        Ok(Reply::new(true, Timestamp::ZERO, Timestamp::ZERO))
+    });
+    let mut decided = Vec::new();
+    let steps = [(&remote, ticket(key(), Step::new(1, 10)))];
+    let result = Remote::take_each(&steps, None, |index, answer| {
+        decided.push((index, answer.fallback));
+    });
+    assert!(result.is_ok());
+    assert_eq!(decided, [(0, false)]);
+}
+
 /// Returns true if the fallback of a store that fails grants a step. The bucket's last known state
 /// is a debt of 1000 s. `first` is the first call of the outage.
 fn forgets_a_debt(

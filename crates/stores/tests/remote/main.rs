@@ -14,6 +14,7 @@ mod exactness;
 mod failover;
 mod faults;
 mod fleets;
+mod hangs;
 mod healing;
 mod lives;
 mod numbers;

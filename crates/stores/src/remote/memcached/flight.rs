@@ -1,10 +1,10 @@
 //! Steps on items of one server that were sent in one pipeline, and whose replies are awaited.
 
-use super::update::{ItemChange, ItemState, ItemUpdate, finish, send};
+use super::update::{ItemChange, ItemState, ItemUpdate, receive, send};
 use super::wire::Connection;
 use super::{CONNECTIONS, ItemServer, decide_each, gives_up, idle, patience};
 use crate::remote::channel::Channel as _;
-use crate::remote::race::Task;
+use crate::remote::race::{Task, share};
 use crate::remote::stream::{Stream, addresses, forget};
 use crate::remote::{Cause, Flown, Reply, StepRequest};
 use gcra::{Timestamp, boot_clock};
@@ -23,6 +23,7 @@ pub struct ItemFlight<'a> {
     groups: Vec<Vec<usize>>,
     changes: Vec<ItemChange<'a, Vec<Reply>, Decide<'a>>>,
     patience: Timestamp,
+    deadline: Timestamp,
     state: State,
 }
 
@@ -50,6 +51,7 @@ impl<'a> ItemFlight<'a> {
             groups: by_item(requests),
             changes: Vec::new(),
             patience: patience(deadline),
+            deadline,
             state: State::Over,
         };
         if let Some(connection) = idle(endpoint, deadline) {
@@ -85,12 +87,22 @@ impl<'a> ItemFlight<'a> {
         Ok(())
     }
 
-    /// Reads the replies, of which at least a part has arrived.
-    fn finish(&mut self, mut connection: Connection) -> Flown {
-        let result = finish(&mut connection, &mut self.changes, self.patience);
-        if result.is_ok() {
-            CONNECTIONS.with(|idle| idle.keep(&self.node.endpoint, connection));
+    /// Reads replies, of which at least a part has arrived, and sends the next commands. Returns the
+    /// connection if their replies must be awaited, too, or else how the flight has ended.
+    fn receive(&mut self, mut connection: Connection) -> Result<Connection, Result<(), Cause>> {
+        connection.set_deadline(share(self.deadline));
+        receive(&mut connection, &mut self.changes, self.patience).map_err(Err)?;
+        // Nothing is sent after the deadline.
+        connection.set_deadline(self.deadline);
+        if !send(&mut connection, &mut self.changes).map_err(Err)? {
+            return Ok(connection);
         }
+        CONNECTIONS.with(|idle| idle.keep(&self.node.endpoint, connection));
+        Err(Ok(()))
+    }
+
+    /// Returns the replies to the steps on the items that were decided.
+    fn replies(&mut self) -> Vec<(usize, Result<Reply, Cause>)> {
         let mut all = Vec::with_capacity(self.requests.len());
         let changes = std::mem::take(&mut self.changes).into_iter();
         for (change, group) in changes.zip(&self.groups) {
@@ -100,7 +112,7 @@ impl<'a> ItemFlight<'a> {
                 all.extend(group.iter().map(reply));
             }
         }
-        (all, result)
+        all
     }
 }
 
@@ -124,9 +136,19 @@ impl Task for ItemFlight<'_> {
                 self.send(Connection::new(stream))?;
                 Ok(None)
             }
-            State::Sent(connection) => Ok(Some(self.finish(connection))),
+            State::Sent(connection) => match self.receive(connection) {
+                Ok(connection) => {
+                    self.state = State::Sent(connection);
+                    Ok(None)
+                }
+                Err(result) => Ok(Some((self.replies(), result))),
+            },
             State::Over => Ok(None),
         }
+    }
+
+    fn stop(&mut self) -> Result<Flown, Cause> {
+        Ok((self.replies(), Err(Cause::Timeout)))
     }
 }
 

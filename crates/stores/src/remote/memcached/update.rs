@@ -226,10 +226,10 @@ pub(super) fn update<R, F: Fn(ItemState, Timestamp, u32) -> ItemUpdate<R>>(
     changes: &mut [ItemChange<'_, R, F>],
     patience: Timestamp,
 ) -> Result<(), Cause> {
-    if send(connection, changes)? {
-        return Ok(());
+    while !send(connection, changes)? {
+        receive(connection, changes, patience)?;
     }
-    finish(connection, changes, patience)
+    Ok(())
 }
 
 /// Sends the next commands of all items, and does not wait for the replies. Returns true if nothing
@@ -248,24 +248,20 @@ pub(super) fn send<R, F: Fn(ItemState, Timestamp, u32) -> ItemUpdate<R>>(
     Ok(is_done)
 }
 
-/// Completes an [`update`] that [`send`] has begun.
-pub(super) fn finish<R, F: Fn(ItemState, Timestamp, u32) -> ItemUpdate<R>>(
+/// Reads the replies to the commands of the last [`send`], which must be followed by another one.
+pub(super) fn receive<R, F: Fn(ItemState, Timestamp, u32) -> ItemUpdate<R>>(
     connection: &mut Connection,
     changes: &mut [ItemChange<'_, R, F>],
     patience: Timestamp,
 ) -> Result<(), Cause> {
-    loop {
-        for change in changes.iter_mut() {
-            change.receive(connection)?;
-        }
-        let losers = changes.iter().filter(|change| change.is_outdated);
-        let most = losers.map(|change| change.lost).max();
-        let reads_again = most.is_some_and(pause) && !is_over(patience);
-        for change in changes.iter_mut() {
-            change.is_outdated &= reads_again;
-        }
-        if send(connection, changes)? {
-            return Ok(());
-        }
+    for change in changes.iter_mut() {
+        change.receive(connection)?;
     }
+    let losers = changes.iter().filter(|change| change.is_outdated);
+    let most = losers.map(|change| change.lost).max();
+    let reads_again = most.is_some_and(pause) && !is_over(patience);
+    for change in changes.iter_mut() {
+        change.is_outdated &= reads_again;
+    }
+    Ok(())
 }

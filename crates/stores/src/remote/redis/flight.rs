@@ -1,7 +1,7 @@
 //! Steps on buckets of one server that were sent in one pipeline, and whose replies are awaited.
 
-use super::node::{Node, code};
-use super::script::{invocation, read};
+use super::node::Node;
+use super::script::{invocations, is_unknown, read};
 use super::survey::{self, Inquiry};
 use super::topology::Topology;
 use super::{Redis, TAKE, arguments, taken};
@@ -14,12 +14,16 @@ use rustix::event::PollFd;
 use std::slice;
 use std::sync::Arc;
 
-/// The steps, and the [`Inquiry`] whose commands run them.
+/// The steps, and the [`Inquiry`] whose commands run those without a reply.
 pub struct Flight<'a> {
     topology: Arc<Topology>,
     node: Arc<Node>,
     requests: Vec<&'a StepRequest>,
+    /// The indexes of the steps that the inquiry runs, and the number of inquiries before it.
+    open: Vec<usize>,
+    round: u32,
     question: Inquiry,
+    replies: Vec<(usize, Result<Reply, Cause>)>,
     deadline: Timestamp,
     has_replies: bool,
 }
@@ -28,16 +32,15 @@ impl<'a> Flight<'a> {
     /// Begins to send steps. Their buckets are on the server of the visit, as far as is known.
     pub fn begin(visit: &Visit<'_, Redis>, requests: Vec<&'a StepRequest>) -> Result<Self, Cause> {
         let (node, deadline) = (Arc::clone(&visit.route.node), visit.deadline);
-        let command = |request: &&StepRequest| {
-            invocation(&TAKE, false, &[&request.name], &arguments(request))
-        };
-        let commands = requests.iter().map(command).collect();
-        let question = survey::question(&node, &commands, deadline);
-        let question = question.inspect_err(|_| node.suspect())?;
+        let open: Vec<_> = (0..requests.len()).collect();
+        let question = question(&node, &requests, &open, 0, deadline)?;
         Ok(Self {
             topology: Arc::clone(&visit.store.topology),
             node,
+            replies: Vec::with_capacity(requests.len()),
             requests,
+            open,
+            round: 0,
             question,
             deadline,
             has_replies: false,
@@ -52,26 +55,56 @@ impl<'a> Flight<'a> {
         read(&self.node, &TAKE, value).and_then(|value| taken(&value))
     }
 
-    /// Sends again the steps that the server did not run because it did not have the script.
-    fn repeat(&self, unknown: &[usize], flown: &mut Flown) {
-        let runs = unknown.iter().map(|&index| {
-            let request = self.requests[index];
-            (slice::from_ref(&request.name), arguments(request))
-        });
-        let runs: Vec<_> = runs.collect();
-        let (replies, result) = flown;
-        *result = self.node.run_each(
-            self.topology.dsn.is_cluster(),
-            &TAKE,
-            &runs,
-            1,
-            self.deadline,
-            |place, value| {
-                let index = unknown[place];
-                replies.push((index, self.reply(self.requests[index], value)));
-            },
-        );
+    fn flown(&mut self, result: Result<(), Cause>) -> Flown {
+        (std::mem::take(&mut self.replies), result)
     }
+
+    /// Continues the flight. Returns its result, or `None` if it must wait again.
+    fn go_on(&mut self) -> Result<Option<()>, Cause> {
+        let Some((values, result)) = self.question.advance()? else {
+            return Ok(None);
+        };
+        self.has_replies = true;
+        let mut unknown = Vec::new();
+        for (index, value) in std::mem::take(&mut self.open).into_iter().zip(values) {
+            if is_unknown(&value, self.round) {
+                unknown.push(index);
+            } else {
+                let reply = self.reply(self.requests[index], value);
+                self.replies.push((index, reply));
+            }
+        }
+        result?;
+        if unknown.is_empty() {
+            return Ok(Some(()));
+        }
+        (self.open, self.round, self.has_replies) = (unknown, self.round + 1, false);
+        self.question = question(
+            &self.node,
+            &self.requests,
+            &self.open,
+            self.round,
+            self.deadline,
+        )?;
+        Ok(None)
+    }
+}
+
+/// Asks a server to run these steps.
+fn question(
+    node: &Arc<Node>,
+    requests: &[&StepRequest],
+    open: &[usize],
+    round: u32,
+    deadline: Timestamp,
+) -> Result<Inquiry, Cause> {
+    let run = |index: usize| {
+        let request = requests[index];
+        (slice::from_ref(&request.name), arguments(request))
+    };
+    let runs: Vec<_> = open.iter().map(|&index| run(index)).collect();
+    let commands = invocations(&TAKE, runs.iter(), round).into();
+    survey::question(node, &commands, deadline).inspect_err(|_| node.suspect())
 }
 
 impl Task for Flight<'_> {
@@ -82,29 +115,17 @@ impl Task for Flight<'_> {
     }
 
     fn advance(&mut self) -> Result<Option<Flown>, Cause> {
-        let Some((values, result)) = self.question.advance()? else {
-            return Ok(None);
-        };
-        self.has_replies = true;
-        let (mut flown, mut unknown) = ((Vec::new(), result), Vec::new());
-        for (index, value) in values.into_iter().enumerate() {
-            if code(&value) == "NOSCRIPT" {
-                unknown.push(index);
-            } else {
-                flown
-                    .0
-                    .push((index, self.reply(self.requests[index], value)));
-            }
-        }
-        if !unknown.is_empty() && flown.1.is_ok() {
-            self.repeat(&unknown, &mut flown);
-        }
-        Ok(Some(flown))
+        let result = self.go_on().transpose();
+        Ok(result.map(|result| self.flown(result)))
+    }
+
+    fn stop(&mut self) -> Result<Flown, Cause> {
+        Ok(self.flown(Err(Cause::Timeout)))
     }
 }
 
 impl Drop for Flight<'_> {
-    /// Notes that the server failed if it did not send any reply by the deadline.
+    /// Notes that the server failed if it did not reply to the last inquiry by the deadline.
     fn drop(&mut self) {
         if !self.has_replies {
             self.node.suspect();

@@ -200,17 +200,13 @@ fn invoke<'s, K: AsRef<[u8]>, A: AsRef<[Argument<'s>]>>(
     // gives the script to the server. Another client may make the server forget it again.
     let mut open: Vec<_> = (0..runs.len()).collect();
     for round in first_round.. {
-        let command = |(place, &index): (usize, &usize)| {
-            let sends_text = (round == 1 && place == 0) || round > 1;
-            invocation(script, sends_text, runs[index].0, runs[index].1.as_ref())
-        };
-        let commands: Vec<_> = open.iter().enumerate().map(command).collect();
+        let commands = invocations(script, open.iter().map(|&index| &runs[index]), round);
         if asking {
             line.precede(cmd("ASKING"));
         }
         let mut unknown = Vec::new();
         line.exchange(&commands, |place, value| {
-            if code(&value) == "NOSCRIPT" && round < LAST_ROUND {
+            if is_unknown(&value, round) {
                 unknown.push(open[place]);
             } else {
                 done(open[place], value);
@@ -222,6 +218,26 @@ fn invoke<'s, K: AsRef<[u8]>, A: AsRef<[Argument<'s>]>>(
         open = unknown;
     }
     Ok(())
+}
+
+/// Returns the commands that run a script. Round 0 sends its hash, round 1 its text once, and the
+/// last round its text with each command.
+pub(super) fn invocations<'r, 's: 'r, K: AsRef<[u8]> + 'r, A: AsRef<[Argument<'s>]> + 'r>(
+    script: &Script,
+    runs: impl Iterator<Item = &'r Run<'r, K, A>>,
+    round: u32,
+) -> Vec<Cmd> {
+    let command = |(place, (keys, arguments)): (usize, &Run<'_, K, A>)| {
+        let sends_text = (round == 1 && place == 0) || round > 1;
+        invocation(script, sends_text, keys, arguments.as_ref())
+    };
+    runs.enumerate().map(command).collect()
+}
+
+/// Reports whether a reply of a round shows that the script was not run, because the server does
+/// not have it, and must be sent again.
+pub(super) fn is_unknown(reply: &Value, round: u32) -> bool {
+    code(reply) == "NOSCRIPT" && round < LAST_ROUND
 }
 
 /// Returns the command that runs a script, by its text or by its hash.

@@ -5,7 +5,7 @@
 
 use super::node::{Node, RequestLine};
 use crate::remote::channel::Channel;
-use crate::remote::race::Task;
+use crate::remote::race::{self, Task};
 use crate::remote::stream::{Stream, addresses, forget};
 use crate::remote::{Cause, tls};
 use gcra::{Timestamp, boot_clock};
@@ -158,15 +158,9 @@ impl Inquiry {
         sent(self.node.new_line(Box::new(channel)), &self.commands)
     }
 
-    /// Sets the deadline for reading replies whose first part has arrived. The other questions wait
-    /// meanwhile, so a server that stops in the middle gets a part of the time.
-    fn hurry(&self, line: &mut RequestLine) {
-        line.set_deadline(boot_clock().midpoint(self.deadline));
-    }
-
     /// Reads the replies, of which at least a part has arrived.
     fn replies(&self, mut line: RequestLine, greeted: usize) -> (Vec<Value>, Result<(), Cause>) {
-        self.hurry(&mut line);
+        line.set_deadline(race::share(self.deadline));
         let mut replies = Vec::with_capacity(self.commands.len());
         let read = line.read(greeted, self.commands.len(), |_, value| replies.push(value));
         let result = self.node.conclude(true, read.map(|()| ((), line)));
@@ -201,7 +195,7 @@ impl Task for Inquiry {
                 self.shake(session, stream)?
             }
             State::Greeting(mut line, greeted) => {
-                self.hurry(&mut line);
+                line.set_deadline(race::share(self.deadline));
                 line.read(greeted, 0, |_, _| ())?;
                 line.set_deadline(self.deadline);
                 sent(line, &self.commands)?

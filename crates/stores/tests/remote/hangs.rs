@@ -1,0 +1,80 @@
+//! Tests servers that hang in the middle of a call, beside a server that works. The steps on the
+//! server that works are decided by it.
+
+use crate::caller::{host, take, under};
+use gcra::TICKS_PER_SECOND;
+use gcra::batch::Ticket;
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::thread::spawn;
+use std::time::Duration;
+use stores::remote::memcached::{Memcached, servers::parse_servers};
+use stores::remote::redis::{Redis, dsn::Dsn};
+use stores::remote::{Answer, OnFailure, Pipelined, Remote, Settings};
+use testkit::{Mode, Proxy};
+
+/// Returns the port of a server that answers the first request of a client with `text`, and no
+/// other.
+fn server(text: &'static str) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    spawn(move || {
+        let (mut client, _) = listener.accept().unwrap();
+        assert!(client.read(&mut vec![0; 1 << 16]).unwrap() > 0);
+        client.write_all(text.as_bytes()).unwrap();
+        // The client closes the connection at its deadline.
+        while matches!(client.read(&mut vec![0; 1 << 16]), Ok(1..)) {}
+    });
+    port
+}
+
+/// Asserts that the policy decides the step on the server that hangs only. The other server replies
+/// after it.
+fn assert_works_beside<T: Pipelined>(hangs: u16, works: u16, store: impl Fn(u16) -> T) {
+    let proxy = Proxy::tcp(works);
+    proxy.set(Mode::Delay(Duration::from_millis(50)));
+    let settings = Settings {
+        timeout: TICKS_PER_SECOND,
+        ..under(OnFailure::Deny)
+    };
+    let stores = [hangs, proxy.port()].map(|port| Remote::new(store(port), settings, host()));
+    let ticket = |(index, store)| {
+        let store: &Remote<'_, T> = store;
+        let (key, step) = (store.hasher().key(b"id"), take(1));
+        (store, Ticket { index, key, step })
+    };
+    let steps: Vec<_> = stores.iter().enumerate().map(ticket).collect();
+    let mut fallbacks = [None; 2];
+    let decided = |index: usize, answer: Answer<_>| {
+        fallbacks[index] = Some(answer.fallback);
+    };
+    Remote::take_each(&steps, None, decided).unwrap();
+    assert_eq!(fallbacks, [Some(true), Some(false)]);
+}
+
+#[test]
+fn a_redis_that_hangs_leaves_the_others_their_time() {
+    let works = testkit::Redis::start(&[]);
+    for text in ["*4\r\n", "-NOSCRIPT No matching script.\r\n"] {
+        assert_works_beside(server(text), works.port(), |port| {
+            Redis::new(
+                Dsn::parse(&format!("redis://127.0.0.1:{port}")).unwrap(),
+                b"t:",
+            )
+        });
+    }
+}
+
+#[test]
+fn a_memcached_that_hangs_leaves_the_others_their_time() {
+    let works = testkit::Memcached::start_tcp(&[]);
+    // A part of a reply, and a lost race, after which the item is read again.
+    for text in ["VA 30 ", "EX O1\r\nVA 1 O2 c1 t-1 f0\r\n1\r\n"] {
+        assert_works_beside(server(text), works.port(), |port| {
+            Memcached::new(
+                &parse_servers([format!("127.0.0.1:{port}")]).unwrap(),
+                b"t:",
+            )
+        });
+    }
+}
