@@ -62,11 +62,10 @@ pub fn policy(call: &mut Call<'_>, first: u32, defaults: Settings) -> Result<Set
     })
 }
 
-/// Returns the settings of a storage whose DSN says how far it takes ahead. The argument is
-/// stronger than the DSN. Without the denial cache the DSN has no effect, so that an operator's
-/// tool can use the DSN of an application.
+/// Returns the settings of a storage whose DSN says how far it takes ahead. Without the denial
+/// cache the DSN has no effect, so that an operator's tool can use the DSN of an application.
 pub fn by_default(settings: Settings, take_ahead: Ticks) -> Settings {
-    if settings.take_ahead > 0 || settings.denial_cache_max_age.is_none() {
+    if settings.denial_cache_max_age.is_none() {
         return settings;
     }
     Settings {

@@ -29,6 +29,9 @@ impl StorageClass for Redis {
 /// The state of an object of the class.
 pub type RedisStorage = RemoteStorage<Redis>;
 
+/// The number of the argument `$takeAhead` of the constructor.
+const TAKE_AHEAD: u32 = 7;
+
 /// Implements `__construct(…)`. Throws `TypeError` or `ValueError` for an invalid argument.
 pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let text = std::str::from_utf8(call.string(1)?)
@@ -37,7 +40,11 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
     let dsn = Dsn::parse(text).map_err(unfit)?;
     let take_ahead = Dsn::take_ahead(text).map_err(unfit)?;
     let (prefix, settings) = arguments::remote(call)?;
-    let settings = arguments::by_default(settings, take_ahead);
+    let settings = match call.count() {
+        // The argument is stronger than the DSN, even if it is 0.
+        TAKE_AHEAD.. => settings,
+        _ => arguments::by_default(settings, take_ahead),
+    };
     let server = dsn.public_name();
     let redis = Redis::new(dsn, prefix);
     RedisStorage::construct(call.this(), redis, settings, &server, prefix)

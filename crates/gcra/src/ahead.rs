@@ -13,8 +13,20 @@
 //!
 //! ```text
 //! due = after the reply + wait × (1 + 1/1024)                                        rounded up
-//! end = sent + min(2 × take_ahead, (wait + span - cost) × (1 - 1/1024))              rounded down
+//! end = sent + min(2 × take_ahead, wait + span - cost) × (1 - 1/1024)                rounded down
 //! ```
+//!
+//! A give-back moves `empty_at` back, and parts that hosts keep would then be granted again. So the
+//! server knows what was taken ahead in the current period of two seconds and in the one before.
+//! It includes all that may still be used, because no part is kept for longer than a period. A
+//! refund, a cancel or a reset at `now` leaves these tokens, and the rest of their life, taken:
+//!
+//! ```text
+//! empty_at >= min(empty_at before, now - span + period + taken ahead)
+//! ```
+//!
+//! At any later instant `t`, the parts that are kept are at most `empty_at - (t - span)`, as they
+//! would be without the give-back. So the sum above still holds. `redis/bucket.lua` does this.
 //!
 //! A cell is one word, and any word is valid:
 //!
@@ -64,6 +76,15 @@ impl Terms {
     /// a place.
     pub fn patience(&self) -> Ticks {
         self.take_ahead.min(self.span.saturating_sub(self.cost))
+    }
+
+    /// Returns the ticks that a call to the server may take. The host can then keep the place,
+    /// whatever the wait for it.
+    pub fn longest_call(&self) -> Ticks {
+        let most = ((1 << CALL_BITS) - 3) << UNIT_BITS;
+        // For the rates of the clocks, and for the rounding.
+        let lost = self.take_ahead / 128 + (4 << UNIT_BITS);
+        self.patience().saturating_sub(lost).min(most)
     }
 
     /// Returns the hash of the cell of a place of the bucket with this hash. The lower 48 bits are
@@ -148,9 +169,10 @@ impl Place {
     /// Returns the first instant at which the place may no longer be used.
     pub fn end(&self, terms: &Terms) -> Timestamp {
         let life = (self.wait << UNIT_BITS) + terms.span.saturating_sub(terms.cost);
+        let life = life.min(2 * terms.take_ahead);
         // The server's clock has passed its whole microsecond by less than another one.
         let life = life.saturating_sub(life.div_ceil(1024) + TICKS_PER_MICROSECOND);
-        start(self.sent) + life.min(2 * terms.take_ahead)
+        start(self.sent) + life
     }
 
     /// Returns the ticks until the place is due, if the host keeps one at `now`. Calls are denied
@@ -339,6 +361,32 @@ mod tests {
         assert_eq!(granted(&slow, 269 * MS, MOST), None, "the call is too long");
         assert_eq!(granted(&slow, MS, 1074 * MS), None, "the wait is too long");
         assert_eq!(Place::granted(&TERMS, NOW, NOW - MS, MS), None);
+    }
+
+    #[test]
+    fn a_place_is_kept_if_the_call_is_short_enough() {
+        let slow = Terms {
+            span: 3600 * TICKS_PER_SECOND,
+            take_ahead: MOST,
+            ..TERMS
+        };
+        let short = Terms {
+            span: 70 * MS,
+            cost: 35 * MS,
+            take_ahead: MOST,
+        };
+        for terms in [TERMS, slow, short] {
+            let (call, ahead) = (terms.longest_call(), terms.take_ahead);
+            assert!(call > terms.patience() / 2 || call > 260 * MS);
+            for wait in [1, ahead / 2, ahead] {
+                assert!(granted(&terms, call, wait).is_some(), "{wait} {terms:?}");
+            }
+        }
+        let whole = Terms {
+            span: TERMS.cost,
+            ..TERMS
+        };
+        assert_eq!(whole.longest_call(), 0);
     }
 
     #[test]

@@ -31,6 +31,9 @@ const ESTIMATE_BITS: u32 = 5;
 const LEFT_BITS: u32 = 29;
 const ESTIMATE_AT: u32 = KIND_BIT + 1;
 const LEFT_AT: u32 = ESTIMATE_AT + ESTIMATE_BITS;
+/// The calls that must refill in the life of a slice. The last slice of a burst is often dropped.
+/// With four calls, it costs a quarter of them.
+const CALLS_IN_A_LIFE: u64 = 16;
 /// The most tokens that a cell holds, in microseconds.
 const MOST_LEFT: u64 = (1 << LEFT_BITS) - 1;
 const MOST_ESTIMATE: u32 = LEFT_BITS - 1;
@@ -49,10 +52,16 @@ impl Terms {
         Self { cost: 0, ..*self }.place_of(hash)
     }
 
-    /// Returns the tokens to take ahead for this estimate: 0 for fewer than four calls.
-    pub const fn extra(&self, estimate: u32) -> Ticks {
+    /// Returns the tokens to take ahead for this estimate: 0 for fewer than four calls, and for a
+    /// slow limit, because it takes long to make up for calls that are dropped.
+    pub fn extra(&self, estimate: u32) -> Ticks {
         let extra = TICKS_PER_MICROSECOND << estimate;
-        if extra / 4 < self.cost { 0 } else { extra }
+        let is_slow = self.life() / CALLS_IN_A_LIFE < self.cost;
+        if extra / 4 < self.cost || is_slow {
+            0
+        } else {
+            extra
+        }
     }
 
     /// Returns the estimate of one call, rounded down.
@@ -261,6 +270,16 @@ mod tests {
             ..TERMS
         };
         assert_eq!((TERMS.life(), short.life()), (LIFE, 10 * MS));
+    }
+
+    #[test]
+    fn a_slow_limit_has_no_slices() {
+        let calls = |cost| {
+            let terms = Terms { cost, ..TERMS };
+            terms.extra(20) / cost
+        };
+        assert_eq!(calls(LIFE / 16), (1000 << 20) / (LIFE / 16));
+        assert_eq!(calls(LIFE / 16 + 1), 0);
     }
 
     #[test]

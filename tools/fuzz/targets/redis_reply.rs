@@ -11,7 +11,7 @@ use libfuzzer_sys::fuzz_target;
 use redis::Value;
 use stores::remote::redis::Redis;
 use stores::remote::redis::dsn::Dsn;
-use stores::remote::{Ahead, Cause};
+use stores::remote::{Wanted, Cause};
 
 static REDIS: LazyLock<Redis> = LazyLock::new(|| {
     let dsn = format!("unix://{}?password=geheim-geheim", SOCKET.display());
@@ -99,14 +99,18 @@ fuzz_target!(|answer: &[u8]| {
         let [plain, ..] = requests();
         let (extra, life) = (4_000_000, 1_000_000);
         let slice = StepRequest {
-            ahead: Some(Ahead { extra, life }),
+            wanted: Wanted::Slice {
+                estimate: 0,
+                extra,
+                life,
+            },
             ..plain
         };
         for request in requests().into_iter().chain([slice]) {
             match Redis::take(&visit(), &request) {
                 Ok(reply) => {
                     check(&request.step, &reply.outcome);
-                    assert!(request.ahead.is_none() || reply.extra <= extra);
+                    assert!(request.wanted == Wanted::Call || reply.extra <= extra);
                 }
                 Err(cause) => told(cause),
             }

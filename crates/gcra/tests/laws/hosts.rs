@@ -7,7 +7,7 @@
 use gcra::ahead::{Place, Terms};
 use gcra::clock::{EPOCH, TICKS_PER_MICROSECOND, Ticks, Timestamp};
 use gcra::slice::{Extra, Slice};
-use gcra::{Patience, Step};
+use gcra::{Patience, Put, Step};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
@@ -28,6 +28,48 @@ pub enum Rule {
     ShortRecord,
     /// A slice is a lease: it may be as old as the span when it is taken.
     Lease,
+    /// A give-back does not know what hosts have taken ahead.
+    BlindGiveBack,
+}
+
+/// The ticks that hosts have taken ahead of a bucket in this period and in the one before. They
+/// include all that may still be used, because nothing is kept for longer than a period.
+#[derive(Clone, Copy, Debug)]
+struct TakenAhead {
+    length: Ticks,
+    period: u64,
+    older: Ticks,
+    newer: Ticks,
+}
+
+impl TakenAhead {
+    /// Returns the same at `now`.
+    fn at(self, now: Timestamp) -> Self {
+        let period = now.0 / self.length;
+        let (older, newer) = match period - self.period {
+            0 => (self.older, self.newer),
+            1 => (self.newer, 0),
+            _ => (0, 0),
+        };
+        Self {
+            period,
+            older,
+            newer,
+            ..self
+        }
+    }
+
+    fn add(&mut self, now: Timestamp, cost: Ticks) {
+        *self = self.at(now);
+        self.newer += cost;
+    }
+
+    /// Returns the earliest state to which a give-back at `now` may move a bucket of this span.
+    fn full(self, now: Timestamp, span: Ticks) -> Timestamp {
+        let Self { older, newer, .. } = self.at(now);
+        let kept = older + newer;
+        now - span + if kept > 0 { self.length + kept } else { 0 }
+    }
 }
 
 /// The place that a host keeps, and the numbers of its reply, which the controls need.
@@ -120,6 +162,9 @@ pub struct Hosts {
     empty_at: Timestamp,
     /// The greatest span of the calls since the bucket was full.
     span: Ticks,
+    ahead: TakenAhead,
+    /// A take that will be undone: the cost, the span, and the state after the take.
+    undone: Option<(Ticks, Ticks, Timestamp)>,
     members: Vec<Host>,
     replies: Vec<Reply>,
     pub grants: Vec<Grant>,
@@ -128,8 +173,14 @@ pub struct Hosts {
 }
 
 impl Hosts {
-    /// The callers of the bucket have these spans. Each host has an offset and a drift.
-    pub fn new(rule: Rule, spans: &[Ticks], hosts: impl IntoIterator<Item = (Ticks, i64)>) -> Self {
+    /// The callers of the bucket have these spans, and take ahead for `ahead` at most. Each host
+    /// has an offset and a drift.
+    pub fn new(
+        rule: Rule,
+        spans: &[Ticks],
+        ahead: Ticks,
+        hosts: impl IntoIterator<Item = (Ticks, i64)>,
+    ) -> Self {
         let host = |(offset, drift)| Host {
             offset,
             drift,
@@ -142,6 +193,13 @@ impl Hosts {
             time: 0,
             empty_at: Timestamp::ZERO,
             span: 0,
+            ahead: TakenAhead {
+                length: 2 * ahead,
+                period: 0,
+                older: 0,
+                newer: 0,
+            },
+            undone: None,
             members: hosts.into_iter().map(host).collect(),
             replies: Vec::new(),
             grants: Vec::new(),
@@ -252,6 +310,48 @@ impl Hosts {
         outcome.granted()
     }
 
+    /// Takes `cost` at once, for a call that will be undone. There is one such call at a time.
+    pub fn hold(&mut self, cost: Ticks, span: usize) {
+        if self.undone.is_some() {
+            return;
+        }
+        let span = self.spans[span];
+        let outcome = Step::new(cost, span).decide(self.record(), self.server_clock());
+        if outcome.granted() {
+            self.write(outcome.empty_at, span);
+            self.undone = Some((cost, span, outcome.empty_at));
+        }
+    }
+
+    /// Undoes the take of such a call.
+    pub fn give_back(&mut self) {
+        let (Some((cost, span, taken)), now) = (self.undone.take(), self.server_clock()) else {
+            return;
+        };
+        let found = self.record();
+        let worth = Put::worth((cost, cost), span, taken, found, now);
+        let full = match self.rule {
+            Rule::BlindGiveBack => now - span,
+            _ => self.ahead.full(now, span),
+        };
+        if found != Timestamp::ZERO {
+            self.write(found.min(found.saturating_sub(worth).max(full)), span);
+        }
+    }
+
+    /// Fills the bucket, but for what hosts have taken ahead. What was granted before does not
+    /// count any more.
+    pub fn reset(&mut self, span: usize) {
+        let (now, span) = (self.server_clock(), self.spans[span]);
+        let full = match self.rule {
+            Rule::BlindGiveBack => now - span,
+            _ => self.ahead.full(now, span),
+        };
+        self.empty_at = self.record().min(full);
+        self.undone = None;
+        self.grants.clear();
+    }
+
     /// Takes all that the bucket holds.
     pub fn take_all(&mut self, span: usize) {
         let full = self.server_clock() - self.spans[span];
@@ -287,6 +387,7 @@ impl Hosts {
         if wait == 0 {
             return self.grant(cost, terms.span);
         }
+        self.ahead.add(now, cost);
         let due = self.time + wait;
         self.marks.extend([due, due + (terms.span - cost)]);
         if let Some(back) = way.back {
@@ -327,6 +428,7 @@ impl Hosts {
             return self.write(own.empty_at, terms.span);
         }
         self.write(start + extra, record);
+        self.ahead.add(now, extra);
         let old = self.time + (terms.span - (now - start));
         self.marks
             .extend([self.time + terms.life(), old, old + extra]);

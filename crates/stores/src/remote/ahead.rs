@@ -11,7 +11,7 @@
 
 use super::cached::{PreparedStep, latest};
 use super::denial_cache::CacheEntry;
-use super::{Ahead, Answer, Answered, Remote, Reply, Transport, Visit};
+use super::{Answer, Answered, Remote, Reply, StepRequest, Transport, Visit, Wanted};
 use gcra::ahead::{Place, Terms};
 use gcra::slice::Extra;
 use gcra::{Denial, Key, Outcome, Patience, Step, Ticks, Timestamp, Verdict, boot_clock};
@@ -61,11 +61,14 @@ impl<T: Transport> Remote<'_, T> {
         now: Timestamp,
     ) -> Answered<Outcome> {
         let cell = self.host.place_cell(key.hash, terms);
-        if let Some(wait) = cell.claim(now) {
-            if wait > 0 {
+        match cell.claim(now) {
+            Some(0) => return Ok(Answer::sure(self.used_ahead(key, step, 0, now))),
+            Some(wait) => {
                 self.deny(&cell, now);
+                self.count_told(key, step);
+                return Ok(Answer::sure(until_due(step, wait, now)));
             }
-            return Ok(Answer::sure(self.of_place(key, step, wait, now)));
+            None => {}
         }
         if let Some(outcome) = self.queue(key, step, &cell, now) {
             if !outcome.granted() {
@@ -73,7 +76,7 @@ impl<T: Transport> Remote<'_, T> {
             }
             return Ok(Answer::sure(outcome));
         }
-        let may_ask = |now| cell.may_ask(now);
+        let may_ask = |entry: &CacheEntry, now| may_ask(&cell, entry, &terms, now);
         let mut prepared = match self.prepare_alone(key, step, now, may_ask) {
             Ok(prepared) => prepared,
             Err(denied) => {
@@ -82,32 +85,23 @@ impl<T: Transport> Remote<'_, T> {
             }
         };
         let is_alone = prepared.is_asker && self.host.denial_cache().is_leased(key.hash);
-        if is_alone && may_ask(boot_clock()) {
-            prepared.request.step = self.ahead(step);
+        let entry = prepared.entry.filter(|_| is_alone);
+        if entry.is_some_and(|entry| may_ask(&entry, boot_clock())) {
+            self.want_place(&mut prepared.request);
         } else {
             let (estimate, dropped) = slices.ask(boot_clock());
             self.count_calls(Event::DroppedAhead, dropped, step);
-            prepared.estimate = Some(estimate);
-            let (extra, life) = (terms.extra(estimate), terms.life());
-            prepared.request.ahead = (extra > 0).then_some(Ahead { extra, life });
+            prepared.request.wanted = Wanted::Slice {
+                estimate,
+                extra: terms.extra(estimate),
+                life: terms.life(),
+            };
         }
         let answer = self.take_from_store(key, step, None, prepared)?;
         if !answer.fallback && !answer.value.granted() {
             self.deny(&cell, boot_clock());
         }
         Ok(answer)
-    }
-
-    /// Returns the outcome of a call whose place is due after `wait` ticks. Counts the decision.
-    fn of_place(&self, key: Key<'_>, step: &Step, wait: Ticks, now: Timestamp) -> Outcome {
-        if wait > 0 {
-            self.host.slots().count(Event::Cached);
-            self.count(key, step, By::DenialCache, false);
-            // In this state the step would be granted after `wait` ticks.
-            let empty_at = (now + wait).saturating_sub(step.cost);
-            return Outcome::denied(Denial::Insufficient, empty_at, now);
-        }
-        self.used_ahead(key, step, 0, now)
     }
 
     /// Returns the outcome of a call that has used tokens that were taken ahead. Counts the grant.
@@ -124,14 +118,15 @@ impl<T: Transport> Remote<'_, T> {
     /// outcome of the call, which is granted if its tokens are there already. Returns `None` if the
     /// store was not asked.
     fn queue(&self, key: Key<'_>, step: &Step, cell: &Cell<'_>, now: Timestamp) -> Option<Outcome> {
-        self.may_queue(key, step, cell, now)?;
+        let terms = self.terms(step, None)?;
+        self.may_queue(key, step, cell, &terms, now)?;
         let cache = self.host.denial_cache();
         if !cache.lease(key.hash, now, self.settings.timeout / 2) {
             return None;
         }
         // Another worker may have asked meanwhile, or another bucket may hold the lease.
         let now = boot_clock();
-        let entry = self.may_queue(key, step, cell, now);
+        let entry = self.may_queue(key, step, cell, &terms, now);
         let outcome = entry
             .filter(|_| cache.is_leased(key.hash))
             .and_then(|entry| self.ask_for_place(key, step, entry, now));
@@ -146,12 +141,14 @@ impl<T: Transport> Remote<'_, T> {
         key: Key<'_>,
         step: &Step,
         cell: &Cell<'_>,
+        terms: &Terms,
         now: Timestamp,
     ) -> Option<CacheEntry> {
         if !cell.may_ask(now) {
             return None;
         }
         let entry = self.find(key, step.lifetime(), now)?;
+        let entry = Some(entry).filter(|entry| may_ask(cell, entry, terms, now))?;
         let denied = self.told_by(&entry, step, now)?;
         let wait = step.retry_after(denied.empty_at, now);
         (wait <= self.settings.take_ahead).then_some(entry)
@@ -166,7 +163,8 @@ impl<T: Transport> Remote<'_, T> {
         entry: CacheEntry,
         now: Timestamp,
     ) -> Option<Outcome> {
-        let mut request = self.request(key, self.ahead(step));
+        let mut request = self.request(key, *step);
+        self.want_place(&mut request);
         let found = self.find_server(&request.name);
         if found.is_ok_and(|(_, peer)| peer.is_open(now)) {
             return None;
@@ -177,7 +175,6 @@ impl<T: Transport> Remote<'_, T> {
             entry: Some(entry),
             waited: 0,
             is_asker: true,
-            estimate: None,
         };
         let operation = |visit: &Visit<'_, T>| self.decided_by(visit, key, step, &prepared, now);
         let deadline = now + self.settings.timeout;
@@ -188,9 +185,10 @@ impl<T: Transport> Remote<'_, T> {
         }
     }
 
-    /// Returns the step that asks for a place.
-    fn ahead(&self, step: &Step) -> Step {
-        step.with(Patience::Wait(self.settings.take_ahead))
+    /// Makes the request ask for a place.
+    fn want_place(&self, request: &mut StepRequest) {
+        request.step = request.step.with(Patience::Wait(self.settings.take_ahead));
+        request.wanted = Wanted::Place;
     }
 
     /// Keeps what a reply has granted ahead. The request was sent at `sent`. Returns the outcome of
@@ -199,15 +197,15 @@ impl<T: Transport> Remote<'_, T> {
         &self,
         key: Key<'_>,
         step: &Step,
-        prepared: &PreparedStep,
+        wanted: Wanted,
         reply: &Reply,
         sent: Timestamp,
     ) -> Outcome {
-        if prepared.request.step.max_wait != step.max_wait {
-            return self.keep_place(key, step, reply, sent);
-        }
-        let (Some(estimate), Some(terms)) = (prepared.estimate, self.terms(step, None)) else {
-            return reply.outcome;
+        let (Some(terms), Wanted::Slice { estimate, .. }) = (self.terms(step, None), wanted) else {
+            return match wanted {
+                Wanted::Place => self.keep_place(key, step, reply, sent),
+                _ => reply.outcome,
+            };
         };
         let extra = Extra {
             ticks: reply.extra,
@@ -254,9 +252,11 @@ impl<T: Transport> Remote<'_, T> {
         if kept != Kept::Alone {
             self.host.slots().count(Event::DroppedAhead);
         }
-        // If the place is kept, a call of this host is granted when it is due.
-        let own = if kept == Kept::Dropped { 0 } else { step.cost };
-        Outcome::denied(Denial::Insufficient, empty_at.saturating_sub(own), now)
+        match place.filter(|_| kept != Kept::Dropped) {
+            // A call of this host is granted when the place is due.
+            Some(place) => until_due(step, place.due().saturating_since(received), received),
+            None => Outcome::denied(Denial::Insufficient, empty_at, now),
+        }
     }
 
     /// Counts a denial of this host in the cell.
@@ -265,4 +265,16 @@ impl<T: Transport> Remote<'_, T> {
             self.host.slots().count(Event::DroppedAhead);
         }
     }
+}
+
+/// Returns the denial of a call at `now` that would be granted after `wait` ticks.
+fn until_due(step: &Step, wait: Ticks, now: Timestamp) -> Outcome {
+    let empty_at = (now + wait).saturating_sub(step.cost);
+    Outcome::denied(Denial::Insufficient, empty_at, now)
+}
+
+/// Reports whether the host may ask for a place at `now`, and could keep it if the reply takes as
+/// long as that of the bucket's entry.
+fn may_ask(cell: &Cell<'_>, entry: &CacheEntry, terms: &Terms, now: Timestamp) -> bool {
+    entry.error < terms.longest_call() && cell.may_ask(now)
 }

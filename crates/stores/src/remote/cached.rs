@@ -26,8 +26,6 @@ pub(super) struct PreparedStep {
     pub(super) waited: Ticks,
     /// True if this worker now holds the lease.
     pub(super) is_asker: bool,
-    /// The estimate of a request that may take a slice.
-    pub(super) estimate: Option<u32>,
 }
 
 /// Reports whether the entry allows the step at most once. Then only one worker can succeed.
@@ -146,7 +144,7 @@ impl<'h, T: Transport> Remote<'h, T> {
     }
 
     #[inline]
-    fn count_told(&self, key: Key<'_>, step: &Step) {
+    pub(super) fn count_told(&self, key: Key<'_>, step: &Step) {
         self.host.slots().count(Event::Cached);
         self.count(key, step, By::DenialCache, false);
     }
@@ -194,8 +192,8 @@ impl<'h, T: Transport> Remote<'h, T> {
     }
 
     /// Does the same as [`Remote::prepare_within`] for one bucket. If the entry allows one such
-    /// step at most, or if `is_hot` at the current instant, waits until no other worker of this
-    /// host asks the store about the bucket. If the store may be asked, returns the request.
+    /// step at most, or if `is_hot` for it at the current instant, waits until no other worker of
+    /// this host asks the store about the bucket. If the store may be asked, returns the request.
     ///
     /// The wait ends after an eighth of the timeout, because the other worker may have been killed,
     /// and this worker's own request needs time. Fails with the cached denial, if there is one. The
@@ -205,16 +203,15 @@ impl<'h, T: Transport> Remote<'h, T> {
         key: Key<'_>,
         step: &Step,
         now: Timestamp,
-        is_hot: impl Fn(Timestamp) -> bool,
+        is_hot: impl Fn(&CacheEntry, Timestamp) -> bool,
     ) -> Result<PreparedStep, Outcome> {
         let (request, mut entry) = self.prepare_within(key, step, now)?;
-        if !entry.is_some_and(|entry| is_scarce(&entry, step, now) || is_hot(now)) {
+        if !entry.is_some_and(|entry| is_scarce(&entry, step, now) || is_hot(&entry, now)) {
             return Ok(PreparedStep {
                 request,
                 entry,
                 waited: 0,
                 is_asker: false,
-                estimate: None,
             });
         }
         let timeout = self.settings.timeout;
@@ -224,7 +221,7 @@ impl<'h, T: Transport> Remote<'h, T> {
         let mut later = start;
         let is_asker = loop {
             let is_over = later.saturating_since(start) >= patience;
-            let is_hot = is_hot(later);
+            let is_hot = entry.is_some_and(|entry| is_hot(&entry, later));
             let scarce =
                 entry.filter(|entry| !is_over && (is_hot || is_scarce(entry, step, later)));
             let Some(scarce) = scarce else { break false };
@@ -251,7 +248,6 @@ impl<'h, T: Transport> Remote<'h, T> {
             entry,
             waited,
             is_asker,
-            estimate: None,
         })
     }
 

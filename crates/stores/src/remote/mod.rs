@@ -51,7 +51,7 @@ use segment::{By, Event, Host};
 pub use server::Server;
 pub use settings::{OnFailure, Settings};
 pub use time_left::TimeLeft;
-pub use transport::{Ahead, Flown, Pipelined, Reply, StateKind, StepRequest, Transport, Visit};
+pub use transport::{Flown, Pipelined, Reply, StateKind, StepRequest, Transport, Visit, Wanted};
 
 /// The result of a call, with the failure that the caller should be warned of.
 #[derive(Debug)]
@@ -143,7 +143,7 @@ impl<'h, T: Transport> Remote<'h, T> {
         if let Some(terms) = self.terms(step, first) {
             return self.take_in_turn(key, step, terms, now);
         }
-        match self.prepare_alone(key, step, now, |_| false) {
+        match self.prepare_alone(key, step, now, |_, _| false) {
             Ok(prepared) => self.take_from_store(key, step, first, prepared),
             Err(denied) => Ok(Answer::sure(denied)),
         }
@@ -187,7 +187,7 @@ impl<'h, T: Transport> Remote<'h, T> {
         }
         self.learn(key, step, &reply, prepared.entry.as_ref(), sent);
         self.note_clock(&reply);
-        let outcome = self.keep_ahead(key, step, prepared, &reply, sent);
+        let outcome = self.keep_ahead(key, step, prepared.request.wanted, &reply, sent);
         self.count(key, step, By::Store, outcome.granted());
         Ok(outcome)
     }

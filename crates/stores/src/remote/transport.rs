@@ -23,17 +23,25 @@ pub struct StepRequest {
     pub seen: Option<i64>,
     /// True if the denial cache may keep the reply.
     pub is_cached: bool,
-    /// The calls to take ahead, for a step that only takes tokens, on Redis.
-    pub ahead: Option<Ahead>,
+    pub wanted: Wanted,
 }
 
-/// A request for a slice ([`gcra::slice`]).
-#[derive(Clone, Copy, Debug)]
-pub struct Ahead {
-    /// The most ticks to take ahead.
-    pub extra: Ticks,
-    /// The time for which the host may use them.
-    pub life: Ticks,
+/// The tokens that a host may take with a step and use later, on Redis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// None.
+    Call,
+    /// Those of the step, which has a `max_wait`, if they are not there yet ([`gcra::ahead`]).
+    Place,
+    /// Some for a step that only takes tokens ([`gcra::slice`]).
+    Slice {
+        /// The estimate from which `extra` was computed.
+        estimate: u32,
+        /// The most ticks to take ahead, which may be 0.
+        extra: Ticks,
+        /// The time for which the host may use them.
+        life: Ticks,
+    },
 }
 
 impl StepRequest {
@@ -46,7 +54,7 @@ impl StepRequest {
             first: None,
             seen: None,
             is_cached: false,
-            ahead: None,
+            wanted: Wanted::Call,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Tests places in the queue of a used-up bucket, which hosts take ahead.
 
 use crate::caller::{CACHED, Caller, HANG, MILLISECOND, dsn};
-use gcra::{Patience, Put, Step, TICKS_PER_SECOND, Ticks, boot_clock};
+use gcra::{Outcome, Patience, Put, Step, TICKS_PER_SECOND, Ticks, boot_clock};
 use segment::slots::counters::Event;
 use std::thread::{scope, sleep};
 use std::time::{Duration, Instant};
@@ -27,10 +27,14 @@ fn raise(ticks: Ticks) -> Put {
 }
 
 /// Calls until the host has asked for a place, of which the store has granted `places` so far.
-fn take_place(caller: &Caller, places: u64) {
+/// Returns the outcome of the last call.
+fn take_place(caller: &Caller, places: u64) -> Outcome {
     let start = Instant::now();
-    while caller.count(Event::TakenAhead) < places {
-        caller.grants("id", &STEP);
+    loop {
+        let outcome = caller.take("id", &STEP);
+        if caller.count(Event::TakenAhead) == places {
+            return outcome;
+        }
         assert!(start.elapsed() < HANG, "no place is granted");
     }
 }
@@ -87,8 +91,14 @@ fn calls_are_denied_until_the_place_is_due() {
     let caller = Caller::redis(&dsn(proxy.port()), AHEAD);
     let begin = boot_clock();
     caller.put("id", &raise(400 * MILLISECOND));
-    take_place(&caller, 1);
+    let first = take_place(&caller, 1);
     let before = proxy.round_trips();
+    let due = |it: &Outcome| it.now + STEP.retry_after(it.empty_at, it.now);
+    assert_eq!(
+        due(&first),
+        due(&caller.take("id", &STEP)),
+        "of the call that takes the place"
+    );
     loop {
         let outcome = caller.take("id", &STEP);
         if outcome.granted() {
@@ -99,8 +109,7 @@ fn calls_are_denied_until_the_place_is_due() {
             assert!(STEP.available(outcome.empty_at, outcome.now) <= outcome.now - due);
             break;
         }
-        let due = outcome.now + STEP.retry_after(outcome.empty_at, outcome.now);
-        assert!(due >= begin + 400 * MILLISECOND + COST);
+        assert!(due(&outcome) >= begin + 400 * MILLISECOND + COST);
     }
     assert_eq!(proxy.round_trips(), before, "no call asked");
 }
@@ -194,4 +203,25 @@ fn a_place_is_used_while_the_store_fails() {
         granted += u64::from(answer.value.granted());
     }
     assert_eq!((granted, caller.count(Event::UsedAhead)), (1, 1));
+}
+
+/// A host that could not keep a place because the server is too far away asks for none.
+#[test]
+fn a_place_that_cannot_be_kept_is_not_asked_for() {
+    let redis = Redis::start(&[]);
+    let proxy = Proxy::tcp(redis.port());
+    let settings = Settings {
+        take_ahead: 40 * MILLISECOND,
+        ..AHEAD
+    };
+    let caller = Caller::redis(&dsn(proxy.port()), settings);
+    caller.put("id", &raise(0));
+    proxy.set(Mode::Delay(Duration::from_nanos(45 * MILLISECOND)));
+    let start = Instant::now();
+    let mut granted = 0;
+    while granted < 5 {
+        granted += u64::from(caller.grants("id", &STEP));
+        assert!(start.elapsed() < HANG, "calls are denied for ever");
+    }
+    assert_eq!(caller.count(Event::TakenAhead), 0);
 }

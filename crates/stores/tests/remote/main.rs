@@ -14,6 +14,7 @@ mod exactness;
 mod failover;
 mod faults;
 mod fleets;
+mod give_backs;
 mod hangs;
 mod healing;
 mod lives;

@@ -6,7 +6,7 @@ use segment::slots::counters::Event;
 use std::thread::scope;
 use std::time::Instant;
 use stores::remote::redis::{Redis as RedisStore, dsn::Dsn};
-use stores::remote::{Ahead, OnFailure, Settings, StepRequest, Transport, Visit};
+use stores::remote::{OnFailure, Settings, StepRequest, Transport, Visit, Wanted};
 use testkit::{Cluster, Mode, PRIMARIES, Proxy, Redis};
 
 const AHEAD: Settings = Settings {
@@ -74,9 +74,12 @@ fn a_slice_is_a_part_of_what_is_there() {
         let key = str::from_utf8(&name).unwrap();
         let before = time(&redis) - held * COST;
         redis.cli(&["SET", key, &(before.0 / 1000).to_string()]);
-        let ahead = Some(Ahead { extra: most, life });
         let request = StepRequest {
-            ahead,
+            wanted: Wanted::Slice {
+                estimate: 0,
+                extra: most,
+                life,
+            },
             ..StepRequest::new(name.clone(), STEP)
         };
         let visit = Visit::to(&store, &name, boot_clock() + 20 * TICKS_PER_SECOND).unwrap();
@@ -131,7 +134,11 @@ fn the_record_of_a_slice_lives_for_the_whole_span() {
     let redis = Redis::start(&[]);
     let caller = Caller::redis(&dsn(redis.port()), AHEAD);
     take_slice(&caller);
-    let number = |command| redis.cli(&[command, "t:id"]).trim().parse::<u64>().unwrap();
+    let number = |command| {
+        let reply = redis.cli(&[command, "t:id"]);
+        let first = reply.trim().split(':').next();
+        first.unwrap().parse::<u64>().unwrap()
+    };
     let (state, left) = (number("GET") * 1000, number("PTTL") * MILLISECOND);
     assert!(time(&redis) + left >= Timestamp(state) + SPAN);
 }

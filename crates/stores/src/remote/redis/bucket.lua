@@ -11,6 +11,13 @@
 -- back, the record stays as long as before, so that no host restores the state before that. Then
 -- the record is the state, ":", the microsecond at which it was written, ":" and the span.
 
+-- A host keeps what it has taken ahead for PERIOD microseconds at most. No give-back may grant
+-- these tokens again, as `ahead.rs` of gcra explains. So ":" and the microseconds that were taken
+-- ahead in the period before this one may follow, and then ":" and those of this period.
+local PERIOD = 2000000
+-- By key: these two numbers, for buckets of which something was taken ahead.
+local ahead = {}
+
 -- The kinds of states, which `StateKind` in `transport.rs` explains. Other states have no kind.
 local ABSENT, RESTORED, SET_BACK, SHORTER = 1, 2, 3, 4
 
@@ -28,14 +35,21 @@ local function read(key, has_windows)
     local state, refusal = number(record)
     local written, kept = state, nil
     if refusal then
-        local first, instant, rest = string.match(record, '^(%d+):(%d+)(:?%d*)$')
+        local head, older, newer = string.match(record, '^(%d+:%d+:%d+):(%d+):(%d+)$')
+        local first, instant, rest = string.match(head or record, '^(%d+):(%d+)(:?%d*)$')
         state, written = number(first), number(instant)
+        older, newer = number(older), number(newer)
         kept = (rest or '') ~= '' and number(string.sub(rest, 2))
-        if not state or not written or kept == nil or not kept and state <= written then
+        if not state or not written or kept == nil or not kept and state <= written
+            or older == nil or newer == nil then
             return nil, refusal
         end
         if kept and not has_windows and state + kept <= math.max(now, written) then
             return 0, nil, nil, 0
+        end
+        local periods = head and math.floor(now / PERIOD) - math.floor(written / PERIOD) or 2
+        if periods < 2 then
+            ahead[key] = { periods < 1 and older or newer, periods < 1 and newer or 0 }
         end
     end
     if written and written > now and not has_windows then
@@ -55,8 +69,14 @@ local ROUNDING = 10000
 local function write(key, state, full_at, before, kept)
     local record = string.format(state > now and '%.0f:%.0f' or '%.0f', state, now)
     local life, span = math.ceil((full_at - now) / 1000) + 1, full_at - state
-    local left = before and call('PTTL', key) or -1
+    local left, taken = before and call('PTTL', key) or -1, ''
+    if ahead[key] then
+        taken = string.format(':%.0f:%.0f', ahead[key][1], ahead[key][2])
+    end
     if left < 0 then
+        if taken ~= '' then
+            record = string.format('%.0f:%.0f:%.0f', state, now, span) .. taken
+        end
         return keep(key, record, life)
     end
     -- A greater span of earlier steps stays until the bucket is full. If the record has it, it
@@ -69,8 +89,8 @@ local function write(key, state, full_at, before, kept)
         life = math.max(life, left + math.ceil(state / 1000) - math.ceil(before / 1000))
         kept = math.min(now + left * 1000 - before, 2 ^ 52)
     end
-    if left > life or is_greater then
-        record = string.format('%.0f:%.0f:%.0f', state, now, math.max(kept or span, span))
+    if left > life or is_greater or taken ~= '' then
+        record = string.format('%.0f:%.0f:%.0f', state, now, math.max(kept or span, span)) .. taken
         life = math.max(left, life)
     end
     call('SET', key, record, 'PX', string.format('%.0f', math.max(life, 1)))

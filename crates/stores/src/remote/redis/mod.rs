@@ -21,8 +21,10 @@ mod tests;
 mod topology;
 
 use super::key::{Kind, kind_key, redis_key};
-use super::transport::{Ahead, AllTaken, BucketChange};
-use super::{Cause, Pipelined, Reply, Server, StateKind, StepRequest, Transport, Visit, record};
+use super::transport::{AllTaken, BucketChange};
+use super::{
+    Cause, Pipelined, Reply, Server, StateKind, StepRequest, Transport, Visit, Wanted, record,
+};
 pub use commands::ServerReplies;
 use dsn::Dsn;
 use flight::Flight;
@@ -198,7 +200,10 @@ fn arguments(request: &StepRequest) -> Vec<Argument<'static>> {
             Argument::micros(step.max_debt),
             floored(step.max_wait),
             Argument::Number(i64::from(step.dry)),
-            micros_ago(request.first),
+            match request.wanted {
+                Wanted::Place => Argument::Word(b"-"),
+                _ => micros_ago(request.first),
+            },
         ]);
     }
     arguments.extend(starts.into_iter().flatten());
@@ -310,7 +315,12 @@ impl Transport for Redis {
 
     fn take(visit: &Visit<'_, Self>, request: &StepRequest) -> Result<Reply, Cause> {
         let mut arguments = arguments(request);
-        let Some(Ahead { extra, life }) = request.ahead else {
+        let Wanted::Slice {
+            extra: extra @ 1..,
+            life,
+            ..
+        } = request.wanted
+        else {
             return taken(&visit.run(&TAKE, &[&request.name], &arguments)?);
         };
         arguments.extend([Argument::micros(extra), Argument::micros(life)]);

@@ -32,6 +32,13 @@ local record, refusal, _, before, kept = read(KEYS[1], has_windows)
 if refusal then
     return refusal
 end
+
+-- Returns the earliest state to which a change may move a bucket of this span back.
+local function full(span)
+    local taken = ahead[KEYS[1]]
+    return now - span + (taken and PERIOD + taken[1] + taken[2] or 0)
+end
+
 if ARGV[1] == 'refund' then
     local span = ARGV[3] + 0
     if record or ARGV[4] ~= '' then
@@ -43,7 +50,7 @@ if ARGV[1] == 'refund' then
             free = math.min(math.max(free - later, 0), ARGV[6] + 0)
         end
         local cost = math.min(free, math.max(taken - (now - span), 0))
-        local state = math.min(empty_at, math.max(empty_at - cost, now - span))
+        local state = math.min(empty_at, math.max(empty_at - cost, full(span)))
         if state > 0 then
             write(KEYS[1], state, state + span, before, kept)
         end
@@ -70,7 +77,12 @@ elseif ARGV[1] == 'advance' then
     write(KEYS[1], state, state)
 elseif ARGV[1] == 'reset' then
     -- Do not delete the record, because a host with a cached denial would restore a missing record.
-    write(KEYS[1], 0, now + ARGV[2])
+    if ahead[KEYS[1]] then
+        local state = math.min(record, full(ARGV[2]))
+        write(KEYS[1], state, state + ARGV[2], before, kept)
+    else
+        write(KEYS[1], 0, now + ARGV[2])
+    end
 elseif ARGV[1] == 'raise' then
     if not record and ARGV[4] ~= '' then
         record = now - ARGV[4]

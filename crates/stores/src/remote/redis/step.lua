@@ -11,7 +11,8 @@
 --          the greatest debt that a grant causes, in microseconds; 0 if it needs all tokens now;
 --            negative for a floor, which a grant leaves in the bucket
 --          1 for a dry step, which changes nothing
---          "" or the microseconds since a bucket without a record was empty, as the caller proposes
+--          "" or the microseconds since a bucket without a record was empty, as the caller
+--            proposes; "-" for a host that keeps tokens that are not there yet, and uses them later
 --          the following, if the bucket becomes full at the start of each window:
 --          the starts of four windows in microseconds
 -- Reply    twice the state after the step, plus 1 if the step is granted; 0 if the server's time
@@ -51,7 +52,7 @@ end
 if ARGV[7] == '1' then
     return { 2 * empty_at + (granted and 1 or 0), now, kind }
 end
-if kind == ABSENT and (ARGV[8] or '') ~= '' and cost <= span + wait then
+if kind == ABSENT and tonumber(ARGV[8]) and cost <= span + wait then
     granted, state = true, math.max(now - ARGV[8], state)
 end
 if not granted then
@@ -60,6 +61,10 @@ if not granted then
     else
         state = empty_at
     end
+end
+if takes and ARGV[8] == '-' and state > now then
+    local taken = ahead[KEYS[1]] or { 0, 0 }
+    ahead[KEYS[1]] = { taken[1], taken[2] + cost }
 end
 if state ~= empty_at or kind == SET_BACK then
     write(KEYS[1], state, full_at or state + span + tick - 1, not full_at and before, kept)

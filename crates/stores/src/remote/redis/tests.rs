@@ -59,7 +59,11 @@ fn a_reply_with_more_ahead_than_was_asked_for_is_an_error() {
         let visit = Visit::to(&redis, b"", boot_clock() + 5 * TICKS_PER_SECOND).unwrap();
         let (extra, life) = (7 * TICKS_PER_MICROSECOND, TICKS_PER_SECOND);
         let request = StepRequest {
-            ahead: Some(Ahead { extra, life }),
+            wanted: Wanted::Slice {
+                estimate: 0,
+                extra,
+                life,
+            },
             ..StepRequest::new(Vec::new(), Step::new(1_000_000, 10_000_000))
         };
         assert_eq!(Redis::take(&visit, &request).is_ok(), is_allowed);
