@@ -396,8 +396,10 @@ namespace {
          *     hash tags in identifiers). Ring:
          *     `redis+ring://[user[:password]@]host[:port],…[/database]` (`?weights=3,1`). All three
          *     take `cafile` and `servername` with `rediss+sentinel://`, `rediss+cluster://` and
-         *     `rediss+ring://`. Each also takes `?take_ahead=0.2`, which is the default of
-         *     $takeAhead if $denialCache is TRUE
+         *     `rediss+ring://`. For a single server, `?one_server=1` states that all keys are on
+         *     one server, and 0 that a proxy spreads them. By default the extension asks the
+         *     server. Each also takes `?take_ahead=0.2`, which is the default of $takeAhead if
+         *     $denialCache is TRUE
          * @param string $prefix a bucket's key is the prefix and the identifier. If they are longer
          *     than 250 bytes together, the key is their beginning and a SHA-256 hash
          * @param float $timeout seconds that one call may take, including the connection; greater
@@ -454,7 +456,8 @@ namespace {
 
         /**
          * Sends commands to the servers and returns the replies. The command `tokenbucket check`
-         * uses this method to examine servers. It counts nothing and uses no breaker.
+         * uses this method to examine servers. It counts nothing and uses no breaker. It closes the
+         * connection after commands that may change its state, such as SELECT or MULTI.
          *
          * @param list<list<string>> $commands each command as its words
          * @param float $timeout seconds to wait for each server; greater than 0, at most 3600
@@ -912,7 +915,7 @@ namespace TokenBucket {
          * remaining are the attempts before the next block. capacity is $attempts. resetAfter is
          * the time after which the failures are forgotten.
          *
-         * @throws \LogicException over a database and over a storage that is written in PHP
+         * @throws \LogicException over a storage that is written in PHP
          */
         public function attempt(): Decision {}
 

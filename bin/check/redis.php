@@ -10,8 +10,9 @@ const PERMIT_COMMANDS = '+pexpire +zadd +zcard +zrangebyscore +zrem +zremrangeby
 /** Scripts. Their texts never change, because servers keep them until they restart. */
 const TIME = "return redis.pcall('TIME')";
 const DERIVED_TIME = "return redis.pcall('PEXPIRETIME', KEYS[1])";
-const COUNT = "local n = 0 for _, key in ipairs(KEYS) do if redis.call('GET', key) then n = n + 1 end end return n";
-/** The keys of one script. A proxy of two servers keeps all together once in 32,768 times. */
+/** Differs between servers. */
+const SERVER = 'return tostring(redis.call)';
+/** The keys on which it runs. */
 const KEYS = 16;
 
 final class RedisStore implements Store
@@ -247,21 +248,27 @@ final class RedisStore implements Store
             : Finding::failure('a ConcurrencyLimit of one grants two permits or none', 'do not keep permits on this server');
     }
 
-    /** Reads several keys in one script. */
+    /** Asks whether the server is a Redis, as the extension does before a call on several keys. */
     private function proxy(string $key): Finding
     {
-        $keys = array_map(fn (int $i) => "$key-$i", range(1, KEYS));
-        $refused = '';
-        foreach ($keys as $each) {
-            [$reply] = $this->writing($each, ['SET', $each, '', 'PX', '60000']);
-            $refused = self::error($reply) ?: $refused;
+        // With some hashes, neighbouring names would have one server.
+        $on_keys = array_map(fn () => ['EVAL', SERVER, '1', "$key-" . bin2hex(random_bytes(8))], range(1, KEYS));
+        $stated = preg_match('/[?&]one_server=([01])/', $this->dsn, $found) ? $found[1] : null;
+        try {
+            [$hello, $time] = $replies = $this->ask($this->home, ['HELLO', '2'], ['TIME'], ...$on_keys);
+        } catch (Unanswered) {
+            // Some proxies close the connection after a command that they do not know.
+            [$hello, $time] = $replies = [null, null, null];
         }
-        [$count] = $this->ask($this->home, ['EVAL', COUNT, (string) KEYS, ...$keys]);
+        $servers = array_slice($replies, 2);
+        $is_redis = is_array($hello) && self::error($hello) === ''
+            && is_array($time) && preg_match('/^(NOPERM|$)/', self::error($time)) === 1;
         return match (true) {
-            $refused !== '' => Finding::failure($refused, 'follow the text of the server'),
-            $count === KEYS => Finding::ok('a script finds all its keys on its server'),
-            is_int($count) => Finding::warning("a script finds $count of " . KEYS . ' keys, as behind a proxy that places it by its first key', 'limits hold, but attemptAll() charges one bucket after another'),
-            default => Finding::failure(self::error($count), 'follow the text of the server'),
+            self::error($servers[0]) !== '' => Finding::failure(self::error($servers[0]), 'follow the text of the server'),
+            $stated !== null => Finding::ok('the DSN states ' . ($stated ? 'that all keys are on one server' : 'that a proxy spreads the keys')),
+            count(array_unique($servers, SORT_REGULAR)) > 1 => Finding::warning('keys are on several servers, as behind a proxy that places a script by its first key', 'limits hold, but attemptAll() checks and charges one bucket after another'),
+            $is_redis => Finding::ok('the server is a Redis, so a script finds all its keys'),
+            default => Finding::warning('the server does not answer HELLO and TIME as a Redis does, so that a proxy may place a script by its first key', 'limits hold, but attemptAll() checks and charges one bucket after another; if all keys are on one server, add one_server=1 to the DSN'),
         };
     }
 }

@@ -1,5 +1,5 @@
 --TEST--
-A worker under another root directory, where the socket is missing, has a breaker of its own
+A worker under another root directory shares no breaker and no cached denial of a socket's path
 --EXTENSIONS--
 pcntl
 --SKIPIF--
@@ -32,11 +32,26 @@ if ($child === 0) {
     exit(0);
 }
 pcntl_waitpid($child, $status);
-rmdir($folder);
 check(!$bucket->attempt()->fallback, 'the store still decides');
 $breakers = array_column(TokenBucket\status()['stores'], 'breaker');
 sort($breakers);
 echo implode(', ', $breakers), "\n";
+
+// Under a third root directory, which has a closed breaker, another server has the same path.
+$there = RedisServer::start();
+$third = "$folder/root";
+mkdir($third . dirname($redis->socket), 0755, true);
+link($there->socket, $third . $redis->socket);
+$cached = fn () => new TokenBucket(new TokenBucketStorageRedis("unix://$redis->socket", 'y:', PATIENCE, TokenBucket\OnFailure::Throw, true, 60.0), 'id', 1, 1e-6);
+check($cached()->consume() && !$cached()->consume(), 'the denial is cached');
+$child = pcntl_fork();
+if ($child === 0) {
+    chroot($third);
+    exit($cached()->consume() ? 0 : 1);
+}
+pcntl_waitpid($child, $status);
+check(pcntl_wexitstatus($status) === 0, 'the other server has its own bucket');
+exec('rm -r ' . escapeshellarg($folder));
 ?>
 --EXPECT--
 closed, open

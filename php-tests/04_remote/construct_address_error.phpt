@@ -15,7 +15,7 @@ $report('TokenBucketStorageRedis', [
     'localhost', 'redis://', 'redis://h:0', 'redis://h/x', 'redis://user@h', 'redis://@h', 'redis://:%zz@h', 'redis://:%ff@h',
     "redis://h\n", 'redis://h#x', 'redis://::1', 'redis://h?db=1', 'rediss://h?cafile=x', 'rediss://h?servername=a%20b',
     'rediss://h?servername=a&servername=b', 'unix://', 'unix:///' . str_repeat('x', 107), "redis://\xff", 'redis+cluster://a/1',
-    'redis+cluster://a?hash_tags=x', 'redis+sentinel://a,b',
+    'redis+cluster://a?hash_tags=x', 'redis://a?one_server=x', 'redis+sentinel://a,b',
 ]);
 $report('TokenBucketStorageMemcached', [
     [], 'a,,b', 'a:0', 'a b', "\xff", "a\n", '::1', 'a?weight=0', 'a?x=1', 'unix://x', ['a', 'a:11211'], ['a', 1],
@@ -33,7 +33,7 @@ $report('TokenBucketStorageMemcached', [
 "redis://h\n": ValueError: must not contain control characters, not even percent-encoded
 "redis://h#x": ValueError: must not have a fragment (in a password, "#" is "%23")
 "redis://::1": ValueError: must have a host of letters, digits, ".", "-" and "_", or an IPv6 address in brackets
-"redis://h?db=1": ValueError: must have only options of its scheme: cafile, certfile, keyfile and servername with TLS; db, user and password with unix://; sentinel_user and sentinel_password with sentinels; hash_tags with a cluster; weights with a ring
+"redis://h?db=1": ValueError: must have only options of its scheme: cafile, certfile, keyfile and servername with TLS; db, user and password with unix://; sentinel_user and sentinel_password with sentinels; hash_tags with a cluster; one_server with a single server; weights with a ring
 "rediss://h?cafile=x": ValueError: must have an absolute path as its cafile option
 "rediss://h?servername=a%20b": ValueError: must have a DNS name or an IP address as its host and servername option
 "rediss://h?servername=a&servername=b": ValueError: must not have an option twice
@@ -42,6 +42,7 @@ $report('TokenBucketStorageMemcached', [
 "redis://\ufffd": ValueError: must be valid UTF-8
 "redis+cluster://a/1": ValueError: must have no database other than 0 with a cluster
 "redis+cluster://a?hash_tags=x": ValueError: must have 0 or 1 as its hash_tags option
+"redis://a?one_server=x": ValueError: must have 0 or 1 as its one_server option
 "redis+sentinel://a,b": ValueError: must have the name of the primary after the sentinels, as in redis+sentinel://s1,s2/name
 []: ValueError: must name at least one server
 "a,,b": ValueError: must name a host for each server

@@ -64,7 +64,7 @@ alike(array_keys(SERVERS), function (string $class): void {
 });
 ?>
 --EXPECT--
-ValueError: TokenBucketStorageRedis::__construct(): Argument #1 ($dsn) must have no options other than cafile, certfile, keyfile, servername, db, user, password, sentinel_user, sentinel_password, hash_tags, weights and take_ahead (in a password, "?" is "%3F")
+ValueError: TokenBucketStorageRedis::__construct(): Argument #1 ($dsn) must have no options other than cafile, certfile, keyfile, servername, db, user, password, sentinel_user, sentinel_password, hash_tags, one_server, weights and take_ahead (in a password, "?" is "%3F")
 ValueError: TokenBucketStorageMemcached::__construct(): Argument #1 ($servers) must have no option other than weight
 2 null
 Error: The … object has not been constructed (10 times)

@@ -74,7 +74,7 @@ have a weight from 1 to 65535 for each server as its weights option
 have a weight from 1 to 65535 for each server as its weights option
 have a weight from 1 to 65535 for each server as its weights option
 have a database between 0 and 2147483647
-have only options of its scheme: cafile, certfile, keyfile and servername with TLS; db, user and password with unix://; sentinel_user and sentinel_password with sentinels; hash_tags with a cluster; weights with a ring
+have only options of its scheme: cafile, certfile, keyfile and servername with TLS; db, user and password with unix://; sentinel_user and sentinel_password with sentinels; hash_tags with a cluster; one_server with a single server; weights with a ring
 ValueError: TokenBucket\Compat\MinuteWindow::__construct(): Argument #1 ($storage) must not be on a Redis Cluster or a ring
 TypeError: TokenBucketStorageRedis::fromClient(): Argument #1 ($redis) must be a client of type Redis or RedisCluster. A RedisArray places keys in other ways, so use a DSN that begins with redis+ring://
 bool(true)

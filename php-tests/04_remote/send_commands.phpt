@@ -26,6 +26,13 @@ foreach ([
 ] as $arguments) {
     echo thrown(fn () => $storage->sendCommands(...$arguments)), "\n";
 }
+// Calls of limits use no connection that other commands may have changed.
+$bucket = new TokenBucket(new TokenBucketStorageRedis("redis://:geheim@127.0.0.1:$redis->port/1", timeout: PATIENCE, onFailure: TokenBucket\OnFailure::Throw, denialCache: false), 'b', 100, 1e-6);
+foreach (['PING', 'SELECT 5', 'MULTI', 'SUBSCRIBE x', 'MONITOR', 'HELLO 3', 'CLIENT REPLY OFF', 'RESET', 'AUTH geheim', 'multi'] as $place => $command) {
+    check($bucket->attempt()->remaining === 99.0 - 2 * $place, "before $command");
+    $storage->sendCommands([explode(' ', $command)], $command === 'CLIENT REPLY OFF' ? 0.05 : PATIENCE);
+    check($bucket->attempt()->remaining === 98.0 - 2 * $place, "after $command");
+}
 $redis->signal('STOP');
 $show($storage->sendCommands([['PING']], 0.01));
 ?>

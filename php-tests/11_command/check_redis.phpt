@@ -71,15 +71,15 @@ a user of permits: all ok, status 0
 without +time: failure time, warning clock, failure bucket, warning permits, status 1
 without +evalsha: failure rights, failure scripts, failure bucket, warning permits, status 1
 without +eval: failure rights, failure time, warning clock, warning permits, failure proxy, status 1
-without +set: failure rights, failure expiry, failure bucket, warning permits, failure proxy, status 1
+without +set: failure rights, failure expiry, failure bucket, warning permits, status 1
   the user may not run +set -> ACL SETUSER … +set
 without +pttl: failure rights, failure expiry, failure bucket, warning permits, status 1
-without +get: failure rights, failure bucket, warning permits, failure proxy, status 1
+without +get: failure rights, failure bucket, warning permits, status 1
 keys with another prefix: failure rights, failure scripts, failure time, warning clock, failure expiry, failure bucket, warning permits, failure proxy, status 1
   the user may not use keys that begin with other: -> ACL SETUSER … ~other:*
 a derived clock: warning time, warning clock, warning permits, status 0
 maxmemory-policy allkeys-lru, maxmemory 1gb: warning memory, status 0
-maxmemory-policy noeviction, maxmemory 1: failure rights, failure expiry, failure bucket, warning permits, failure proxy, failure memory, status 1
+maxmemory-policy noeviction, maxmemory 1: failure rights, failure expiry, failure bucket, warning permits, failure memory, status 1
 maxmemory 0, appendonly no: warning persistence, status 0
 too many workers: failure clients, status 1
 as many as it accepts: warning clients, status 0
@@ -90,7 +90,7 @@ WRONGPASS invalid username-password pair or user is disabled.
 without PTTL and EVALSHA: failure rights, failure scripts, failure expiry, failure bucket, warning permits, status 1
 a proxy of one server: all ok, status 0
 a proxy of three servers: warning proxy, status 0
-a replica: failure rights, failure expiry, failure bucket, warning permits, failure proxy, failure persistence, status 1
+a replica: failure rights, failure expiry, failure bucket, warning permits, failure persistence, status 1
 -- the address
 13 lines from the environment
 13 lines from standard input

@@ -11,7 +11,7 @@ use libfuzzer_sys::fuzz_target;
 use redis::Value;
 use stores::remote::redis::Redis;
 use stores::remote::redis::dsn::Dsn;
-use stores::remote::{Wanted, Cause};
+use stores::remote::{Cause, Wanted};
 
 static REDIS: LazyLock<Redis> = LazyLock::new(|| {
     let dsn = format!("unix://{}?password=geheim-geheim", SOCKET.display());

@@ -1,7 +1,7 @@
 //! Counters on Redis: one script, one round trip.
 
 use super::{CounterGroup, Life, MinuteCounters, Name};
-use stores::remote::redis::{Argument, Placement, RECORD, Script, Value};
+use stores::remote::redis::{Argument, RECORD, Script, Value};
 use stores::remote::{Cause, Redis, Transport, Visit};
 
 static COUNT: Script = Script::new(&[RECORD, include_str!("count.lua")]);
@@ -13,8 +13,7 @@ impl MinuteCounters for Redis {
         vec![CounterGroup { places, keys }]
     }
 
-    /// Takes one round trip. Also reads each other counter alone, behind a proxy that places a
-    /// script by its first key, and until such a proxy is ruled out.
+    /// Takes one round trip. Reads each other counter alone, unless one script finds all keys.
     fn count(
         visit: &Visit<'_, Self>,
         keys: &[Name],
@@ -22,28 +21,18 @@ impl MinuteCounters for Redis {
     ) -> Result<Vec<u64>, Cause> {
         let life = life.iter().flat_map(|life| [life.whole, life.rest]);
         let arguments: Vec<_> = life.map(|n| Argument::Number(n.into())).collect();
-        let placement = visit.store.placement();
-        let together = if placement == Placement::Scattered {
-            keys.chunks(1).next().unwrap_or_default()
-        } else {
-            keys
+        let together = match keys {
+            [_, _, ..] if !visit.is_one_server()? => &keys[..1],
+            _ => keys,
         };
         let mut runs = vec![(together, &arguments[..])];
-        if placement != Placement::Together {
-            runs.extend(keys.chunks(1).skip(1).map(|key| (key, &[][..])));
-        }
+        let others = keys[together.len()..].chunks(1);
+        runs.extend(others.map(|key| (key, &[][..])));
         let mut alone = vec![Value::Nil; runs.len()];
         let counted = visit.run_and_look(&COUNT, &runs, |index, value| alone[index] = value)?;
         let mut counts = numbers(counted, together.len())?;
-        counts.resize(keys.len(), 0);
-        for (index, value) in alone.into_iter().enumerate().skip(1) {
-            let [count] = numbers(visit.read(&COUNT, value)?, 1)?[..] else {
-                continue;
-            };
-            if count > 0 && placement == Placement::Unknown {
-                visit.store.note_placement(&keys[index], counts[index] > 0);
-            }
-            counts[index] = count;
+        for value in alone.into_iter().skip(1) {
+            counts.extend(numbers(visit.read(&COUNT, value)?, 1)?);
         }
         Ok(counts)
     }

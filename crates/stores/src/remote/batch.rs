@@ -3,7 +3,6 @@
 use super::denial_cache::CacheEntry;
 use super::server_clock;
 use super::time_left::TimeLeft;
-use super::transport::AllTaken;
 use super::{Answer, Cause, Failure, OnFailure, Remote, Reply, StepRequest, Transport, Visit};
 use gcra::batch::sum;
 use gcra::{Batched, Denial, Few, Grouped, Outcome, Step, Taken, Ticket, Timestamp, boot_clock};
@@ -45,8 +44,12 @@ impl<T: Transport> Remote<'_, T> {
             self.set_seen(request, entry.as_ref(), now);
         }
         let operation = |visit: &Visit<'_, T>| {
-            let all = T::take_all(visit, &requests)?;
-            self.batched(visit, all, &requests, &entries, buckets, now)
+            if let Some(replies) = T::take_all(visit, &requests)? {
+                return self.batched(visit, replies, &requests, &entries, buckets, now);
+            }
+            // The caller does not see this denial, because it repeats the call.
+            let denied = Outcome::denied(Denial::Contended, now, now);
+            Ok(Err(taken(&buckets[0].1, denied)))
         };
         let fallback = |policy, _: &_| fallback(policy, buckets);
         let deadline = now + left.of(self.settings.timeout);
@@ -58,19 +61,12 @@ impl<T: Transport> Remote<'_, T> {
     fn batched(
         &self,
         visit: &Visit<'_, T>,
-        all: AllTaken,
+        mut replies: Vec<Reply>,
         requests: &[StepRequest],
         entries: &[Option<CacheEntry>],
         buckets: &[(&Self, Ticket<'_>)],
         now: Timestamp,
     ) -> Result<Batched, Cause> {
-        let AllTaken {
-            mut replies,
-            is_scattered,
-        } = all;
-        if is_scattered {
-            return give_back(visit, requests, buckets, &replies).map(Err);
-        }
         let granted = replies.iter().all(|reply| reply.outcome.granted());
         let server = T::server(&visit.route);
         for ((_, ticket), Reply { outcome, .. }) in buckets.iter().zip(&replies) {
@@ -95,26 +91,6 @@ impl<T: Transport> Remote<'_, T> {
         count(self.host, buckets, &batched);
         Ok(batched)
     }
-}
-
-/// Gives the tokens of the first step's bucket back, the only ones that were taken. Returns a
-/// denial, which the caller does not see, because it repeats the call.
-fn give_back<T: Transport, S>(
-    visit: &Visit<'_, T>,
-    requests: &[StepRequest],
-    buckets: &[(S, Ticket<'_>)],
-    replies: &[Reply],
-) -> Result<Taken, Cause> {
-    let first = &requests[0].name;
-    let mine = requests
-        .iter()
-        .zip(buckets)
-        .filter(|(request, _)| request.name == *first);
-    let mine: Few<_> = mine.map(|(_, &(_, ticket))| ticket).collect();
-    let outcome = replies[0].outcome;
-    T::put(visit, first, &Taken::of(&mine, outcome).give_back(), None)?;
-    let denied = Outcome::denied(Denial::Contended, outcome.empty_at, outcome.now);
-    Ok(taken(&buckets[0].1, denied))
 }
 
 const fn taken(ticket: &Ticket<'_>, outcome: Outcome) -> Taken {

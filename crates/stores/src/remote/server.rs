@@ -28,18 +28,30 @@ impl Server {
         Self { id, login, name }.with_access(&root())
     }
 
+    /// Notes that the server is found by a path, which leads to another server under another root
+    /// directory.
+    pub fn at_path(mut self) -> Self {
+        self.id ^= hash(&root());
+        self
+    }
+
     /// Sets the way to access the server: everything that a connection needs, such as the password
     /// and the TLS settings.
     ///
     /// `login` is in the shared memory. It depends on 16 bits of a hash of `access`, so that a
     /// password cannot be guessed from it.
     pub fn with_access(mut self, access: &impl Hash) -> Self {
-        // This hasher has constant keys, so all processes of the host compute the same number.
-        let mut hasher = DefaultHasher::new();
-        access.hash(&mut hasher);
-        self.login ^= hasher.finish() >> 48;
+        self.login ^= hash(access) >> 48;
         self
     }
+}
+
+/// Returns a hash. All processes of the host compute the same number.
+fn hash(value: &impl Hash) -> u64 {
+    // This hasher has constant keys.
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// Returns the device and the inode of the root directory of this process; `None` if it cannot be

@@ -67,15 +67,6 @@ pub struct BucketChange<'a> {
     pub seen: Option<i64>,
 }
 
-/// The replies to all steps of a batch.
-#[derive(Debug)]
-pub struct AllTaken {
-    pub replies: Vec<Reply>,
-    /// True if only the tokens of the first step's bucket were taken, because
-    /// [`Transport::joins`] was wrong. It is right from then on.
-    pub is_scattered: bool,
-}
-
 /// The reply of a store, on the store's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reply {
@@ -211,8 +202,12 @@ pub trait Transport: Sized {
 
     /// Takes the tokens of all steps or of none, in one operation. Must only be called if
     /// [`Transport::joins`] is true for all buckets. Unless all steps are granted, each outcome is
-    /// a denial with the state that the store found.
-    fn take_all(_visit: &Visit<'_, Self>, _requests: &[StepRequest]) -> Result<AllTaken, Cause> {
+    /// a denial with the state that the store found. Returns `None` if one operation cannot do this
+    /// after all. Then nothing was taken, and [`Transport::joins`] is false from then on.
+    fn take_all(
+        _visit: &Visit<'_, Self>,
+        _requests: &[StepRequest],
+    ) -> Result<Option<Vec<Reply>>, Cause> {
         Err(Cause::Answer("one bucket at a time"))
     }
 }

@@ -87,8 +87,8 @@ impl<'a> ItemFlight<'a> {
         Ok(())
     }
 
-    /// Reads replies, of which at least a part has arrived, and sends the next commands. Returns the
-    /// connection if their replies must be awaited, too, or else how the flight has ended.
+    /// Reads replies, of which at least a part has arrived, and sends the next commands. Returns
+    /// the connection if their replies must be awaited, too. Otherwise returns the result.
     fn receive(&mut self, mut connection: Connection) -> Result<Connection, Result<(), Cause>> {
         connection.set_deadline(share(self.deadline));
         receive(&mut connection, &mut self.changes, self.patience).map_err(Err)?;

@@ -96,9 +96,16 @@ impl Memcached {
     ) -> Self {
         let node = |server: &servers::ListedServer| {
             let name = format!("memcached at {}", server.endpoint);
+            let (endpoint, server) = (
+                &server.endpoint,
+                Server::new(&name.clone().into_bytes(), name),
+            );
             Arc::new(ItemServer {
-                endpoint: server.endpoint.clone(),
-                server: Arc::new(Server::new(&name.clone().into_bytes(), name)),
+                server: Arc::new(match endpoint {
+                    Endpoint::Unix { .. } => server.at_path(),
+                    Endpoint::Tcp { .. } => server,
+                }),
+                endpoint: endpoint.clone(),
             })
         };
         Self {

@@ -6,7 +6,22 @@ use super::node::{self, Node};
 use crate::remote::Cause;
 use crate::remote::endpoint::{Endpoint, EndpointError};
 use gcra::{Ticks, boot_clock};
-use redis::{Cmd, ServerError, Value};
+use redis::{Arg, Cmd, ServerError, Value};
+
+/// The commands after which the calls of limits may use the connection. Other commands could change
+/// its database, its user, its protocol or what it waits for.
+const HARMLESS: [&str; 9] = [
+    "DEL", "EVAL", "EVALSHA", "GET", "INFO", "PING", "PTTL", "SET", "TIME",
+];
+
+fn is_harmless(command: &Cmd) -> bool {
+    let Some(Arg::Simple(name)) = command.args_iter().next() else {
+        return false;
+    };
+    HARMLESS
+        .iter()
+        .any(|it| name.eq_ignore_ascii_case(it.as_bytes()))
+}
 
 /// The replies of one server.
 #[derive(Debug)]
@@ -32,7 +47,7 @@ impl Redis {
     /// Sends commands to the server at `address`, which is a host and a port, with the login of the
     /// primary or the cluster. Without an address, sends them to each server that the DSN names,
     /// one after another: the server, the sentinels, or servers of the cluster. Waits up to
-    /// `timeout` for each of them.
+    /// `timeout` for each of them. Closes a connection whose state the commands may have changed.
     pub fn send_commands(
         &self,
         address: Option<&str>,
@@ -49,9 +64,15 @@ impl Redis {
             (None, Some(fleet)) => fleet.seeds.clone(),
             (None, None) => vec![dsn.clone()],
         };
-        let send = |dsn: Dsn| ServerReplies {
-            replies: Node::new(dsn.clone()).send(commands, boot_clock() + timeout),
-            dsn,
+        let keeps = commands.iter().all(is_harmless);
+        let send = |dsn: Dsn| {
+            let (node, deadline) = (Node::new(dsn.clone()), boot_clock() + timeout);
+            let replies = if keeps {
+                node.send(commands, deadline)
+            } else {
+                node.send_and_close(commands, deadline)
+            };
+            ServerReplies { dsn, replies }
         };
         Ok(dsns.into_iter().map(send).collect())
     }

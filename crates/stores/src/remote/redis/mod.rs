@@ -21,15 +21,14 @@ mod tests;
 mod topology;
 
 use super::key::{Kind, kind_key, redis_key};
-use super::transport::{AllTaken, BucketChange};
+use super::transport::BucketChange;
 use super::{
     Cause, Pipelined, Reply, Server, StateKind, StepRequest, Transport, Visit, Wanted, record,
 };
 pub use commands::ServerReplies;
 use dsn::Dsn;
 use flight::Flight;
-use gcra::{Put, Refill, Step, TICKS_PER_MICROSECOND, Timestamp, boot_clock};
-pub use placement::Placement;
+use gcra::{Put, Refill, TICKS_PER_MICROSECOND, Timestamp, boot_clock};
 pub use redis::{Cmd, Value};
 pub use script::{Argument, CLOCK, RECORD, Script};
 use std::slice;
@@ -350,13 +349,20 @@ impl Transport for Redis {
             return false;
         }
         let (mine, its) = (self.name(mine), other.name(its));
-        if self.placement() == Placement::Scattered {
+        if self.is_one_server() == Some(false) {
             return mine == its;
         }
         self.topology.slot(&mine) == self.topology.slot(&its)
     }
 
-    fn take_all(visit: &Visit<'_, Self>, requests: &[StepRequest]) -> Result<AllTaken, Cause> {
+    fn take_all(
+        visit: &Visit<'_, Self>,
+        requests: &[StepRequest],
+    ) -> Result<Option<Vec<Reply>>, Cause> {
+        let are_several = requests.iter().any(|it| it.name != requests[0].name);
+        if are_several && !visit.store.is_spread() && !visit.is_one_server()? {
+            return Ok(None);
+        }
         let keys: Vec<_> = requests.iter().map(|request| &request.name).collect();
         let arguments = requests.iter().flat_map(|request| {
             [
@@ -372,14 +378,7 @@ impl Transport for Redis {
             let none = [Argument::Word(b""); 4];
             arguments.extend(starts().flat_map(|starts| starts.unwrap_or(none)));
         }
-        let look = look_of(visit, requests);
-        let its_key = look.map(|request| [&request.name]);
-        let run = (&keys[..], &arguments[..]);
-        let its_run = its_key.as_ref().map(|key| (key.as_slice(), &LOOK[..]));
-        let runs = [run, its_run.unwrap_or(run)];
-        let runs = &runs[..=usize::from(look.is_some())];
-        let mut seen = Value::Nil;
-        let value = visit.run_and_look(&TAKE_ALL, runs, |_, value| seen = value)?;
+        let value = visit.run(&TAKE_ALL, &keys, &arguments)?;
         let numbers = value
             .as_sequence()
             .filter(|numbers| numbers.len() == 2 * requests.len() + 2);
@@ -393,19 +392,8 @@ impl Transport for Redis {
                 ..Reply::new(granted, now, instant(&state[0])?)
             })
         };
-        let replies = states
-            .chunks_exact(2)
-            .map(reply)
-            .collect::<Result<_, Cause>>()?;
-        let mut is_scattered = false;
-        if let Some(request) = look.filter(|_| granted) {
-            is_scattered = matches!(seen.as_sequence(), Some([_, _, Value::Int(0), _]));
-            visit.store.note_placement(&request.name, !is_scattered);
-        }
-        Ok(AllTaken {
-            replies,
-            is_scattered,
-        })
+        let replies = states.chunks_exact(2).map(reply);
+        replies.collect::<Result<_, Cause>>().map(Some)
     }
 }
 
@@ -444,27 +432,4 @@ impl Pipelined for Redis {
             }
         })
     }
-}
-
-/// The arguments of `take_all.lua` that read one bucket.
-const LOOK: [Argument<'static>; 4] = [
-    Argument::Number(0),
-    Argument::Number(0),
-    Argument::Word(b""),
-    Argument::Number(0),
-];
-
-/// Returns a bucket other than the first one, whose record exists after a grant until the deadline
-/// of the call. Returns `None` without such a bucket, and if the server is known; see
-/// [`placement`].
-fn look_of<'a>(visit: &Visit<'_, Redis>, requests: &'a [StepRequest]) -> Option<&'a StepRequest> {
-    if visit.store.is_spread() || visit.store.placement() != Placement::Unknown {
-        return None;
-    }
-    let left = visit.deadline.saturating_since(boot_clock());
-    let stays = |step: &Step| step.cost > left || matches!(step.refill, Refill::Windows(_));
-    let mut others = requests
-        .iter()
-        .filter(|request| request.name != requests[0].name);
-    others.find(|request| request.step.cost > 0 && stays(&request.step))
 }

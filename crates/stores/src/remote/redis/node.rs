@@ -3,6 +3,7 @@
 use super::dsn::Dsn;
 use crate::remote::channel::Channel;
 use crate::remote::connections::Connections;
+use crate::remote::endpoint::Endpoint;
 use crate::remote::failure::closed;
 use crate::remote::stream::{Stream, forget};
 use crate::remote::{Cause, Server, tls};
@@ -112,6 +113,18 @@ impl Node {
         })
     }
 
+    /// Does the same, and then closes the connection.
+    pub fn send_and_close(
+        &self,
+        commands: &[Cmd],
+        deadline: Timestamp,
+    ) -> Result<Vec<Value>, Cause> {
+        let mut replies = Vec::with_capacity(commands.len());
+        let mut line = self.connection(deadline)?;
+        line.exchange(commands, |_, value| replies.push(value))?;
+        Ok(replies)
+    }
+
     pub fn refused(&self, error: &ServerError) -> Cause {
         refused(&self.dsn, error)
     }
@@ -171,7 +184,11 @@ pub fn server(dsn: &Dsn) -> Server {
     let identity = format!("redis\0{name}\0{}", dsn.user.as_deref().unwrap_or_default());
     // A connection uses nothing but its DSN. If a wrong option makes all calls of one caller fail,
     // only callers with the same option share its breaker.
-    Server::new(identity.as_bytes(), name).with_access(dsn)
+    let server = Server::new(identity.as_bytes(), name).with_access(dsn);
+    match dsn.endpoint {
+        Endpoint::Unix { .. } => server.at_path(),
+        Endpoint::Tcp { .. } => server,
+    }
 }
 
 /// Converts the error in a reply of the server at `dsn`.

@@ -1,80 +1,120 @@
-//! Finds proxies that place a script by its first key.
+//! Asks whether one script finds the records of all its keys.
 //!
-//! Such a proxy (twemproxy, Codis, predixy) runs a script on the server of its first key, where the
-//! script misses the records of its other keys. So after a grant of several buckets, another one is
-//! read alone in the same round trip. If it has no record, the proxy is scattered: buckets are then
-//! taken one by one, as in a cluster. Once enough buckets have been found, no more are read. Minute
-//! counters are read alone in the same way.
+//! A proxy of several servers (twemproxy, Codis, predixy, Envoy) runs a script on the server of its
+//! first key, where the script misses the records of its other keys. Buckets are then taken one by
+//! one, as in a cluster. So the keys of a server count as scattered, unless the DSN states that
+//! they are on one server, or the server answers these commands as a Redis does:
 //!
-//! Invariant: a server that is no proxy is never found to be one, unless a record was lost between
-//! two commands of one pipeline. Then calls on several buckets only become slower.
+//! - `HELLO`, which twemproxy, predixy and Envoy refuse. Redis allows it to every user.
+//! - `TIME`, which twemproxy, predixy and Codis refuse.
+//! - A script that returns the address of a function, which differs between servers, for keys with
+//!   random names. It finds most other proxies, too, but proves nothing by itself.
+//!
+//! A thread asks at its first call on several keys.
 
 use super::Redis;
-use gcra::KeyHasher;
+use super::node::code;
+use crate::remote::{Cause, Transport, Visit};
+use gcra::{KeyHasher, boot_clock};
+use redis::{Cmd, ServerError, Value, cmd};
 use std::cell::RefCell;
 
-/// The bit of a server that is a proxy.
-const SCATTERED: u64 = 1 << 63;
-/// The number of different buckets that must be found. A proxy of two servers would place all of
-/// them like the first keys of their calls only once in 65,536 times.
-const ENOUGH: u32 = 16;
-/// The most servers of a thread. The first one is forgotten, and then checked again.
+/// A script that runs on each of several keys.
+const SERVER: &str = "return tostring(redis.call)";
+const KEYS: usize = 16;
+/// The most servers of a thread. The first one is forgotten, and then asked again.
 const MOST: usize = 32;
 
 thread_local! {
-    /// For each server, a bit of each bucket that was found, by its hash.
-    static FOUND: RefCell<Vec<(u64, u64)>> = const { RefCell::new(Vec::new()) };
+    /// The servers that were asked, and whether a script finds all its keys there.
+    static ASKED: RefCell<Vec<(u64, bool)>> = const { RefCell::new(Vec::new()) };
 }
 
-fn found(server: u64) -> u64 {
-    FOUND.with_borrow(|all| all.iter().find(|it| it.0 == server).map_or(0, |it| it.1))
+fn known(server: u64) -> Option<bool> {
+    ASKED.with_borrow(|all| all.iter().find(|it| it.0 == server).map(|it| it.1))
 }
 
-fn add(server: u64, bit: u64) {
-    FOUND.with_borrow_mut(|all| {
-        if let Some((_, bits)) = all.iter_mut().find(|it| it.0 == server) {
-            *bits |= bit;
-            return;
-        }
+fn learn(server: u64, is_one: bool) {
+    ASKED.with_borrow_mut(|all| {
         if all.len() == MOST {
             all.remove(0);
         }
-        all.push((server, bit));
+        all.push((server, is_one));
     });
 }
 
-/// The way in which the server of a storage places scripts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Placement {
-    /// Not enough records have been found yet.
-    Unknown,
-    /// A script finds the records of all its keys.
-    Together,
-    /// The server is a proxy that places a script by its first key.
-    Scattered,
-}
-
-fn placement(server: u64) -> Placement {
-    match found(server) {
-        found if found & SCATTERED != 0 => Placement::Scattered,
-        found if found.count_ones() >= ENOUGH => Placement::Together,
-        _ => Placement::Unknown,
-    }
-}
-
 impl Redis {
-    /// Returns the way in which the server places scripts. Meaningless for a cluster.
-    #[must_use]
-    pub fn placement(&self) -> Placement {
-        placement(self.topology.whole.id)
+    /// Returns true if one script finds the records of all keys, and `None` if the server must be
+    /// asked. Meaningless for a cluster.
+    pub(super) fn is_one_server(&self) -> Option<bool> {
+        let topology = &self.topology;
+        topology.dsn.one_server.or_else(|| known(topology.whole.id))
+    }
+}
+
+impl Visit<'_, Redis> {
+    /// Reports whether one script finds the records of all keys. Asks the server at the first call
+    /// of a thread, which takes a round trip. Meaningless for a cluster.
+    pub fn is_one_server(&self) -> Result<bool, Cause> {
+        if let Some(is_one) = self.store.is_one_server() {
+            return Ok(is_one);
+        }
+        let is_one = self.ask_whether_one()?;
+        learn(self.store.topology.whole.id, is_one);
+        Ok(is_one)
     }
 
-    /// Notes whether a script that did not begin with `key` has found the record of this key.
-    pub fn note_placement(&self, key: &[u8], was_found: bool) {
-        let place = KeyHasher::new([0; 2]).key(key).hash % 63;
-        let bit = if was_found { 1 << place } else { SCATTERED };
-        add(self.topology.whole.id, bit);
+    fn ask_whether_one(&self) -> Result<bool, Cause> {
+        let node = &self.route.node;
+        let questions = self.questions();
+        let replies = match node.send(&questions, self.deadline) {
+            // The connection may have been idle for too long.
+            Err(Cause::Broken(_)) => node.send(&questions, self.deadline),
+            replies => replies,
+        };
+        match replies {
+            Ok(replies) => match &replies[..] {
+                [_, _, Value::ServerError(error), ..] if is_passing(error) => {
+                    Err(node.refused(error))
+                }
+                replies => Ok(is_one_server(replies)),
+            },
+            // Some proxies close the connection after a command that they do not know.
+            Err(Cause::Broken(_)) => Ok(false),
+            Err(cause) => Err(cause),
+        }
     }
+
+    fn questions(&self) -> Vec<Cmd> {
+        let mut hello = cmd("HELLO");
+        hello.arg(2);
+        let chance = boot_clock().0 ^ u64::from(std::process::id()) << 32;
+        let on_key = |number: usize| {
+            // With some hashes, neighbouring names would have one server.
+            let hash = KeyHasher::new([chance; 2]).key(&number.to_ne_bytes()).hash;
+            let name = self.store.name(format!("{hash:x}").as_bytes());
+            let mut eval = cmd("EVAL");
+            eval.arg(SERVER).arg(1).arg(name);
+            eval
+        };
+        let keys = (0..KEYS).map(on_key);
+        [hello, cmd("TIME")].into_iter().chain(keys).collect()
+    }
+}
+
+/// Reports whether the server cannot run scripts at the moment.
+fn is_passing(error: &ServerError) -> bool {
+    matches!(error.code(), "BUSY" | "LOADING" | "MASTERDOWN")
+}
+
+/// Reports whether these are the replies of a Redis.
+fn is_one_server(replies: &[Value]) -> bool {
+    let [Value::Array(_), time, servers @ ..] = replies else {
+        return false;
+    };
+    let tells_time = matches!(time, Value::Array(_)) || code(time) == "NOPERM";
+    let is_first = |server: &Value| matches!(server, Value::BulkString(_)) && *server == servers[0];
+    tells_time && servers.len() == KEYS && servers.iter().all(is_first)
 }
 
 #[cfg(test)]
@@ -82,19 +122,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_server_is_known_after_enough_different_buckets() {
-        for place in 0..ENOUGH {
-            assert_eq!(placement(7), Placement::Unknown);
-            add(7, 1 << place);
-            add(7, 1 << place);
-        }
-        assert_eq!(placement(7), Placement::Together);
-        add(8, SCATTERED);
-        assert_eq!(placement(8), Placement::Scattered);
-        assert_eq!(placement(9), Placement::Unknown);
-        for server in 100..100 + MOST as u64 {
-            add(server, 1);
-        }
-        assert_eq!(placement(8), Placement::Unknown, "checked again");
+    fn keys_are_on_one_server_only_if_it_answers_as_a_redis() {
+        let list = || Value::Array(vec![Value::Int(1)]);
+        let error =
+            |text: &str| redis::parse_redis_value(format!("-{text}\r\n").as_bytes()).unwrap();
+        let server = |name: &str| Value::BulkString(name.as_bytes().to_vec());
+        let other = |place: usize| server(if place == 7 { "b" } else { "a" });
+        let is_one = |hello, time, servers: fn(usize) -> usize| {
+            let servers = (0..KEYS).map(|place| other(servers(place)));
+            is_one_server(&[hello, time].into_iter().chain(servers).collect::<Vec<_>>())
+        };
+        assert!(is_one(list(), list(), |_| 0));
+        let denied = "NOPERM this user has no permissions to run the 'time' command";
+        assert!(is_one(list(), error(denied), |_| 0), "a user without +time");
+        assert!(
+            !is_one(error("ERR unknown command"), list(), |_| 0),
+            "Envoy"
+        );
+        assert!(!is_one(list(), error("ERR not allowed"), |_| 0), "Codis");
+        assert!(!is_one(list(), list(), |place| place), "several servers");
+        assert!(!is_one_server(&[]));
+    }
+
+    #[test]
+    fn a_thread_remembers_the_last_servers() {
+        (0..=MOST as u64).for_each(|server| learn(server, server % 2 == 0));
+        assert_eq!([0, 1, 2].map(known), [None, Some(false), Some(true)]);
     }
 }

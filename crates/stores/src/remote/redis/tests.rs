@@ -4,7 +4,7 @@
 use super::*;
 use crate::remote::permits::ServerPermit;
 use crate::remote::{OnFailure, Remote, Settings, resolve};
-use gcra::{TICKS_PER_SECOND, boot_clock};
+use gcra::{Step, TICKS_PER_SECOND, boot_clock};
 use segment::Host;
 use segment::memory::Segment;
 use std::collections::BTreeSet;
@@ -105,8 +105,8 @@ fn login(dsn: &str) -> u64 {
 
 /// Addresses that together have every option.
 const ADDRESSES: [&str; 5] = [
-    "rediss://u:p@h:1/1?cafile=/a&certfile=/a&keyfile=/a&servername=a",
-    "unix:///s?db=1&user=a&password=a",
+    "rediss://u:p@h:1/1?cafile=/a&certfile=/a&keyfile=/a&servername=a&one_server=1",
+    "unix:///s?db=1&user=a&password=a&one_server=1",
     "rediss+sentinel://u:p@h:1,i:1/m/1\
      ?cafile=/a&servername=a&sentinel_user=a&sentinel_password=a",
     "rediss+cluster://u:p@h:1,i:1?cafile=/a&servername=a&hash_tags=1",

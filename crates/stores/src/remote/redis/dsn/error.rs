@@ -45,6 +45,9 @@ pub enum DsnError {
     /// The `weights` option is not a number for each server, or a number is out of range.
     #[error("have a weight from 1 to 65535 for each server as its weights option")]
     Weights,
+    /// The `one_server` option is neither 0 nor 1.
+    #[error("have 0 or 1 as its one_server option")]
+    OneServer,
     /// The `take_ahead` option is no number of seconds from 0 to 1.
     #[error("have a number of seconds from 0 to 1 as its take_ahead option")]
     TakeAhead,
@@ -66,14 +69,15 @@ pub enum DsnError {
     /// An option is unknown to every scheme.
     #[error(
         "have no options other than cafile, certfile, keyfile, servername, db, user, password, \
-         sentinel_user, sentinel_password, hash_tags, weights and take_ahead (in a password, \"?\" is \"%3F\")"
+         sentinel_user, sentinel_password, hash_tags, one_server, weights and take_ahead (in a \
+         password, \"?\" is \"%3F\")"
     )]
     UnknownOption,
     /// An option belongs to another scheme.
     #[error(
         "have only options of its scheme: cafile, certfile, keyfile and servername with TLS; db, \
          user and password with unix://; sentinel_user and sentinel_password with sentinels; \
-         hash_tags with a cluster; weights with a ring"
+         hash_tags with a cluster; one_server with a single server; weights with a ring"
     )]
     MisplacedOption,
     /// An option occurs twice.

@@ -65,6 +65,9 @@ pub struct Dsn {
     pub database: u32,
     /// The settings for verifying the server's certificate; `None` without TLS.
     pub tls: Option<Tls>,
+    /// True if all keys are on one server, false if a proxy spreads them, and `None` if the server
+    /// must be asked.
+    pub one_server: Option<bool>,
     /// The servers that know where the records are; `None` for a single server.
     pub fleet: Option<Box<Fleet>>,
 }
@@ -132,15 +135,14 @@ impl Dsn {
             return Self::parse_fleet(kind, target, query, scheme == "rediss");
         }
         match scheme.as_str() {
-            "redis" => Self::parse_tcp(target, Options::parse(query, &[])?, false),
+            "redis" => Self::parse_tcp(target, Options::parse(query, &["one_server"])?, false),
             "rediss" => {
-                let options =
-                    Options::parse(query, &["cafile", "certfile", "keyfile", "servername"])?;
-                Self::parse_tcp(target, options, true)
+                let known = ["cafile", "certfile", "keyfile", "servername", "one_server"];
+                Self::parse_tcp(target, Options::parse(query, &known)?, true)
             }
             "unix" | "redis+unix" => {
-                let options = Options::parse(query, &["db", "user", "password"])?;
-                Self::parse_unix(target, options)
+                let known = ["db", "user", "password", "one_server"];
+                Self::parse_unix(target, Options::parse(query, &known)?)
             }
             _ => Err(DsnError::Scheme),
         }
@@ -200,7 +202,10 @@ impl Dsn {
         let endpoint = Endpoint::parse_authority(host, DEFAULT_PORT)?;
         let tls = Tls::of(&endpoint, tls, &mut options)?;
         let database = parse_path(database)?;
-        Ok(Self::single(endpoint, credentials, database, tls))
+        Ok(Self {
+            one_server: options.flag("one_server").ok_or(DsnError::OneServer)?,
+            ..Self::single(endpoint, credentials, database, tls)
+        })
     }
 
     /// Returns the address of one server.
@@ -216,6 +221,7 @@ impl Dsn {
             password,
             database,
             tls,
+            one_server: None,
             fleet: None,
         }
     }
@@ -308,7 +314,10 @@ impl Dsn {
             None => 0,
             Some(database) => parse_database(&database)?,
         };
-        Ok(Self::single(endpoint, credentials, database, None))
+        Ok(Self {
+            one_server: options.flag("one_server").ok_or(DsnError::OneServer)?,
+            ..Self::single(endpoint, credentials, database, None)
+        })
     }
 
     /// Returns the address without user, password and options, for errors and status.
@@ -418,11 +427,8 @@ fn cluster(path: &str, options: &mut Options) -> Result<FleetKind, DsnError> {
     if !matches!(path, "" | "0") {
         return Err(DsnError::ClusterDatabase);
     }
-    let hash_tags = match options.take("hash_tags").as_deref() {
-        None | Some("0") => false,
-        Some("1") => true,
-        Some(_) => return Err(DsnError::HashTags),
-    };
+    let hash_tags = options.flag("hash_tags").ok_or(DsnError::HashTags)?;
+    let hash_tags = hash_tags.unwrap_or(false);
     Ok(FleetKind::Cluster { hash_tags })
 }
 

@@ -6,7 +6,7 @@ use super::{DsnError, decode};
 use std::collections::BTreeMap;
 
 /// The options of any scheme.
-pub const KNOWN: [&str; 12] = [
+pub const KNOWN: [&str; 13] = [
     "cafile",
     "certfile",
     "keyfile",
@@ -17,6 +17,7 @@ pub const KNOWN: [&str; 12] = [
     "sentinel_user",
     "sentinel_password",
     "hash_tags",
+    "one_server",
     "weights",
     TAKE_AHEAD,
 ];
@@ -60,5 +61,17 @@ impl<'a> Options<'a> {
 
     pub fn take(&mut self, name: &str) -> Option<String> {
         self.0.remove(name)
+    }
+
+    /// Takes an option that is 0 or 1. Returns `Some(None)` without the option, and `None` if it is
+    /// anything else.
+    #[expect(clippy::option_option)]
+    pub fn flag(&mut self, name: &str) -> Option<Option<bool>> {
+        match self.take(name).as_deref() {
+            None => Some(None),
+            Some("0") => Some(Some(false)),
+            Some("1") => Some(Some(true)),
+            Some(_) => None,
+        }
     }
 }

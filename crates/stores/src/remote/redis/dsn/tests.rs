@@ -14,6 +14,7 @@ fn tcp(host: &str, port: u16) -> Dsn {
         password: None,
         database: 0,
         tls: None,
+        one_server: None,
         fleet: None,
     }
 }
