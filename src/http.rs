@@ -8,7 +8,13 @@ use zend::{Array, Call, Object, Thrown, Zval, throw, value};
 const TYPES: &str = "https://iana.org/assignments/http-problem-types#";
 
 /// The reasons of denials because the service lacks capacity. The client has done nothing wrong.
-const REDUCED: [&[u8]; 4] = [b"below_floor", b"unavailable", b"contended", b"table_full"];
+const REDUCED: [&[u8]; 5] = [
+    b"below_floor",
+    b"unavailable",
+    b"contended",
+    b"table_full",
+    b"server_busy",
+];
 
 /// A decision in the list, with its fields.
 struct Listed {

@@ -1252,8 +1252,8 @@ namespace TokenBucket {
 
         /**
          * 'granted', 'insufficient_tokens', 'exceeds_capacity', 'below_floor',
-         * 'too_many_concurrent', 'too_many_waiting', 'locked_out', 'contended', 'table_full',
-         * 'unavailable' or 'interrupted'.
+         * 'too_many_concurrent', 'too_many_waiting', 'server_busy', 'locked_out', 'contended',
+         * 'table_full', 'unavailable' or 'interrupted'.
          */
         public readonly string $reason;
 
@@ -1433,8 +1433,8 @@ namespace TokenBucket {
      *
      * Elsewhere the guard has decided before the script was compiled, and the result is null.
      *
-     * @param ?array<mixed> $server the variables of the request, in an array like $_SERVER. null:
-     *     $_SERVER
+     * @param ?array<mixed> $server the variables of the request, in an array like $_SERVER, where
+     *     headers may be arrays. null: $_SERVER
      * @return ?Permit null if no limit counts the request, and in the mode "observe". The decision
      *     of a grant is that of the rate with the fewest tokens left
      * @throws \ValueError if the array has no REMOTE_ADDR

@@ -39,7 +39,7 @@ print_values($burst->attempt()->problem(['burst', 'daily']));
 echo json_encode($burst->attempt()->problem([3 => 'daily', 'x' => 0])['violated-policies']), "\n";
 $low = $daily->attempt(1, 50);
 print_values($low->reason, $low->problem());
-foreach (['insufficient_tokens', 'exceeds_capacity', 'below_floor', 'too_many_concurrent', 'too_many_waiting', 'locked_out', 'contended', 'table_full', 'unavailable', 'interrupted', 'my own'] as $reason) {
+foreach (['insufficient_tokens', 'exceeds_capacity', 'below_floor', 'too_many_concurrent', 'too_many_waiting', 'locked_out', 'contended', 'table_full', 'unavailable', 'server_busy', 'interrupted', 'my own'] as $reason) {
     echo "$reason: ", (new Decision(false, reason: $reason))->problem()['status'], "\n";
 }
 echo "-- arguments --\n";
@@ -89,6 +89,7 @@ locked_out: 429
 contended: 503
 table_full: 503
 unavailable: 503
+server_busy: 503
 interrupted: 429
 my own: 429
 -- arguments --

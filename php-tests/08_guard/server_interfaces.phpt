@@ -1,5 +1,5 @@
 --TEST--
-The guard: it limits requests of LiteSpeed's server interface, and other interfaces log that it does not see theirs
+The guard: it limits requests of LiteSpeed's server interface, and others but the command line log that it does not see theirs
 --SKIPIF--
 <?php
 require __DIR__ . '/../../tools/testkit/php/php_cgi.php';
@@ -21,10 +21,12 @@ $includes = implode(' ', array_map(fn (string $of) => '-I' . EMBED_HEADERS . $of
 passthru("gcc $includes $source -o $folder/server_interface " . EMBED_LIBRARY . ' 2>&1');
 file_put_contents("$folder/script.php", '<?php echo "script, ", json_encode(TokenBucket\status()["guard"]["in_force"]);');
 file_put_contents("$folder/php.ini", settings_text($folder, ['tokenbucket.guard' => 'ip 1/day burst 2']));
-foreach (['litespeed', 'embed', 'phpdbg', 'a new one'] as $name) {
+// With Swoole's module, a process of the command line may be a cron job.
+foreach (['litespeed', 'embed', 'phpdbg', 'a new one', 'cli', 'cli, swoole'] as $name) {
+    [$interface, $modules] = [strtok($name, ','), array_slice(explode(', ', $name), 1)];
     $variables = ['REMOTE_ADDR' => '192.0.2.1', 'PHPRC' => $folder, 'PHP_INI_SCAN_DIR' => '', 'PATH' => getenv('PATH')];
     $log = ['file', "$folder/log", 'w'];
-    $process = proc_open(["$folder/server_interface", $name, "$folder/script.php", '3'], [['file', '/dev/null', 'r'], ['pipe', 'w'], $log], $pipes, null, $variables);
+    $process = proc_open(["$folder/server_interface", $interface, "$folder/script.php", '3', ...$modules], [['file', '/dev/null', 'r'], ['pipe', 'w'], $log], $pipes, null, $variables);
     echo "== $name\n", stream_get_contents($pipes[1]);
     echo implode(preg_grep('/tokenbucket/', file("$folder/log"))), proc_close($process) === 0 ? '' : "failed\n";
 }
@@ -50,3 +52,11 @@ script, false, status 0
 script, false, status 0
 script, false, status 0
 tokenbucket: guard: tokenbucket.guard is not in force, because it does not see the requests of the server interface "a new one"; call guard() for each of them
+== cli
+script, false, status 0
+script, false, status 0
+script, false, status 0
+== cli, swoole
+script, false, status 0
+script, false, status 0
+script, false, status 0

@@ -56,6 +56,14 @@ $run('permits end with the last reference, and with release()', <<<'PHP'
     $again->release();
     var_dump($again->renew(), TokenBucket\status()['permits']['held']);
     PHP);
+$run('headers and cookies as Swoole has them', <<<'PHP'
+    show(TokenBucket\guard(request('192.0.2.5', '/', ['HTTP_USER_AGENT' => 'Bot', 'HTTP_COOKIE' => ['b' => '1', 'a' => ['c' => 'd']]])));
+    show(TokenBucket\guard(request('192.0.2.5', '/', ['HTTP_USER_AGENT' => ['Some', 'Bot'], 'HTTP_COOKIE' => ['b' => 'a=1', 'a=1']])));
+    show(TokenBucket\guard(request('192.0.2.6', '/', ['HTTP_USER_AGENT' => ['Some', 'Bot'], 'HTTP_COOKIE' => ['b' => 'a=1', 5 => null]])));
+    show(TokenBucket\guard(request('192.0.2.6', '/', ['HTTP_USER_AGENT' => ['Some', 'Bot'], 'HTTP_COOKIE' => []])));
+    show(TokenBucket\guard(request('10.0.0.1', '/', ['HTTP_X_FORWARDED_FOR' => ['192.0.2.7', '192.0.2.5, 10.0.0.1']])));
+    var_dump(TokenBucket\client_address(request('10.0.0.1', '/', ['HTTP_X_FORWARDED_FOR' => ['192.0.2.7', '192.0.2.6']])));
+    PHP);
 $run('a limit of concurrent requests alone', <<<'PHP'
     show($first = TokenBucket\guard(request('192.0.2.1')));
     show($second = TokenBucket\guard(request('192.0.2.2')));
@@ -121,7 +129,7 @@ allowed, 2 of 3 left
 == permits end with the last reference, and with release()
 allowed, 2 of 3 left
 denied by "on /export* ip concurrent 1": too_many_concurrent
-denied by "on /export* all concurrent 2": too_many_concurrent
+denied by "on /export* all concurrent 2": server_busy
 denied by "on /export* ip concurrent 1": too_many_concurrent
 allowed, 1 of 3 left
 bool(true)
@@ -129,10 +137,18 @@ int(4)
 bool(false)
 int(0)
 
+== headers and cookies as Swoole has them
+allowed, 2 of 3 left
+allowed, 1 of 3 left
+allowed, 0 of 1 left
+denied by "unless cookie a agent bot net 1/day burst 1": insufficient_tokens
+allowed, 0 of 3 left
+string(9) "192.0.2.6"
+
 == a limit of concurrent requests alone
 allowed, 1 of 2 left
 allowed, 0 of 2 left
-denied by "all concurrent 2": too_many_concurrent
+denied by "all concurrent 2": server_busy
 
 == null
 null (3 times)

@@ -1,6 +1,6 @@
 //! The header fields of a decision.
 
-use super::{ALL_HELD, ALL_WAIT, DecisionState, HeaderSource, float};
+use super::{ALL_HELD, ALL_WAIT, DecisionState, HeaderSource, SHARED_HELD, float};
 use gcra::{Decision, Limit, Ticks, seconds, wall_clock};
 use zend::{Object, value};
 
@@ -8,12 +8,13 @@ use zend::{Object, value};
 const GREATEST_FIELD: u64 = 999_999_999_999_999;
 
 /// The reasons of denials that do not depend on tokens; see [`Decision::is_beside_tokens`].
-const BESIDE_TOKENS: [&[u8]; 5] = [
+const BESIDE_TOKENS: [&[u8]; 6] = [
     b"contended",
     b"table_full",
     b"unavailable",
     ALL_HELD.as_bytes(),
     ALL_WAIT.as_bytes(),
+    SHARED_HELD.as_bytes(),
 ];
 
 /// Returns the numbers of the header fields of a decision.

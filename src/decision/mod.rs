@@ -35,6 +35,9 @@ const ALL_HELD: &str = "too_many_concurrent";
 /// The reason of a denial because too many callers wait for a permit.
 const ALL_WAIT: &str = "too_many_waiting";
 
+/// The reason of a denial because the guard's permits that several clients share are held.
+const SHARED_HELD: &str = "server_busy";
+
 /// The seconds after which it makes sense to ask for a permit again.
 const PERMIT_RETRY: f64 = 1.0;
 
@@ -84,6 +87,9 @@ static REASONS: [Interned; Verdict::ALL.len()] = [const { Interned::unmade() }; 
 /// The reason [`ALL_HELD`].
 static TOO_MANY_CONCURRENT: Interned = Interned::unmade();
 
+/// The reason [`SHARED_HELD`].
+static SERVER_BUSY: Interned = Interned::unmade();
+
 /// The reason [`ALL_WAIT`].
 static TOO_MANY_WAITING: Interned = Interned::unmade();
 
@@ -97,6 +103,7 @@ pub fn make_strings(starting: &Starting) {
     }
     TOO_MANY_CONCURRENT.make(starting, ALL_HELD);
     TOO_MANY_WAITING.make(starting, ALL_WAIT);
+    SERVER_BUSY.make(starting, SHARED_HELD);
     CONCURRENT_REQUESTS.make(starting, "concurrent-requests");
 }
 
@@ -243,6 +250,13 @@ pub fn deny_permit(decision: &Zval, refusal: Refusal) {
         object.set_property(0, truth(false));
         object.set_property(3, value::of_float(PERMIT_RETRY));
         object.set_property(5, reason.to_zval());
+    }
+}
+
+/// Notes on a denied permit that the client alone is not the cause.
+pub fn set_busy(decision: &Zval) {
+    if let Some(object) = value::object(decision).and_then(Object::<DecisionState>::of) {
+        object.set_property(5, SERVER_BUSY.to_zval());
     }
 }
 

@@ -13,7 +13,7 @@ pub fn client_address(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thro
     let none = Networks::default();
     let trusted = trusted.as_deref().unwrap_or(&none);
     let client = match call.array_or_null(1)? {
-        Some(server) => Client::of(&Variables::Listed(server), trusted),
+        Some(server) => Client::of(&Variables::listed(server), trusted),
         None => request::read(|request| Client::of(&Variables::Passed(request), trusted)),
     };
     *result = match client {

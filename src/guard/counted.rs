@@ -1,29 +1,52 @@
 //! A request and its client, as the rules of the crate [`guard`] read them.
 
 use super::rules::RuleBuckets;
-use ext_php_rs::types::ZendHashTable;
+use ext_php_rs::types::{ZendHashTable, ZendStr};
 use gcra::{Limit, Row, Step, wall_clock};
 use guard::{Client, Target};
 use segment::{Day, Host};
 use std::ffi::CStr;
 use zend::request::{self, Request};
-use zend::{system, value};
+use zend::{Zval, system, value};
 
 /// The variables of a request, for the rules of the crate [`guard`].
 pub enum Variables<'a> {
     /// Those that the server passes.
     Passed(&'a Request),
-    /// Those in an array like `$_SERVER`.
-    Listed(&'a ZendHashTable),
+    /// Those in an array like `$_SERVER`, and the values that are arrays there, each as one text.
+    Listed(&'a ZendHashTable, Vec<(Zval, Vec<u8>)>),
+}
+
+impl<'a> Variables<'a> {
+    /// Returns the variables in an array like `$_SERVER`. Swoole has a list for a header that was
+    /// sent twice, and cookies by their names.
+    pub fn listed(server: &'a ZendHashTable) -> Self {
+        let arrays = value::entries(server).filter_map(|(name, it)| Some((name, it.array()?)));
+        let joined = arrays.map(|(name, values)| {
+            let separator = match value::bytes(&name) {
+                b"HTTP_COOKIE" => b"; ",
+                _ => b", ",
+            };
+            let text = |(key, element): (Zval, &Zval)| {
+                let named = if key.is_string() { &key } else { element };
+                value::bytes(named).to_vec()
+            };
+            let texts: Vec<_> = value::entries(values).map(text).collect();
+            (name, texts.join(separator.as_slice()))
+        });
+        Self::Listed(server, joined.collect())
+    }
 }
 
 impl guard::GuardedRequest for Variables<'_> {
     fn variable(&self, name: &CStr) -> Option<&[u8]> {
         match self {
             Self::Passed(request) => request.variable(name),
-            Self::Listed(server) => {
+            Self::Listed(server, joined) => {
                 let value = value::dereference(server.get(name.to_str().ok()?)?);
-                Some(value.zend_str()?.as_bytes())
+                let is_named = |it: &&(Zval, _)| value::bytes(&it.0) == name.to_bytes();
+                let text = || joined.iter().find(is_named).map(|it| it.1.as_slice());
+                value.zend_str().map(ZendStr::as_bytes).or_else(text)
             }
         }
     }
@@ -31,7 +54,7 @@ impl guard::GuardedRequest for Variables<'_> {
     fn script(&self) -> &[u8] {
         match self {
             Self::Passed(request) => request.script(),
-            Self::Listed(_) => self.variable(c"SCRIPT_FILENAME").unwrap_or_default(),
+            Self::Listed(..) => self.variable(c"SCRIPT_FILENAME").unwrap_or_default(),
         }
     }
 

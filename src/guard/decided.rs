@@ -15,9 +15,14 @@ use zend::{Call, Thrown, Zval, value};
 enum Answer {
     /// That of a bucket.
     Tokens(Limit, Taken),
-    /// The permits that the limit has for the request, and those that are left, or the reason why
-    /// none was taken.
-    Permit(u16, Result<u16, Refusal>),
+    Permit {
+        /// False if several clients share the permits.
+        is_of_client: bool,
+        /// The permits that the limit has for the request.
+        limit: u16,
+        /// Those that are left, or the reason why none was taken.
+        free: Result<u16, Refusal>,
+    },
 }
 
 struct Answers {
@@ -52,7 +57,13 @@ pub fn note_tokens(rule: &RuleBuckets, limit: &Limit, taken: &Taken) {
 
 /// Keeps the answer of a limit of concurrent requests, which has `limit` permits for the request.
 pub fn note_permit(rule: &RuleBuckets, limit: u16, free: Result<u16, Refusal>) {
-    note(rule, Answer::Permit(limit, free));
+    let is_of_client = rule.is_of_client();
+    let answer = Answer::Permit {
+        is_of_client,
+        limit,
+        free,
+    };
+    note(rule, answer);
 }
 
 #[inline(always)]
@@ -88,8 +99,26 @@ fn object(key: &str, answer: &Answer) -> Zval {
             let refused_by = refused_by(!decision.allowed());
             decision::to_object_beside_memory(limit, &decision, step.floor(), refused_by)
         }
-        Answer::Permit(limit, free) => {
-            decision::of_permits(*limit, *free, refused_by(free.is_err()))
-        }
+        &Answer::Permit {
+            is_of_client,
+            limit,
+            free,
+        } => of_permits(is_of_client, limit, free, refused_by(free.is_err())),
     }
+}
+
+/// Returns the PHP object for the answer of a limit of concurrent requests, which has `limit`
+/// permits for the request. If several clients share them, the client alone is not the cause of a
+/// denial.
+pub fn of_permits(
+    is_of_client: bool,
+    limit: u16,
+    free: Result<u16, Refusal>,
+    refused_by: Zval,
+) -> Zval {
+    let decision = decision::of_permits(limit, free, refused_by);
+    if free == Err(Refusal::TooMany) && !is_of_client {
+        decision::set_busy(&decision);
+    }
+    decision
 }

@@ -26,6 +26,8 @@ enum Server {
     CommandLine,
     /// Starts its workers one by one, so that each has private memory of its own.
     RoadRunner,
+    /// The command line, where a script may start a server of Swoole.
+    Swoole,
     /// Another one, by its name.
     Other(String),
 }
@@ -33,16 +35,13 @@ enum Server {
 impl Server {
     fn current() -> Self {
         let interface = system::interface_name();
-        let other = |name: &str| Self::Other(name.to_owned());
         match interface.as_str() {
             "fpm-fcgi" | "apache2handler" | "cli-server" => Self::Web,
             "cgi-fcgi" | "litespeed" => Self::Spawner,
-            "frankenphp" => other("FrankenPHP"),
+            "frankenphp" => Self::Other("FrankenPHP".to_owned()),
             // RoadRunner sets this variable for its workers.
             "cli" if env::var_os("RR_MODE").is_some() => Self::RoadRunner,
-            "cli" if ["swoole", "openswoole"].into_iter().any(system::has_module) => {
-                other("Swoole")
-            }
+            "cli" if ["swoole", "openswoole"].into_iter().any(system::has_module) => Self::Swoole,
             "cli" => Self::CommandLine,
             _ => Self::Other(format!("the server interface \"{interface}\"")),
         }
@@ -58,6 +57,7 @@ impl Server {
             Self::Web | Self::Spawner => return None,
             Self::CommandLine => return Some("the command line serves no requests".into()),
             Self::RoadRunner => "RoadRunner",
+            Self::Swoole => "Swoole",
             Self::Other(name) => name,
         };
         Some(
@@ -74,7 +74,7 @@ impl Server {
                 Some("each process that the web server has started")
             }
             Self::RoadRunner => Some("each worker of RoadRunner"),
-            Self::CommandLine | Self::Other(_) => {
+            Self::CommandLine | Self::Swoole | Self::Other(_) => {
                 let script = request::read(|request| request.script().to_vec());
                 let is_same = |command: &[u8]| siblings::names_script(command, &script);
                 siblings::exist(is_same).then_some("each process of this script")
@@ -140,11 +140,12 @@ fn apart() -> Option<Cow<'static, str>> {
     Some(format!("{processes} has buckets of its own while {cause}").into())
 }
 
-/// Logs that the limits are set but not in force, once in a process. The command line logs nothing.
+/// Logs that the limits are set but not in force, once in a process. The command line logs nothing,
+/// because a process with Swoole's module may be a cron job.
 pub fn warn_once() {
     if !HAS_WARNED.swap(true, Ordering::Relaxed) {
         warn(SERVER.with(|server| match server {
-            Server::Web | Server::CommandLine => None,
+            Server::Web | Server::CommandLine | Server::Swoole => None,
             Server::Spawner => apart(),
             Server::RoadRunner | Server::Other(_) => server.unseen(),
         }));

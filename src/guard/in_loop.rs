@@ -22,10 +22,10 @@ pub fn guard(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     *result = if in_force::is_web() {
         Zval::null()
     } else if let Some(server) = server {
-        decide(&Variables::Listed(server))?
+        decide(&Variables::listed(server))?
     } else {
         let none = ZendHashTable::new();
-        request::read_server(|server| decide(&Variables::Listed(server.unwrap_or(&none))))?
+        request::read_server(|server| decide(&Variables::listed(server.unwrap_or(&none))))?
     };
     Ok(())
 }
@@ -78,7 +78,8 @@ fn decide(variables: &Variables<'_>) -> Result<Zval, Thrown> {
         Err(Exceeded::Permits(rule, limit, refusal)) => {
             decided::begin(true);
             decided::note_permit(rule, limit, Err(refusal));
-            (decision::of_permits(limit, Err(refusal), name(rule)), none)
+            let denied = decided::of_permits(rule.is_of_client(), limit, Err(refusal), name(rule));
+            (denied, none)
         }
     };
     Ok(permit::of_entry(decision, entry))

@@ -40,7 +40,7 @@ pub fn refuse(request: &Request, refusal: &Exceeded<'_>) {
             request::respond(request, status, fields, text);
         }
         Exceeded::Permits(limit, _, refusal)
-            if limit.is_of_client() && *refusal != Refusal::BelowFloor =>
+            if limit.is_of_client() && *refusal == Refusal::TooMany =>
         {
             let fields = [NO_STORE, SOON].into_iter();
             request::respond(request, 429, fields, TOO_MANY);

@@ -14,7 +14,7 @@ final class Fields
 {
     /** The greatest integer of a structured field (RFC 9651). */
     private const GREATEST = 999_999_999_999_999;
-    private const BESIDE_TOKENS = ['contended', 'table_full', 'unavailable', 'too_many_concurrent', 'too_many_waiting'];
+    private const BESIDE_TOKENS = ['contended', 'table_full', 'unavailable', 'too_many_concurrent', 'too_many_waiting', 'server_busy'];
 
     private function __construct(
         private readonly int $capacity,

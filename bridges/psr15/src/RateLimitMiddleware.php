@@ -162,6 +162,8 @@ final class RateLimitMiddleware implements MiddlewareInterface
                 $variables[$key] = implode($key === 'HTTP_COOKIE' ? '; ' : ', ', $values);
             }
         }
+        // Swoole keeps the cookies out of the headers.
+        $variables += ['HTTP_COOKIE' => $request->getCookieParams()];
         // Servers such as RoadRunner make variables of all headers, also of X_Forwarded_For.
         $isHeader = static fn (int|string $name): bool => str_starts_with((string) $name, 'HTTP_');
         $params = $request->getServerParams();

@@ -78,13 +78,26 @@ final class GuardTest extends TestCase
         self::assertSame('200 429 429', $printed);
     }
 
+    /** Swoole passes cookies, but no header "Cookie". */
+    public function testReadsTheCookiesOfTheRequest(): void
+    {
+        $printed = $this->run_code('unless cookie session all 1/day', <<<'PHP'
+            foreach ([[], ['session' => 'a; b'], ['other' => 'session=1'], ['session' => ['a' => 'b']]] as $cookies) {
+                echo send($handler, '192.0.2.1', '/', cookies: $cookies)->getStatusCode(), ' ';
+            }
+            PHP);
+        self::assertSame('200 200 429 200 ', $printed);
+    }
+
     public function testHoldsPermitsWhileTheHandlerRuns(): void
     {
-        $printed = $this->run_code('all concurrent 1', <<<'PHP'
-            $handler->inner = fn () => send($handler, '192.0.2.2', '/')->getStatusCode() === 429 ? 1 : 0;
-            echo send($handler, '192.0.2.1', '/')->getStatusCode(), ' ', send($handler, '192.0.2.1', '/')->getStatusCode();
-            PHP);
-        self::assertSame('201 200', $printed);
+        foreach (['all' => 503, 'header:X' => 503, 'ip' => 429] as $key => $status) {
+            $printed = $this->run_code("$key concurrent 1", <<<'PHP'
+                $handler->inner = fn () => send($handler, '192.0.2.1', '/')->getStatusCode() - 400;
+                echo send($handler, '192.0.2.1', '/')->getStatusCode() + 200, ' ', send($handler, '192.0.2.1', '/')->getStatusCode();
+                PHP);
+            self::assertSame("$status 200", $printed, $key);
+        }
     }
 
     private function run_code(string $guard, string $code, string $proxies = ''): string

@@ -28,7 +28,7 @@ final class RateLimitMiddlewareTest extends TestCase
             public int $handled = 0;
             public int|Closure $status = 200;
             public string $body = '';
-            /** @var array<string, TokenBucket\Decision> those in the attribute of the last request */
+            /** @var array<string, TokenBucket\Decision> those of the last request */
             public array $decisions = [];
 
             public function handle(ServerRequestInterface $request): ResponseInterface

@@ -2,7 +2,9 @@
  * A server interface of PHP under any name: PHP's embed library, which gets the variables of its
  * requests from the environment, as LiteSpeed's interface gets them from its server.
  *
- *   server_interface NAME SCRIPT COUNT   runs the script COUNT times and prints status and body
+ *   server_interface NAME SCRIPT COUNT [MODULE]
+ *
+ * Runs the script COUNT times and prints status and body. MODULE names a module that does nothing.
  */
 #include <sapi/embed/php_embed.h>
 
@@ -12,11 +14,22 @@ static char *variable(const char *name, size_t length)
     return getenv(name);
 }
 
+static zend_module_entry module = {
+    STANDARD_MODULE_HEADER, NULL, NULL, NULL, NULL, NULL, NULL, NULL, "1", STANDARD_MODULE_PROPERTIES
+};
+
+static int startup(sapi_module_struct *interface)
+{
+    return php_module_startup(interface, module.name == NULL ? NULL : &module);
+}
+
 int main(int argc, char **argv)
 {
-    if (argc != 4) {
+    if (argc < 4) {
         return 2;
     }
+    module.name = argv[4];
+    php_embed_module.startup = startup;
     php_embed_module.name = argv[1];
     php_embed_module.getenv = variable;
     if (php_embed_init(1, argv) == FAILURE) {

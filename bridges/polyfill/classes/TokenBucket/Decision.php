@@ -15,7 +15,7 @@ final readonly class Decision implements \JsonSerializable
     private const PROBLEM_TYPES = 'https://iana.org/assignments/http-problem-types#';
 
     /** The reasons of denials for which the service is the cause, and not the client. */
-    private const REDUCED = ['below_floor', 'unavailable', 'contended', 'table_full'];
+    private const REDUCED = ['below_floor', 'unavailable', 'contended', 'table_full', 'server_busy'];
 
     public bool $allowed;
     public float $remaining;
