@@ -180,7 +180,7 @@ fn limits(replay: &Replay) -> Result<Array, Thrown> {
 
 /// Implements `ask(array $questions): void`.
 pub fn ask(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
-    const FORM: &str = "must contain only texts \"GROUP ip|net|all [LIMIT]\"";
+    const FORM: &str = "must contain only texts \"GROUP KEY\" and \"GROUP LIMIT\"";
     let mut questions = Vec::new();
     for text in strings(call, 1)? {
         let question = question(&String::from_utf8_lossy(text));
@@ -192,25 +192,30 @@ pub fn ask(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     Ok(())
 }
 
-/// Returns the question that a text such as `* ip` or `3 net net 10/second burst 20` means.
+/// Returns the question that a text such as `* ip` or `3 net 10/second burst 20` means.
 fn question(text: &str) -> Option<Question> {
-    let (group, rest) = text.split_once(' ')?;
-    let (counted, limit) = rest.split_once(' ').unwrap_or((rest, ""));
-    let group = if group == "*" {
-        None
-    } else {
-        Some(group.parse().ok()?)
+    let (group, key) = text.split_once(' ')?;
+    let group = match group {
+        "*" => None,
+        number => Some(number.parse().ok()?),
     };
-    let counted = match counted {
+    let counted = match key.split(' ').next()? {
         "ip" => Counted::Ip,
         "net" => Counted::Net,
         "all" => Counted::All,
         _ => return None,
     };
-    let limit = match Rule::parse(limit).ok()?.first().map(Rule::measure) {
-        Some(Measure::Rate { limit, .. }) => Some(*limit),
-        Some(Measure::Concurrent(_)) => return None,
+    let limit = match key
+        .contains(' ')
+        .then(|| Rule::parse(key))
+        .transpose()
+        .ok()?
+    {
         None => None,
+        Some(rules) => match *rules.first()?.measure() {
+            Measure::Rate { limit, .. } => Some(limit),
+            Measure::Concurrent(_) => return None,
+        },
     };
     Some(Question {
         group,

@@ -1071,7 +1071,7 @@ namespace TokenBucket {
         /**
          * Replaces the questions about the requests that weigh() reads.
          *
-         * @param list<string> $questions such as "* ip" or "3 net net 10/second burst 20"
+         * @param list<string> $questions such as "* ip" or "3 net 10/second burst 20"
          */
         public function ask(array $questions): void {}
 

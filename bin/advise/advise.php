@@ -181,16 +181,11 @@ function advise(array $names, array $options): int
     $logs = array_map(fn (string $name) => new Log($name), $names);
     [$parts, $json] = format($options['format'] ?? null, $logs[0]->first_line());
     $page = isset($options['html']) ? Page::open($options['html']) : null;
-    $replay = replay(count($logs), $parts, $guard, $options, groups($options));
-    if ($guard->limits !== '') {
-        $denials = new Denials($replay, $options);
-        read_logs($replay, $logs, $json, $denials->take(...));
-        $report = lines_report($replay, $logs, $parts, $guard, isset($options['anonymise'])) + $denials->report($guard);
-    } else {
-        $proposal = new Proposal($replay, $options);
-        read_logs($replay, $logs, $json, $proposal->take(...));
-        $report = lines_report($replay, $logs, $parts, $guard, isset($options['anonymise'])) + $proposal->report(groups($options));
-    }
+    $groups = groups($options);
+    $replay = replay(count($logs), $parts, $guard, $options, $groups);
+    $analysis = $guard->limits === '' ? new Proposal($replay, $groups, $options) : new Denials($replay, $guard, $options);
+    read_logs($replay, $logs, $json, $analysis->take(...));
+    $report = lines_report($replay, $logs, $parts, $guard, isset($options['anonymise'])) + $analysis->report();
     if ($report['requests'] === 0) {
         $failures = array_map(fn (array $failure) => "$failure[lines] lines are none ($failure[kind])" . ($failure['examples'] === [] ? '' : ', such as ' . $failure['examples'][0]), $report['failures']);
         throw new Failure(implode('; ', ['the logs have no request that PHP would serve', ...$failures]), 2);

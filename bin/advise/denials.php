@@ -42,7 +42,7 @@ final class Denials
     /** @var ?resource */
     private $list = null;
 
-    public function __construct(private readonly LogReplay $replay, private readonly array $options)
+    public function __construct(private readonly LogReplay $replay, private readonly Guard $guard, private readonly array $options)
     {
         if (isset($options['decisions'])) {
             $this->list = @fopen($options['decisions'], 'wb') ?: throw new Failure(text($options['decisions']) . ' cannot be written', 2);
@@ -94,13 +94,13 @@ final class Denials
     }
 
     /** Returns the part of the report about all limits. */
-    public function report(Guard $guard): array
+    public function report(): array
     {
         $limits = [];
         foreach ($this->replay->summary()['limits'] as $number => $limit) {
             $limits[] = array_diff_key($limit, ['has_path' => 0]) + $this->table($this->sums[$number] ?? null);
         }
-        return ['mode' => $guard->enforces ? 'enforce' : 'observe', 'all' => $this->table($this->sums[-1] ?? null), 'limits' => $limits];
+        return ['mode' => $this->guard->enforces ? 'enforce' : 'observe', 'all' => $this->table($this->sums[-1] ?? null), 'limits' => $limits];
     }
 
     private function table(?array $sums): array

@@ -18,14 +18,13 @@ const FORMATS = [
 ];
 /** The formats that are tried if none is given. The second one is that of nginx' packages. */
 const TRIED = [FORMATS['combined'], FORMATS['combined'] . ' "$http_x_forwarded_for"', COMMON, '$server_name:$server_port ' . FORMATS['combined']];
+/** Fields by nginx' variables. Of several variables for a field, the first one is the best. */
 const NGINX = [
     'remote_addr' => 'REMOTE_ADDR', 'msec' => 'END', 'time_iso8601' => 'END', 'time_local' => 'END', 'request_time' => 'SECONDS', 'request' => 'REQUEST',
     'request_method' => 'REQUEST_METHOD', 'request_uri' => 'REQUEST_URI', 'uri' => 'REQUEST_URI', 'document_uri' => 'REQUEST_URI', 'server_name' => 'SERVER_NAME',
     'host' => 'SERVER_NAME', 'fastcgi_script_name' => 'SCRIPT_NAME', 'fastcgi_path_info' => 'PATH_INFO', 'document_root' => 'DOCUMENT_ROOT',
     'request_filename' => 'SCRIPT_FILENAME', 'upstream_addr' => 'UPSTREAM', 'upstream_response_time' => 'UPSTREAM', 'upstream_status' => 'UPSTREAM',
 ];
-/** The better of several fields with one name. */
-const BETTER = ['msec', 'time_iso8601', 'time_local', 'request_uri', 'uri', 'document_uri', 'server_name', 'host'];
 const APACHE = [
     'a' => 'REMOTE_ADDR', 'h' => 'REMOTE_ADDR', 'r' => 'REQUEST', 'm' => 'REQUEST_METHOD', 'U' => 'REQUEST_URI', 'f' => 'SCRIPT_FILENAME', 'v' => 'SERVER_NAME',
     'V' => 'SERVER_NAME', 'D' => 'MICROSECONDS', 'T' => 'SECONDS',
@@ -62,16 +61,12 @@ function nginx_parts(string $format): array
     $format = str_replace(['$document_root$fastcgi_script_name', '${'], ['$request_filename', '$'], $format);
     $parts = preg_split('/\$(\w+)}?/', $format, -1, PREG_SPLIT_DELIM_CAPTURE);
     $variables = array_filter($parts, fn (int $index) => $index % 2 === 1, ARRAY_FILTER_USE_KEY);
-    foreach ($variables as $index => $variable) {
-        $parts[$index] = nginx_field($variable);
-        $rank = array_search($variable, BETTER, true);
-        foreach (array_slice(BETTER, 0, (int) $rank) as $better) {
-            if (nginx_field($better) === $parts[$index] && in_array($better, $variables, true)) {
-                $parts[$index] = '';
-            }
-        }
+    $fields = [];
+    foreach (array_unique([...array_intersect(array_keys(NGINX), $variables), ...$variables]) as $variable) {
+        $field = nginx_field($variable);
+        $fields[$variable] = in_array($field, $fields, true) ? '' : $field;
     }
-    return $parts;
+    return array_replace($parts, array_map(fn (string $variable): string => $fields[$variable], $variables));
 }
 
 function apache_parts(string $format): array

@@ -64,7 +64,8 @@ final class Proposal
     private $requests;
     private readonly float $hit;
 
-    public function __construct(private readonly LogReplay $replay, private readonly array $options)
+    /** @param array<string, list<string>> $groups paths by the name of their group */
+    public function __construct(private readonly LogReplay $replay, private readonly array $groups, private readonly array $options)
     {
         $hit = $options['hit'] ?? '0.1%';
         $this->hit = number('--hit', rtrim($hit, '%')) / (str_ends_with($hit, '%') ? 100 : 1);
@@ -97,15 +98,15 @@ final class Proposal
     }
 
     /** Returns the numbers of the groups, and "*" for all requests, with their conditions. */
-    private function conditions(array $groups): array
+    private function conditions(): array
     {
         $conditions = ['*' => ['name' => 'all paths', 'paths' => [], 'end' => '']];
         $number = 0;
-        foreach ($groups as $name => $paths) {
+        foreach ($this->groups as $name => $paths) {
             $end = preg_match('/^[\w-]{1,32}$/D', $name) === 1 ? " name $name" : '';
             $conditions[++$number] = ['name' => text((string) $name), 'paths' => $paths, 'end' => $end];
         }
-        if ($groups !== []) {
+        if ($this->groups !== []) {
             return $conditions;
         }
         $summary = $this->replay->summary();
@@ -121,9 +122,9 @@ final class Proposal
         return $conditions;
     }
 
-    public function report(array $groups): array
+    public function report(): array
     {
-        $conditions = $this->conditions($groups);
+        $conditions = $this->conditions();
         $questions = [];
         foreach (array_keys($conditions) as $group) {
             foreach (KINDS as $kind) {
@@ -156,25 +157,23 @@ final class Proposal
     {
         $rates = [];
         foreach (array_filter($demands, fn (array $demand) => $demand['requests'] > 0) as $question => $demand) {
-            $kind = explode(' ', $question)[1];
             foreach (['10 seconds' => 6, 'minute' => 1, 'hour' => 1] as $span => $times) {
                 $most = new Sorted($demand['most'][array_search($span, SPANS, true)]);
                 $rate = rounded($times * $most->below((int) floor($this->hit * $most->count))) . ($span === 'hour' ? '/hour' : '/minute');
-                $rates["$question $rate"] = "$question $kind $rate burst 1";
+                $rates["$question $rate"] = "$question $rate burst 1";
             }
         }
         $limits = [];
         foreach ($this->ask($rates) as $rate => $answer) {
-            [$group, $kind, $count] = explode(' ', $rate);
             $bursts = new Sorted($answer['bursts']);
             $burst = $bursts->below((int) floor($this->hit * $bursts->count));
-            $limits[$rate] = "$group $kind $kind $count burst $burst";
+            $limits[$rate] = "$rate burst $burst";
         }
         $candidates = [];
         foreach ($this->ask($limits) as $rate => $answer) {
             [$group, $kind, $limit] = explode(' ', $limits[$rate], 3);
             $candidates["$group $kind"][] = [
-                'limit' => $limit, 'denied_requests' => $answer['denied_requests'], 'denied_clients' => $answer['denied_clients'],
+                'limit' => "$kind $limit", 'denied_requests' => $answer['denied_requests'], 'denied_clients' => $answer['denied_clients'],
                 'times' => times($answer['denied_by_hour']), 'top_clients' => $this->clients($kind, $answer['most_denied']),
             ];
         }

@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
 
 /// The times in which requests are counted, in seconds.
-const SPANS: [u32; 3] = [10, 60, 3600];
+const SPANS: [u64; 3] = [10, 60, 3600];
 
 /// The most clients that an answer names.
 const MOST_DENIED: usize = 10;
@@ -57,7 +57,7 @@ pub struct Demand(Vec<Asked>);
 struct Asked {
     question: Question,
     found: Found,
-    recent: FxHashMap<u32, Recent>,
+    recent: FxHashMap<u32, [Window; 3]>,
     used: FxHashMap<u32, Used>,
 }
 
@@ -73,14 +73,13 @@ struct Used {
     denied: u32,
 }
 
-/// The requests of the last hour by second.
+/// The requests of a client in a time that ends with its last request.
 #[derive(Debug, Default)]
-struct Recent {
+struct Window {
+    /// The seconds with requests, and their numbers.
     seconds: VecDeque<(u64, u32)>,
-    /// The number of seconds at the front that are before each time, and the requests after them.
-    before: [usize; 3],
-    sums: [u32; 3],
-    most: [u32; 3],
+    sum: u32,
+    most: u32,
 }
 
 impl Demand {
@@ -124,7 +123,7 @@ impl Demand {
             used,
             ..
         } = self.0.get_mut(index)?;
-        found.most = [0, 1, 2].map(|span| sorted(recent.values().map(|it| it.most[span])));
+        found.most = [0, 1, 2].map(|span| sorted(recent.values().map(|it| it[span].most)));
         found.bursts = sorted(used.values().map(|it| it.debt.saturating_add(1)));
         found.denied_requests = used.values().map(|it| u64::from(it.denied)).sum();
         let denied = used.iter().map(|(&client, it)| (client, it.denied));
@@ -149,7 +148,10 @@ impl Asked {
     fn add(&mut self, client: u32, at: u64) {
         self.found.requests += 1;
         let Some(limit) = self.question.limit else {
-            self.recent.entry(client).or_default().add(at / SECOND);
+            let windows = self.recent.entry(client).or_default();
+            for (window, span) in windows.iter_mut().zip(SPANS) {
+                window.add(at / SECOND, span);
+            }
             return;
         };
         let used = self.used.entry(client).or_insert(Used::NOTHING);
@@ -171,8 +173,8 @@ impl Used {
     /// Takes a token, and reports whether the limit grants it.
     fn take(&mut self, limit: &Limit, now: Timestamp) -> bool {
         let step = limit.step_whole(1);
-        // A bucket of one token, which lends as much as the client needs. So its greatest debt is
-        // what a larger burst would have to hold.
+        // A bucket of one token lends what is missing. A burst must hold this token and those of
+        // the greatest debt.
         let lending = Step::new(step.cost, step.cost).with(Patience::Wait(MAX_WAIT));
         self.lent = lending.decide(self.lent, now).empty_at;
         let debt = limit.tokens_owed(lending.debt(self.lent, now));
@@ -184,28 +186,21 @@ impl Used {
     }
 }
 
-impl Recent {
-    fn add(&mut self, second: u64) {
+impl Window {
+    /// Adds a request to a window of `span` seconds.
+    fn add(&mut self, second: u64, span: u64) {
         match self.seconds.back_mut() {
             Some(last) if last.0 >= second => last.1 += 1,
             _ => self.seconds.push_back((second, 1)),
         }
-        for (index, span) in SPANS.into_iter().enumerate() {
-            self.sums[index] += 1;
-            while let Some(&(begin, count)) = self
-                .seconds
-                .get(self.before[index])
-                .filter(|it| it.0 + u64::from(span) <= second)
-            {
-                debug_assert!(begin < second);
-                self.sums[index] -= count;
-                self.before[index] += 1;
-            }
-            self.most[index] = self.most[index].max(self.sums[index]);
+        self.sum += 1;
+        while let Some(&(begin, count)) = self.seconds.front()
+            && begin + span <= second
+        {
+            self.sum -= count;
+            self.seconds.pop_front();
         }
-        let [.., longest] = self.before;
-        self.seconds.drain(..longest);
-        self.before = self.before.map(|before| before - longest);
+        self.most = self.most.max(self.sum);
     }
 }
 

@@ -3,7 +3,7 @@
 use super::line::{Format, Line};
 use gcra::{Denial, Few, Step, Ticks, Timestamp, Verdict};
 use guard::{Client, Measure, Rule, Target, step_leaving};
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};
 
 /// A request that waits for its turn in the order of time.
@@ -11,8 +11,6 @@ use std::collections::{BinaryHeap, HashMap, HashSet};
 pub struct Request {
     /// The instant at which it began.
     pub at: Timestamp,
-    /// Orders requests of one instant.
-    pub order: u64,
     /// The ticks by which the guard may have seen it later, or earlier.
     pub late: Ticks,
     pub early: Ticks,
@@ -29,26 +27,6 @@ pub struct Request {
     pub is_one_client: bool,
     /// The limits that count it.
     pub buckets: Few<Place>,
-}
-
-impl PartialEq for Request {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
-}
-
-impl Eq for Request {}
-
-impl PartialOrd for Request {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Request {
-    fn cmp(&self, other: &Self) -> Ordering {
-        (self.at, self.order).cmp(&(other.at, other.order))
-    }
 }
 
 /// A bucket of a limit, and the tokens or permits that the request leaves in it.
@@ -86,9 +64,9 @@ impl Row {
         ] {
             listed.extend(number.to_le_bytes());
         }
-        let flags = [self.is_denied, self.is_uncertain, request.has_cookie];
-        let flags = flags.into_iter().rev();
-        let flags = flags.fold(0, |sum, flag| 2 * sum + u16::from(flag));
+        let flags = u16::from(self.is_denied)
+            | u16::from(self.is_uncertain) << 1
+            | u16::from(request.has_cookie) << 2;
         listed.extend(self.limit.to_le_bytes());
         listed.extend(flags.to_le_bytes());
     }
@@ -131,15 +109,13 @@ struct Answer {
 
 impl Limit {
     pub fn new(rule: Rule) -> Self {
-        let (numbers, buckets) = (HashMap::new(), Vec::new());
-        let (requests, clients, uncertain) = (0, HashSet::new(), 0);
         Self {
             rule,
-            numbers,
-            buckets,
-            requests,
-            clients,
-            uncertain,
+            numbers: HashMap::new(),
+            buckets: Vec::new(),
+            requests: 0,
+            clients: HashSet::new(),
+            uncertain: 0,
         }
     }
 

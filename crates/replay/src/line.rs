@@ -61,7 +61,7 @@ impl Format {
 
     /// Returns the request of a line.
     pub fn read<'l>(&'l self, line: &'l [u8]) -> Result<Line<'l>, Failure> {
-        let mut fields = Vec::with_capacity(self.names.len());
+        let mut fields = Vec::with_capacity(self.names.len() + 3);
         let first = self.texts[0].needle();
         let mut at = if line.starts_with(first) {
             first.len()
@@ -74,7 +74,9 @@ impl Format {
                 + self
                     .length(&line[at..], index + 1, is_last)
                     .ok_or(Failure::Format)?;
-            fields.push((name.as_slice(), unescaped(&line[at..end])));
+            if !name.is_empty() {
+                fields.push((name.as_slice(), unescaped(&line[at..end])));
+            }
             at = end + self.texts[index + 1].needle().len();
         }
         Line::new(fields, self.has_cookie_names)
@@ -105,10 +107,8 @@ impl Format {
 /// A request of a log, as the rules of the crate [`guard`] read it.
 #[derive(Debug)]
 pub struct Line<'l> {
+    /// The fields. Those that follow from others are at the end. The last one with a name counts.
     fields: Vec<(&'l [u8], Cow<'l, [u8]>)>,
-    /// The places of the method and the URI in the field `REQUEST`.
-    request: Option<(usize, Range<usize>, Range<usize>)>,
-    cookies: Option<Vec<u8>>,
     /// The instant at which the request began, and the last one at which the guard may have seen
     /// it.
     pub start: u64,
@@ -124,8 +124,6 @@ impl<'l> Line<'l> {
     ) -> Result<Self, Failure> {
         let mut line = Line {
             fields,
-            request: None,
-            cookies: None,
             start: 0,
             latest: 0,
             resolution: 0,
@@ -134,25 +132,12 @@ impl<'l> Line<'l> {
         if line.field(b"REMOTE_ADDR").is_none() {
             return Err(Failure::Client);
         }
-        if let Some(index) = line.fields.iter().position(|it| it.0 == b"REQUEST") {
-            let text = &line.fields[index].1;
-            let method = memchr(b' ', text).ok_or(Failure::Request)?;
-            // HTTP/0.9 has no protocol.
-            let uri = text
-                .iter()
-                .rposition(|&byte| byte == b' ')
-                .filter(|&at| at > method);
-            let is_method = method > 0 && text[..method].iter().all(u8::is_ascii_graphic);
-            let uri = method + 1..uri.unwrap_or(text.len());
-            if !is_method || uri.is_empty() {
-                return Err(Failure::Request);
-            }
-            line.request = Some((index, 0..method, uri));
-        } else if line.field(b"REQUEST_URI").is_none() {
+        line.split_request()?;
+        if line.field(b"REQUEST_URI").is_none() {
             return Err(Failure::Request);
         }
         if has_cookie_names {
-            line.cookies = Some(line.named_cookies());
+            line.join_cookies();
         }
         Ok(line)
     }
@@ -182,28 +167,42 @@ impl<'l> Line<'l> {
         Ok(())
     }
 
-    /// Returns the cookies of the fields `COOKIE_name` as a header field.
-    fn named_cookies(&self) -> Vec<u8> {
+    /// Adds the method and the URI of the field `REQUEST`.
+    fn split_request(&mut self) -> Result<(), Failure> {
+        let Some((_, text)) = self.fields.iter().find(|it| it.0 == b"REQUEST") else {
+            return Ok(());
+        };
+        let method = memchr(b' ', text).ok_or(Failure::Request)?;
+        // HTTP/0.9 has no protocol.
+        let protocol = text.iter().rposition(|&byte| byte == b' ');
+        let uri = method + 1..protocol.filter(|&at| at > method).unwrap_or(text.len());
+        let is_method = method > 0 && text[..method].iter().all(u8::is_ascii_graphic);
+        if !is_method || uri.is_empty() {
+            return Err(Failure::Request);
+        }
+        let part = |range: Range<usize>| match text {
+            Cow::Borrowed(text) => Cow::Borrowed(&text[range]),
+            Cow::Owned(text) => Cow::Owned(text[range].to_vec()),
+        };
+        let method = (b"REQUEST_METHOD".as_slice(), part(0..method));
+        let uri = (b"REQUEST_URI".as_slice(), part(uri));
+        self.fields.extend([method, uri]);
+        Ok(())
+    }
+
+    /// Adds the cookies of the fields `COOKIE_name` as a header field.
+    fn join_cookies(&mut self) {
         let names = self.fields.iter().filter(|(_, value)| is_present(value));
         let names = names.filter_map(|(name, _)| name.strip_prefix(b"COOKIE_"));
-        names
-            .flat_map(|name| [name, b"=;"])
-            .collect::<Vec<_>>()
-            .concat()
+        let cookies: Vec<_> = names.flat_map(|name| [name, b"=;"]).collect();
+        let cookies = cookies.concat().into();
+        self.fields.push((b"HTTP_COOKIE", cookies));
     }
 
     /// Returns a field. The log has "-" for a missing one.
     fn field(&self, name: &[u8]) -> Option<&[u8]> {
-        let field = self.fields.iter().find(|it| it.0 == name);
+        let field = self.fields.iter().rev().find(|it| it.0 == name);
         field.map(|it| &*it.1).filter(|it| is_present(it))
-    }
-
-    fn part(
-        &self,
-        of: impl Fn(&(usize, Range<usize>, Range<usize>)) -> Range<usize>,
-    ) -> Option<&[u8]> {
-        let request = self.request.as_ref()?;
-        Some(&self.fields[request.0].1[of(request)])
     }
 
     /// Reports whether the web server passed the request to PHP, or `None` if the log does not say
@@ -221,9 +220,6 @@ fn is_present(value: &[u8]) -> bool {
 impl GuardedRequest for Line<'_> {
     fn variable(&self, name: &CStr) -> Option<&[u8]> {
         match name.to_bytes() {
-            b"REQUEST_METHOD" if self.request.is_some() => self.part(|it| it.1.clone()),
-            b"REQUEST_URI" if self.request.is_some() => self.part(|it| it.2.clone()),
-            b"HTTP_COOKIE" if self.cookies.is_some() => self.cookies.as_deref(),
             // Without the script, a path is known by the URI alone.
             b"SCRIPT_NAME" => self.field(b"SCRIPT_NAME").or_else(|| {
                 let uri = self.variable(c"REQUEST_URI")?;
@@ -240,43 +236,27 @@ impl GuardedRequest for Line<'_> {
     }
 }
 
-/// Decodes the escapes that nginx, Apache and JSON write: `\xHH`, `\uHHHH`, `\"` and `\n`.
+/// Decodes the escapes that nginx and Apache write: `\xHH`, `\n`, `\t`, `\r` and `\"`.
 fn unescaped(text: &[u8]) -> Cow<'_, [u8]> {
     let Some(first) = memchr(b'\\', text) else {
         return text.into();
     };
+    let code = |digits: &[u8]| u8::from_str_radix(str::from_utf8(digits).ok()?, 16).ok();
     let (mut plain, mut rest) = (text[..first].to_vec(), &text[first..]);
-    let code = |digits: &[u8]| u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok();
     while let [byte, after @ ..] = rest {
-        rest = after;
-        match (byte, after) {
-            (b'\\', [b'x', digits @ ..]) if digits.get(..2).and_then(code).is_some() => {
-                plain.extend(
-                    digits
-                        .get(..2)
-                        .and_then(code)
-                        .and_then(|it| u8::try_from(it).ok()),
-                );
-                rest = &digits[2..];
+        let (decoded, length) = match (byte, after) {
+            (b'\\', [b'x', digits @ ..]) => {
+                let decoded = digits.get(..2).and_then(code);
+                decoded.map_or((b'x', 2), |decoded| (decoded, 4))
             }
-            (b'\\', [b'u', digits @ ..]) if digits.get(..4).and_then(code).is_some() => {
-                let character = digits.get(..4).and_then(code).and_then(char::from_u32);
-                plain.extend(
-                    character
-                        .unwrap_or(char::REPLACEMENT_CHARACTER)
-                        .to_string()
-                        .bytes(),
-                );
-                rest = &digits[4..];
-            }
-            (b'\\', [escaped, after @ ..]) => {
-                let pairs = [(b'n', b'\n'), (b't', b'\t'), (b'r', b'\r')];
-                let pair = pairs.into_iter().find(|pair| pair.0 == *escaped);
-                plain.push(pair.map_or(*escaped, |pair| pair.1));
-                rest = after;
-            }
-            _ => plain.push(*byte),
-        }
+            (b'\\', [b'n', ..]) => (b'\n', 2),
+            (b'\\', [b't', ..]) => (b'\t', 2),
+            (b'\\', [b'r', ..]) => (b'\r', 2),
+            (b'\\', [escaped, ..]) => (*escaped, 2),
+            _ => (*byte, 1),
+        };
+        plain.push(decoded);
+        rest = &rest[length..];
     }
     plain.into()
 }
@@ -328,7 +308,7 @@ mod tests {
         let some = |text: &str| Some(text.to_owned());
         assert_eq!(
             line(&format!(
-                "{begin} \"GET /a?b HTTP/1.1\" 200 5 \"x \\\" 1\\x22 \\u00e9\\\\\""
+                "{begin} \"GET /a?b HTTP/1.1\" 200 5 \"x \\\" 1\\x22 \\xc3\\xa9\\\\\""
             ))
             .unwrap(),
             [

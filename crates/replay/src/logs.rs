@@ -9,8 +9,7 @@ use super::settings::{Counts, Settings};
 use gcra::Timestamp;
 use guard::{Client, GuardedRequest, Rule, Target};
 use memchr::memchr;
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BTreeMap;
 
 /// The nanoseconds for which a line waits for lines of requests that began earlier. A log has a
 /// line when its request ends, so a request that took longer is replayed too late.
@@ -46,7 +45,8 @@ pub struct Replay {
     /// A limit whose buckets are the paths.
     path: Vec<Rule>,
     logs: Vec<Log>,
-    waiting: BinaryHeap<Reverse<Request>>,
+    /// The requests that wait, by their instant and by the order of their lines.
+    waiting: BTreeMap<(Timestamp, u64), Request>,
     pub limits: Vec<Limit>,
     pub clients: Names,
     pub nets: Names,
@@ -76,7 +76,7 @@ impl Replay {
         Ok(Self {
             path: Rule::parse("path 1/day").unwrap_or_default(),
             logs: (0..logs).map(|_| Log::default()).collect(),
-            waiting: BinaryHeap::new(),
+            waiting: BTreeMap::new(),
             limits,
             clients: names(),
             nets: names(),
@@ -100,33 +100,25 @@ impl Replay {
 
     /// Reads more bytes of a log. Returns the requests whose turn has come: packed rows with the
     /// decisions of limits, or with the clients and groups.
-    pub fn read(&mut self, log: usize, mut bytes: &[u8], is_over: bool) -> Vec<u8> {
+    pub fn read(&mut self, log: usize, bytes: &[u8], is_over: bool) -> Vec<u8> {
         let Some(state) = self.logs.get_mut(log) else {
             return Vec::new();
         };
-        let mut first = std::mem::take(&mut state.rest);
-        while let Some(end) = memchr(b'\n', bytes) {
-            let (line, rest) = (&bytes[..end], &bytes[end + 1..]);
-            bytes = rest;
-            if first.is_empty() {
-                self.line(log, line);
-            } else {
-                first.extend_from_slice(line);
-                self.line(log, &first);
-                first.clear();
-            }
+        let text = [&std::mem::take(&mut state.rest), bytes].concat();
+        let mut rest = text.as_slice();
+        while let Some(end) = memchr(b'\n', rest) {
+            self.line(log, &rest[..end]);
+            rest = &rest[end + 1..];
         }
-        first.extend_from_slice(bytes);
-        if is_over && !first.is_empty() {
-            self.line(log, &first);
-            first.clear();
+        if is_over {
+            self.line(log, std::mem::take(&mut rest));
         }
         let state = &mut self.logs[log];
-        if first.len() > MOST_BYTES {
-            first.truncate(EXAMPLE);
+        if rest.len() > MOST_BYTES {
+            rest = &rest[..EXAMPLE];
             state.is_too_long = true;
         }
-        state.rest = first;
+        state.rest = rest.to_vec();
         state.is_over |= is_over;
         self.release();
         std::mem::take(&mut self.listed)
@@ -182,9 +174,9 @@ impl Replay {
         client.append_to(&mut name);
         client.append_network_to(&mut net);
         let agent = line.variable(c"HTTP_USER_AGENT").unwrap_or_default();
-        self.waiting.push(Reverse(Request {
-            at: Timestamp(line.start),
-            order: self.counts.requests,
+        let at = Timestamp(line.start);
+        let request = Request {
+            at,
             late: line.latest - line.start + line.resolution,
             early: line.resolution,
             took: line.latest - line.start,
@@ -197,7 +189,8 @@ impl Replay {
             has_cookie: settings.strangers.iter().any(|rule| !rule.counts(&target)),
             is_one_client: matches!(client, Client::Known(it) if !settings.trusted.contains(it)),
             buckets,
-        }));
+        };
+        self.waiting.insert((at, self.counts.requests), request);
         Ok(())
     }
 
@@ -206,12 +199,13 @@ impl Replay {
         let open = self.logs.iter().filter(|it| !it.is_over);
         let until = open.map(|it| it.latest).min();
         let until = until.map_or(u64::MAX, |latest| latest.saturating_sub(HORIZON));
-        while self.waiting.len() > MOST_WAITING
-            || self.waiting.peek().is_some_and(|it| it.0.at.0 <= until)
-        {
-            let Some(Reverse(mut request)) = self.waiting.pop() else {
+        loop {
+            let is_full = self.waiting.len() > MOST_WAITING;
+            let first = self.waiting.first_entry();
+            let Some(first) = first.filter(|it| is_full || it.key().0.0 <= until) else {
                 break;
             };
+            let mut request = first.remove();
             if request.at.0 < self.counts.last {
                 self.counts.late += 1;
                 request.at = Timestamp(self.counts.last);
