@@ -248,12 +248,14 @@ mod tests {
         assert_eq!(
             names(
                 "on /tag*,/category*,/a%2Cb,/tag/* ip 30/minute Name Listing; \
-                 ON PUT,POST /register,/login all concurrent 40 LEAVE 5 ON GET /z,/y leave 10\ton /export* leave 5 on GET /y,/z name A_b-1; \
+                 ON PUT,POST /register,/login all concurrent 40 LEAVE 5 ON GET /z,/y \
+                 leave 10\ton /export* leave 5 on GET /y,/z name A_b-1; \
                  ip 2/day burst 9 block 1 day leave 8 on /x"
             ),
             [
                 "on /a%2Cb,/category*,/tag* ip 30/minute burst 30 name Listing",
-                "on POST,PUT /login,/register all concurrent 40 leave 5 on GET /y,/z leave 10 on /export* name A_b-1",
+                "on POST,PUT /login,/register all concurrent 40 leave 5 on GET /y,/z \
+                 leave 10 on /export* name A_b-1",
                 "ip 2/day burst 9 block 1 day leave 8 on /x"
             ]
         );
@@ -300,7 +302,8 @@ mod tests {
     #[test]
     fn a_request_leaves_the_most_that_a_part_states() {
         let limits = Rule::parse(
-            "on /a*,/b,/c%2Cd all 100/day leave 20 on /a* leave 60 on POST /a/export*,/b leave 30 on /a/export",
+            "on /a*,/b,/c%2Cd all 100/day leave 20 on /a* leave 60 on POST /a/export*,/b \
+             leave 30 on /a/export",
         );
         let limit = limits.unwrap().remove(0);
         for (method, uri, left) in [
@@ -364,11 +367,9 @@ mod tests {
             ("on", 2, "a space, and a path"),
             ("on ", 3, "a method"),
             ("on/x ip 1/second", 2, "a space, and a path"),
-            ("on x ip 1/second", 3, "a method"),
             ("on post /x ip 1/second", 3, "a method"),
             ("on POST, /x ip 1/second", 8, "a method"),
             ("on POST;ip 1/second", 7, "a space and a path"),
-            ("on POST x ip 1/second", 8, "a path that begins"),
             ("on POST,/x ip 1/second", 8, "a method"),
             ("on /x", 5, "a space and a key"),
             ("on /x ;", 6, "a key"),
@@ -378,7 +379,6 @@ mod tests {
             ("on /x#y ip 1/second", 5, "a path without"),
             ("on /x;y ip 1/second", 5, "a space and a key"),
             ("on /x,POST ip 1/second", 6, "a path that begins"),
-            ("on /x, /y ip 1/second", 6, "a path that begins"),
             ("on /x,,/y ip 1/second", 6, "a path that begins"),
             ("on POST /x,y ip 1/second", 11, "a path that begins"),
             (
@@ -389,13 +389,11 @@ mod tests {
             ("ip 1/day name", 13, "a space and a name"),
             ("ip 1/day name ", 14, "a space and a name"),
             ("ip 1/day name \u{e9}", 14, "a space and a name"),
-            ("ip 1/day name a b", 16, "\";\" or the end"),
             ("ip 1/day name a.b", 15, "\";\" or the end"),
             ("ip 1/day name a leave 1 on /x", 16, "\";\" or the end"),
             ("ip 1/day name a; all 1/day name a", 32, "another name"),
             ("ip 1/day name a; ip 1/day name b", 17, "another limit"),
             ("ip 9/day; ip 9/day leave 1 on /x", 10, "another limit"),
-            ("name a ip 1/day", 0, "a key"),
             ("all 9/day leave", 15, "a space and a whole number"),
             (
                 "all 9/day leave /x",
@@ -404,11 +402,9 @@ mod tests {
             ),
             ("all 9/day leave 0 on /x", 16, "a whole number from 1"),
             ("all 9/day leave 9 on /x", 16, "a whole number from 1"),
-            ("all 1/day leave 1 on /x", 16, "a whole number from 1"),
             ("all 9/day leave 8", 17, "a space, \"on\""),
             ("all 9/day leave 8 /x", 18, "a space, \"on\""),
             ("all 9/day leave 8 on", 20, "a space, and a path"),
-            ("all 9/day leave 8 on x", 21, "a method"),
             ("all 9/day leave 8 on /x burst 9", 24, "\"leave\", \"name\""),
             (
                 "all concurrent 9 leave 9 on /x",
@@ -417,7 +413,6 @@ mod tests {
             ),
             ("all concurrent 9 lave 9 on /x", 17, "\"leave\""),
             ("on /x on /y ip 1/second", 6, "a key"),
-            ("on /x ip 1/second; on /x/ ip 1/second", 19, "another limit"),
             ("unless", 6, "a space, \"cookie\""),
             ("unless a all 1/day", 7, "a space, \"cookie\""),
             ("unless cookie", 13, "a space and the name"),
@@ -432,7 +427,6 @@ mod tests {
             ("unless cookie a%3Bb all 1/day", 14, "the name of a cookie"),
             ("unless cookie a%00 all 1/day", 14, "the name of a cookie"),
             ("unless cookie a,,b all 1/day", 16, "the name of a cookie"),
-            ("unless cookie a, b all 1/day", 16, "the name of a cookie"),
             ("unless cookie a unless cookie b all 1/day", 16, "a key"),
             ("unless cookie a on /x all 1/day", 16, "a key"),
             ("agent", 5, "a space and a part"),
@@ -467,9 +461,7 @@ mod tests {
             ("ip 1/second block 1441 minutes", 18, "at most one day"),
             ("ip 1/second block 2 days", 18, "at most one day"),
             ("ip 1/second block 1 day burst 2", 24, "\"leave\""),
-            ("path 1/second block 1 day", 14, "\"ip\" among"),
             ("all 1/second burst 5 block 1 day", 21, "\"ip\" among"),
-            ("ip concurrent 5 block 1 day", 16, "\"leave\""),
             ("ip 1/second; ip\u{fc} 1/second", 15, "a space"),
             ("ip 1/second;\u{0} ", 12, "a key"),
             ("ip 1/second; ip 1/second burst 1", 13, "another limit"),
