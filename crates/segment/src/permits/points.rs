@@ -12,6 +12,8 @@ pub trait PermitVariant {
     const READ_TWICE: bool = true;
     /// `false` breaks the protocol on purpose: a release also frees the cell of another holder.
     const CHECK_OWNER: bool = true;
+    /// `false` breaks the protocol on purpose: a call that leaves permits may take any cell.
+    const LOWEST_CELLS: bool = true;
     /// The number of rounds after which a call is denied as contended.
     const PATIENCE: u32 = 200;
 

@@ -103,7 +103,12 @@ pub fn acquire_leaving<C: Cells>(cells: &C, limit: u16, leave: u16) -> Result<Ac
         let seen = read(cells, limit);
         let held = alive(cells, &seen);
         if held < usize::from(most) {
-            return acquire(cells, most).map_err(|refusal| match refusal {
+            let limit = if C::Variant::LOWEST_CELLS {
+                most
+            } else {
+                limit
+            };
+            return acquire(cells, limit).map_err(|refusal| match refusal {
                 Refusal::TooMany => Refusal::BelowFloor,
                 other => other,
             });

@@ -38,6 +38,7 @@ pub trait Guards: 'static {
     const READ_TWICE: bool = true;
     const CHECK_OWNER: bool = true;
     const FENCE: bool = true;
+    const LOWEST_CELLS: bool = true;
     /// `false`: a renewal keeps the ticket.
     const NEW_TICKET: bool = true;
 }
@@ -52,6 +53,7 @@ impl<G: Guards> PermitVariant for Guarded<G> {
     const VALIDATE: bool = G::VALIDATE;
     const READ_TWICE: bool = G::READ_TWICE;
     const CHECK_OWNER: bool = G::CHECK_OWNER;
+    const LOWEST_CELLS: bool = G::LOWEST_CELLS;
     /// Three threads never need this many rounds. So `Contended` means a livelock.
     const PATIENCE: u32 = 24;
     fn reached(_: PermitPoint) {}
@@ -175,15 +177,32 @@ impl<G: Guards> Caller<G> {
     /// Takes a permit under the limit of the memory. Returns `None` for a denial, or if the process
     /// is killed. Asserts the bounds.
     pub fn acquire(&self) -> Option<Permit> {
-        let limit = self.memory.judge.lock().unwrap().limit;
-        let acquired = self.acquired(u16::try_from(limit).unwrap())?;
+        let acquired = self.acquired(self.limit())?;
         acquired.ok().map(|acquired| acquired.permit)
+    }
+
+    /// Does the same as [`Caller::acquire`], and leaves `leave` permits to others.
+    pub fn acquire_leaving(&self, leave: u16) -> Option<Permit> {
+        let acquire = || protocol::acquire_leaving(self, self.limit(), leave);
+        let acquired = self.judged(acquire)?;
+        acquired.ok().map(|acquired| acquired.permit)
+    }
+
+    fn limit(&self) -> u16 {
+        u16::try_from(self.memory.judge.lock().unwrap().limit).unwrap()
     }
 
     /// Does the same as [`Caller::acquire`], under the limit `limit`.
     pub fn acquired(&self, limit: u16) -> Option<Result<Acquired, Refusal>> {
+        self.judged(|| protocol::acquire(self, limit))
+    }
+
+    fn judged(
+        &self,
+        acquire: impl FnOnce() -> Result<Acquired, Refusal>,
+    ) -> Option<Result<Acquired, Refusal>> {
         let begin = self.memory.judge.lock().unwrap().now;
-        let called = catch_unwind(AssertUnwindSafe(|| protocol::acquire(self, limit)));
+        let called = catch_unwind(AssertUnwindSafe(acquire));
         let acquired = match called {
             Ok(acquired) => acquired,
             Err(reason) if reason.is::<Killed>() => {

@@ -145,6 +145,37 @@ fn a_denial_is_true_while_a_holder_moves() {
     });
 }
 
+/// Two processes leave one of two permits to others, and another one takes it.
+fn two_leave_one<G: Guards>() {
+    let slots = [freed(held(K, 0, 5)), freed(held(K, 1, 5))];
+    let memory = Memory::new(&slots, 2, Reads::Latest);
+    let (first, second) = (memory.guarded::<G>(K, 2), memory.guarded::<G>(K, 3));
+    let other = memory.caller(K, 4);
+    let first = spawn(move || {
+        let is_granted = first.acquire_leaving(1).is_some();
+        assert!(other.acquire().is_some(), "no permit is left");
+        is_granted
+    });
+    let second = second.acquire_leaving(1).is_some();
+    assert!(first.join().unwrap() ^ second, "one of them takes a permit");
+}
+
+struct AnyCell;
+impl Guards for AnyCell {
+    const LOWEST_CELLS: bool = false;
+}
+
+#[test]
+fn callers_that_leave_a_permit_never_take_it() {
+    holds("two leave a permit", 3, two_leave_one::<Meant>);
+    is_violated(
+        "control: any cell",
+        3,
+        "no permit is left",
+        two_leave_one::<AnyCell>,
+    );
+}
+
 /// Two processes create one cell. The first slot becomes free between their calls, so that they
 /// choose different slots.
 fn two_births<G: Guards>(lives: [u32; 2]) {
