@@ -1,7 +1,8 @@
 //! The list of memcached servers, as PHP passes it.
 //!
 //! The order and the spelling of each host are kept, because
-//! [`Ring`](crate::remote::ketama::Ring) places keys by both. Another client of the same servers must receive the same list.
+//! [`Ring`](crate::remote::ketama::Ring) places keys by both. Another client of the same servers
+//! must receive the same list.
 
 use crate::remote::endpoint::{self, Endpoint, is_name_byte};
 pub use crate::remote::ketama::{DEFAULT_PORT, ListedServer};
