@@ -20,7 +20,10 @@ use Symfony\Contracts\HttpClient\HttpClientInterface;
 use TokenBucket;
 use TokenBucket\Bridge\HttpClient\Symfony\DeniedException;
 use TokenBucket\Bridge\HttpClient\Symfony\RateLimitedHttpClient;
+use TokenBucket\OnFailure;
+use TokenBucket\StorageException;
 use TokenBucketStorageMemory;
+use TokenBucketStorageRedis;
 use TokenBucketStorageSharedMemory;
 
 /** Tests the decorator over each client of Symfony, against a server that counts. */
@@ -119,6 +122,23 @@ final class SymfonyTest extends TestCase
         } finally {
             self::assertSame(4, self::$server->requests($path));
         }
+    }
+
+    #[DataProvider('clients')]
+    public function testAStoreThatFailsAtARetryLeavesTheResponse(string $class): void
+    {
+        $broken = new TokenBucket(new TokenBucketStorageRedis('unix:///nonexistent/redis.sock', onFailure: OnFailure::Throw), 'peer', 1, 1);
+        $calls = 0;
+        $bucketOf = function () use (&$calls, $broken): TokenBucket {
+            return $calls++ === 0 ? $this->bucket(1, 1) : $broken;
+        };
+        $client = new RetryableHttpClient($this->client($class, $bucketOf), new GenericRetryStrategy(delayMs: 0), 3);
+        $path = '/flaky/' . bin2hex(random_bytes(4));
+        $response = $client->request('GET', self::$server->url . "$path?times=9");
+        self::assertSame([503, '', 1], [$response->getStatusCode(), $response->getContent(false), self::$server->requests($path)]);
+        self::assertNotSame([], $response->getHeaders(false));
+        $this->expectException(StorageException::class);
+        $client->request('GET', self::$server->url . $path)->getStatusCode();
     }
 
     #[DataProvider('clients')]

@@ -5,14 +5,17 @@ declare(strict_types=1);
 namespace TokenBucket\Bridge\HttpClient\Symfony;
 
 use Symfony\Component\HttpClient\AsyncDecoratorTrait;
+use Symfony\Component\HttpClient\MockHttpClient;
 use Symfony\Component\HttpClient\Response\AsyncContext;
 use Symfony\Component\HttpClient\Response\AsyncResponse;
+use Symfony\Component\HttpClient\Response\MockResponse;
 use Symfony\Contracts\HttpClient\ChunkInterface;
 use Symfony\Contracts\HttpClient\HttpClientInterface;
 use Symfony\Contracts\HttpClient\ResponseInterface;
 use Symfony\Contracts\Service\ResetInterface;
 use TokenBucket;
 use TokenBucket\Bridge\HttpClient\Peer;
+use TokenBucket\StorageException;
 
 /**
  * Takes a token for each request, and pauses the request until the token is due. Decorate the
@@ -66,7 +69,11 @@ final class RateLimitedHttpClient implements HttpClientInterface, ResetInterface
         if ($bucket === null) {
             return new AsyncResponse($this->client, $method, $url, $options, $obey);
         }
-        $reservation = $bucket->reserve(1, $this->peer->maxWait);
+        try {
+            $reservation = $bucket->reserve(1, $this->peer->maxWait);
+        } catch (StorageException $error) {
+            return self::answered($error);
+        }
         if (!$reservation->decision->allowed) {
             throw new DeniedException($reservation->decision);
         }
@@ -79,6 +86,27 @@ final class RateLimitedHttpClient implements HttpClientInterface, ResetInterface
         $clone->client = $this->client->withOptions($options);
         $clone->urls = $this->urls->with($options);
         return $clone;
+    }
+
+    /**
+     * Returns the response of the server if the store has failed at the token of a retry. The retry
+     * is not sent. The response has no content, because RetryableHttpClient has cancelled it.
+     *
+     * @throws StorageException for a request without a response
+     */
+    private static function answered(StorageException $error): ResponseInterface
+    {
+        // Nothing else knows which request a request replaces.
+        foreach (debug_backtrace(DEBUG_BACKTRACE_PROVIDE_OBJECT | DEBUG_BACKTRACE_IGNORE_ARGS) as $frame) {
+            $context = $frame['object'] ?? null;
+            if ($context instanceof AsyncContext && $frame['function'] === 'replaceRequest' && $context->getStatusCode() > 0) {
+                error_log("tokenbucket/http-client: a retry was not sent: {$error->getMessage()}");
+                $headers = array_diff_key($context->getHeaders(), ['content-length' => true]);
+                $answer = new MockResponse('', ['http_code' => $context->getStatusCode(), 'response_headers' => $headers]);
+                return new AsyncResponse(new MockHttpClient($answer), 'GET', $context->getInfo('url'), ['buffer' => false]);
+            }
+        }
+        throw $error;
     }
 
     /** Charges the redirects of a request, and slows its bucket down as the reply asks. */
