@@ -115,12 +115,9 @@ pub fn text(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
         b"net" => &replay.nets,
         b"path" => &replay.paths,
         b"agent" => &replay.agents,
-        b"group" => &replay.groups,
         _ => {
-            return Err(throw::argument_value(
-                1,
-                "must be \"client\", \"net\", \"path\", \"agent\" or \"group\"",
-            ));
+            let message = "must be \"client\", \"net\", \"path\" or \"agent\"";
+            return Err(throw::argument_value(1, message));
         }
     };
     *result = value::of_bytes(names.text(number));

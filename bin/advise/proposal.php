@@ -112,7 +112,7 @@ final class Proposal
         $summary = $this->replay->summary();
         arsort($summary['groups']);
         foreach (array_slice($summary['groups'], 0, MOST_GROUPS, true) as $number => $requests) {
-            $path = $this->replay->text('group', $number);
+            $path = $this->replay->text('path', $number);
             // Number 0 stands for the segments that were not kept.
             if ($number > 0 && $requests >= LEAST_SHARE * $summary['requests'] && $requests < $summary['requests']) {
                 $path = str_replace('%2F', '/', rawurlencode($path));

@@ -50,9 +50,9 @@ pub struct Replay {
     pub limits: Vec<Limit>,
     pub clients: Names,
     pub nets: Names,
+    /// The paths, or only their first segments if no limit decides.
     pub paths: Names,
     pub agents: Names,
-    pub groups: Names,
     pub failures: Vec<(u64, Vec<Vec<u8>>)>,
     pub counts: Counts,
     /// The requests of each group.
@@ -82,7 +82,6 @@ impl Replay {
             nets: names(),
             paths: texts(),
             agents: texts(),
-            groups: texts(),
             failures: vec![(0, Vec::new()); Failure::ALL.len()],
             counts: Counts::default(),
             group_requests: BTreeMap::new(),
@@ -166,7 +165,7 @@ impl Replay {
         let path = if !self.limits.is_empty() {
             self.paths.number(&path)
         } else if settings.groups.is_empty() {
-            self.groups.number(first_segment(&path))
+            self.paths.number(first_segment(&path))
         } else {
             group(&settings.groups, &target)
         };
