@@ -46,13 +46,13 @@ has_rust() {
 # Installs the packages that are missing, and Debian's newest Rust if it is missing, as root or with
 # sudo.
 install_packages() {
-    local missing
-    has_rust || set -- "$@" cargo-web
+    local missing packages=("$@")
+    has_rust || packages+=(cargo-web)
     if ! grep -qs '^12' /etc/debian_version; then
-        echo "This is not Debian 12, so nothing is installed. On Debian 12 it would be: $*" >&2
+        echo "This is not Debian 12, so nothing is installed. On Debian 12 it would be: ${packages[*]}" >&2
         return
     fi
-    find_missing "$@"
+    find_missing "${packages[@]}"
     # A list of services is that of a killed run, or of one that works now.
     if [[ ${#missing[@]} -eq 0 && ($EUID -ne 0 || ! -e $services) ]]; then
         return
@@ -61,7 +61,7 @@ install_packages() {
         install_with_sudo "$@"
         return
     fi
-    install_missing "$@" 9</var/lib/dpkg
+    install_missing "${packages[@]}" 9</var/lib/dpkg
 }
 
 # Does the same with sudo, which asks for a password only if a person can see that.
