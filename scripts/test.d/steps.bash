@@ -82,7 +82,8 @@ choose_php() {
 }
 
 # Makes the places that the tests of all steps share, so that they do not bring more load than they
-# stand. See tools/testkit/php/places.php.
+# stand. See tools/testkit/php/places.php. Also makes the folder in which they share the initial data
+# of databases.
 make_places() {
     local place
     TEST_PLACES=$copies/places
@@ -90,8 +91,10 @@ make_places() {
     for place in door $(seq $(($(nproc) + 2))); do
         : >"$TEST_PLACES/$place"
     done
-    chmod -R a+rwX "$TEST_PLACES"
-    export TEST_PLACES
+    TEST_SQL_DATA=$copies/sql-data
+    mkdir "$TEST_SQL_DATA"
+    chmod -R a+rwX "$TEST_PLACES" "$TEST_SQL_DATA"
+    export TEST_PLACES TEST_SQL_DATA
 }
 
 skip() {

@@ -30,13 +30,40 @@ abstract class SqlServer extends ServerProcess
     {
         $data = "$this->folder/data";
         if (!is_dir($data)) {
-            $command = $this->initialise($data);
-            skip_without($command[0]);
-            $command = implode(' ', array_map(escapeshellarg(...), self::unprivileged($command)));
-            exec("cd $this->folder && HOME=$this->folder $command >>$this->folder/log 2>&1", $output, $code);
-            $code === 0 || throw new RuntimeException(file_get_contents("$this->folder/log"));
+            $this->initialise_once($data);
         }
         return $data;
+    }
+
+    /** Creates the initial data, or copies those of another server of this run of scripts/test. */
+    private function initialise_once(string $data): void
+    {
+        $command = $this->initialise($data);
+        skip_without($command[0]);
+        $shared = (string) getenv('TEST_SQL_DATA');
+        if ($shared === '') {
+            $this->run($command);
+            return;
+        }
+        $shared .= '/' . static::class . '-' . md5("$command[0] " . getenv('MARIADB_SERVER'));
+        $lock = fopen("$shared.lock", 'ce');
+        flock($lock, LOCK_EX);
+        if (!is_dir($shared)) {
+            $this->run($command);
+            $this->run(['cp', '-a', $data, "$shared.new"]);
+            rename("$shared.new", $shared);
+            return;
+        }
+        fclose($lock);
+        $this->run(['cp', '-a', $shared, $data]);
+    }
+
+    /** Runs a command as the user of the server. */
+    private function run(array $command): void
+    {
+        $command = implode(' ', array_map(escapeshellarg(...), self::unprivileged($command)));
+        exec("cd $this->folder && HOME=$this->folder $command >>$this->folder/log 2>&1", $output, $code);
+        $code === 0 || throw new RuntimeException(file_get_contents("$this->folder/log"));
     }
 
     protected function answers(int $port): bool
