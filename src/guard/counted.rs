@@ -13,7 +13,7 @@ use zend::{Zval, system, value};
 pub enum Variables<'a> {
     /// Those that the server passes.
     Passed(&'a Request),
-    /// Those in an array like `$_SERVER`, and the values that are arrays there, each as one text.
+    /// Those in an array like `$_SERVER`, and the headers that are arrays there, each as one text.
     Listed(&'a ZendHashTable, Vec<(Zval, Vec<u8>)>),
 }
 
@@ -21,7 +21,9 @@ impl<'a> Variables<'a> {
     /// Returns the variables in an array like `$_SERVER`. Swoole has a list for a header that was
     /// sent twice, and cookies by their names.
     pub fn listed(server: &'a ZendHashTable) -> Self {
-        let arrays = value::entries(server).filter_map(|(name, it)| Some((name, it.array()?)));
+        let headers = value::entries(server);
+        let headers = headers.filter(|(name, _)| value::bytes(name).starts_with(b"HTTP_"));
+        let arrays = headers.filter_map(|(name, it)| Some((name, it.array()?)));
         let joined = arrays.map(|(name, values)| {
             let separator = match value::bytes(&name) {
                 b"HTTP_COOKIE" => b"; ",
