@@ -82,8 +82,8 @@ choose_php() {
 }
 
 # Makes the places that the tests of all steps share, so that they do not bring more load than they
-# stand. See tools/testkit/php/places.php. Also makes the folder in which they share the initial data
-# of databases.
+# stand. See tools/testkit/php/places.php. Also makes the folder in which they share the initial
+# data of databases.
 make_places() {
     local place
     TEST_PLACES=$copies/places
