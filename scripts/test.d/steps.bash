@@ -6,7 +6,7 @@ source scripts/uptime.bash
 
 # name|tier|usual seconds|what it runs
 # The tier "quick" belongs to scripts/test quick, "all" to scripts/test, and "full" to --full only.
-# "zend" belongs to --full, and to scripts/test after a change of the code that uses PHP.
+# "zend" and "stores" belong to --full, and to scripts/test after a change of the paths below.
 # The longest steps come first, so that no long step runs alone at the end.
 steps=(
     'quick-engine|quick|20|arithmetic, slots, guard and records, without servers'
@@ -18,8 +18,8 @@ steps=(
     'polyfill|all|100|the polyfill, on PHP 8.2'
     'php8.5|zend|120|the .phpt that depend on the version of PHP, on PHP 8.5'
     'valgrind|zend|120|.phpt of lifetimes, reentrancy and errors, with a planted leak as control'
-    'fleets|all|60|fleets on Valkey'
-    'jit|all|30|.phpt of the classes with the tracing JIT'
+    'jit|zend|30|.phpt of the classes with the tracing JIT'
+    'fleets|stores|60|fleets on Valkey'
     'verdicts|all|3|the runner itself: what it counts, and what it tries again'
     'instructions|all|10|instructions of calls, compared with tools/bench/instructions.json'
     'php8.6|full|200|every .phpt on PHP 8.6'
@@ -45,13 +45,19 @@ steps=(
     'musl|full|600|the C library musl'
 )
 
-# Reports whether the code that uses PHP has changed since the merge base with the upstream branch.
+declare -A paths_of=(
+    [zend]='crates/zend src stubs build.rs Cargo.lock'
+    [stores]='crates/stores Cargo.lock'
+)
+
+# Reports whether the paths of a tier have changed since the merge base with the upstream branch.
 # Without one, compares with the last commit that is older than a day, which the nightly run has
 # tested. TEST_BASE names another commit to compare with.
-uses_of_php_changed() {
+has_changed() {
     local base=${TEST_BASE:-}
     [[ -n $base ]] || base=$(git merge-base HEAD origin/HEAD 2>/dev/null) || base=$(git rev-list -1 --before='1 day ago' HEAD)
-    ! git diff --quiet "${base:-HEAD}" -- crates/zend src stubs build.rs Cargo.lock
+    # shellcheck disable=SC2086 # several paths
+    ! git diff --quiet "${base:-HEAD}" -- ${paths_of[$1]}
 }
 
 is_step() { declare -F "step_$1" >/dev/null; }
