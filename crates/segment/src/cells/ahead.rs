@@ -18,6 +18,7 @@
 //! PLACE(K), ended     DENIED(K)            the same                                `deny`
 //! any, but PLACE(K)   PLACE(K)             the worker that has asked for it        `keep`
 //! PLACE(K), due       DENIED(K)            the call that is granted                `claim`
+//! PLACE(K)            DENIED(K)            a call that waits until it is due     `reserve`
 //! ```
 //!
 //! Invariant: a place is used at most once, because each change swaps the word that it has read.
@@ -116,11 +117,19 @@ impl<'a, S: Set> Cell<'a, S> {
     /// used it. Returns `None` if the host has no place.
     #[inline]
     pub fn claim(&self, now: Timestamp) -> Option<Ticks> {
+        self.reserve(now, 0)
+    }
+
+    /// Uses the place for a call at `now` that waits until it is due, if that is after `patience`
+    /// ticks at most. Returns the ticks until it is due. If these are more than `patience`, the
+    /// host keeps the place. Returns `None` if the host has no place.
+    #[inline]
+    pub fn reserve(&self, now: Timestamp, patience: Ticks) -> Option<Ticks> {
         loop {
             let (index, word) = self.find()?;
             let place = self.read(word)?;
             let wait = place.wait(&self.terms, now)?;
-            if wait > 0 || self.swap(index, word, place.used().word(self.hash)) {
+            if wait > patience || self.swap(index, word, place.used().word(self.hash)) {
                 return Some(wait);
             }
         }

@@ -12,7 +12,7 @@
 use super::cached::{PreparedStep, latest};
 use super::denial_cache::CacheEntry;
 use super::{Answer, Answered, Remote, Reply, StepRequest, Transport, Visit, Wanted};
-use gcra::ahead::{Place, Terms};
+use gcra::ahead::{DENIALS, Place, Terms};
 use gcra::slice::Extra;
 use gcra::{Denial, Key, Outcome, Patience, Step, Ticks, Timestamp, Verdict, boot_clock};
 use segment::cells::ahead::{Cell, Kept};
@@ -21,7 +21,8 @@ use segment::{By, Event};
 
 impl<T: Transport> Remote<'_, T> {
     /// Returns the terms under which places are kept for the step. Only for plain steps that take
-    /// tokens and need all of them now. A bucket with a first state has none, either.
+    /// tokens, and wait for a shorter time than hosts take ahead. A longer wait is a place itself.
+    /// A bucket with a first state has none, either.
     pub(super) fn terms(&self, step: &Step, first: Option<Timestamp>) -> Option<Terms> {
         let terms = Terms {
             cost: step.cost,
@@ -31,11 +32,59 @@ impl<T: Transport> Remote<'_, T> {
         if terms.take_ahead == 0 {
             return None;
         }
-        let is_simple = step.is_plain() && step.max_wait == 0 && !step.dry && first.is_none();
+        let is_short = (0..terms.take_ahead.cast_signed()).contains(&step.max_wait);
+        let is_simple = step.is_plain() && is_short && !step.dry && first.is_none();
         (is_simple && terms.allow_places()).then_some(terms)
     }
 
-    /// Does the same as [`Remote::take`] for a step with these terms.
+    /// Does the same as [`Remote::take`] for a step with these terms, which waits. The places of
+    /// other hosts may always be before the one that it would get at the store. So it uses the one
+    /// that its own host keeps.
+    pub(super) fn wait_in_turn(
+        &self,
+        key: Key<'_>,
+        step: &Step,
+        terms: Terms,
+        now: Timestamp,
+    ) -> Answered<Outcome> {
+        let cell = self.host.place_cell(key.hash, terms);
+        let found = self.reserved(key, step, &cell, now);
+        let found = found.or_else(|| self.queue(key, step, &cell, &terms, now));
+        let answer = match found {
+            Some(outcome) => Answer::sure(outcome),
+            None => match self.prepare_alone(key, step, now, |_, _| false) {
+                Ok(prepared) => self.take_from_store(key, step, None, prepared)?,
+                Err(denied) => Answer::sure(denied),
+            },
+        };
+        if !answer.fallback && !answer.value.granted() {
+            // The caller would have waited. In that time, others are denied so often.
+            (0..DENIALS).for_each(|_| self.deny(&cell, boot_clock()));
+        }
+        Ok(answer)
+    }
+
+    /// Returns the outcome of a step that waits, if the host has a place: granted when the place is
+    /// due, or denied if that is too late.
+    fn reserved(
+        &self,
+        key: Key<'_>,
+        step: &Step,
+        cell: &Cell<'_>,
+        now: Timestamp,
+    ) -> Option<Outcome> {
+        let patience = step.max_wait.unsigned_abs();
+        let wait = cell.reserve(now, patience)?;
+        if wait > patience {
+            self.count_told(key, step);
+            return Some(until_due(step, wait, now));
+        }
+        self.host.slots().count(Event::UsedAhead);
+        self.count(key, step, By::Store, true);
+        Some(Outcome::new(Verdict::Granted, now + wait, now))
+    }
+
+    /// Does the same as [`Remote::take`] for a step with these terms, which does not wait.
     pub(super) fn take_in_turn(
         &self,
         key: Key<'_>,
@@ -70,7 +119,7 @@ impl<T: Transport> Remote<'_, T> {
             }
             None => {}
         }
-        if let Some(outcome) = self.queue(key, step, &cell, now) {
+        if let Some(outcome) = self.queue(key, step, &cell, &terms, now) {
             if !outcome.granted() {
                 self.deny(&cell, boot_clock());
             }
@@ -117,16 +166,22 @@ impl<T: Transport> Remote<'_, T> {
     /// Asks for a place if [`Remote::may_queue`] allows it and no other worker asks. Returns the
     /// outcome of the call, which is granted if its tokens are there already. Returns `None` if the
     /// store was not asked.
-    fn queue(&self, key: Key<'_>, step: &Step, cell: &Cell<'_>, now: Timestamp) -> Option<Outcome> {
-        let terms = self.terms(step, None)?;
-        self.may_queue(key, step, cell, &terms, now)?;
+    fn queue(
+        &self,
+        key: Key<'_>,
+        step: &Step,
+        cell: &Cell<'_>,
+        terms: &Terms,
+        now: Timestamp,
+    ) -> Option<Outcome> {
+        self.may_queue(key, step, cell, terms, now)?;
         let cache = self.host.denial_cache();
         if !cache.lease(key.hash, now, self.settings.timeout / 2) {
             return None;
         }
         // Another worker may have asked meanwhile, or another bucket may hold the lease.
         let now = boot_clock();
-        let entry = self.may_queue(key, step, cell, &terms, now);
+        let entry = self.may_queue(key, step, cell, terms, now);
         let outcome = entry
             .filter(|_| cache.is_leased(key.hash))
             .and_then(|entry| self.ask_for_place(key, step, entry, now));
@@ -134,8 +189,8 @@ impl<T: Transport> Remote<'_, T> {
         outcome
     }
 
-    /// Returns the bucket's entry in the denial cache if the entry denies the step, the host was
-    /// denied often enough, and the next place in the queue may be near enough.
+    /// Returns the bucket's entry in the denial cache if it denies the step without a wait, the
+    /// host was denied often enough, and the next place in the queue may be near enough.
     fn may_queue(
         &self,
         key: Key<'_>,
@@ -149,8 +204,9 @@ impl<T: Transport> Remote<'_, T> {
         }
         let entry = self.find(key, step.lifetime(), now)?;
         let entry = Some(entry).filter(|entry| may_ask(cell, entry, terms, now))?;
-        let denied = self.told_by(&entry, step, now)?;
-        let wait = step.retry_after(denied.empty_at, now);
+        let at_once = step.with(Patience::Wait(0));
+        let denied = self.told_by(&entry, &at_once, now)?;
+        let wait = at_once.retry_after(denied.empty_at, now);
         (wait <= self.settings.take_ahead).then_some(entry)
     }
 
@@ -242,7 +298,8 @@ impl<T: Transport> Remote<'_, T> {
             // The queue is too long for a place.
             cell.forget();
         }
-        if !reply.outcome.granted() || wait == 0 {
+        // A step that waits long enough uses the place itself.
+        if !reply.outcome.granted() || wait <= step.max_wait.unsigned_abs() {
             return reply.outcome;
         }
         self.host.slots().count(Event::TakenAhead);

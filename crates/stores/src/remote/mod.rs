@@ -141,7 +141,11 @@ impl<'h, T: Transport> Remote<'h, T> {
             };
         }
         if let Some(terms) = self.terms(step, first) {
-            return self.take_in_turn(key, step, terms, now);
+            return if step.max_wait == 0 {
+                self.take_in_turn(key, step, terms, now)
+            } else {
+                self.wait_in_turn(key, step, terms, now)
+            };
         }
         match self.prepare_alone(key, step, now, |_, _| false) {
             Ok(prepared) => self.take_from_store(key, step, first, prepared),

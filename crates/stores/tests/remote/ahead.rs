@@ -148,7 +148,6 @@ fn only_the_same_plain_call_uses_the_place() {
         Step::new(2 * COST, SPAN),
         Step::new(COST, SPAN / 2),
         STEP.with(Patience::Leave(COST)),
-        STEP.with(Patience::Wait(MILLISECOND)),
         Step {
             max_debt: 1000,
             ..STEP
@@ -158,6 +157,34 @@ fn only_the_same_plain_call_uses_the_place() {
     }
     assert_eq!(caller.count(Event::UsedAhead), 0);
     assert!(uses_place(&caller), "the control");
+}
+
+#[test]
+fn a_short_wait_uses_the_place_of_its_host() {
+    let redis = Redis::start(&[]);
+    let [caller, other] = [(); 2].map(|()| Caller::redis(&dsn(redis.port()), AHEAD));
+    let (begin, patience) = (boot_clock(), 200 * MILLISECOND);
+    other.put("id", &raise(900 * MILLISECOND));
+    let wait = STEP.with(Patience::Wait(patience));
+    let start = Instant::now();
+    while caller.count(Event::TakenAhead) == 0 {
+        assert!(!caller.grants("id", &wait));
+        assert!(start.elapsed() < HANG, "no place is granted");
+    }
+    // Others have taken all that refills.
+    other.put("id", &raise(100 * TICKS_PER_SECOND));
+    let granted = loop {
+        let outcome = caller.take("id", &wait);
+        if outcome.granted() {
+            break outcome;
+        }
+        assert!(start.elapsed() < HANG, "the place is not used");
+    };
+    let delay = wait.debt(granted.empty_at, granted.now);
+    assert!(delay <= patience);
+    assert!(granted.now + delay >= begin + 900 * MILLISECOND + COST);
+    assert_eq!(caller.count(Event::UsedAhead), 1);
+    assert!(!caller.grants("id", &wait), "it is used once");
 }
 
 #[test]
