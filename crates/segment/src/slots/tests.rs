@@ -604,10 +604,8 @@ fn identifiers_compete_for_the_entries_of_a_set() {
             .collect()
     };
     (0..16).for_each(deny);
-    assert_eq!(
-        counts(),
-        Vec::from_iter((0..16).map(|number| (number, Row(3), 1)))
-    );
+    let once = (0..16).map(|number| (number, Row(3), 1));
+    assert_eq!(counts(), once.collect::<Vec<_>>());
     deny(5);
     deny(16);
     assert_eq!(
