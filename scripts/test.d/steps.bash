@@ -170,7 +170,7 @@ phpt() (
     done
     cd "$copy" || return
     # Loads the extension by its path, because PHP's extension_dir contains the other extensions.
-    if "${on_host[@]}" "$PHP" -n "$root/target/run-tests.php" -p "$PHP" -n -q --no-color --show-diff --set-timeout 300 "-j$(($(nproc) + 1))" \
+    if "${on_host[@]}" "$PHP" -n "$root/target/run-tests.php" -p "$PHP" -n -q --no-color --show-diff --show-slow 8000 --set-timeout 300 "-j$(($(nproc) + 1))" \
         -d "extension_dir=$php_extensions" -d "extension=$module" "$@"; then
         rm -rf "$copy"
     else
