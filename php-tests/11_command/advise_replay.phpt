@@ -56,22 +56,32 @@ function replayed(string $log, string $mode): array
 }
 
 /**
- * Compares decisions with those of the guard. After an uncertain decision that differs, the bucket
- * has a token more or less than that of the guard, until a later decision makes up for it.
+ * Compares decisions with those of the guard. After an uncertain decision that differs, each bucket
+ * of the request has a token more or less than that of the guard, until a later decision makes up
+ * for it. Two requests of a client that overlap may have come in the other order.
  */
-function compare_decisions(array $decisions, array $denied): array
+function compare_decisions(array $lines, array $decisions, array $denied): array
 {
-    [$different, $unexplained, $ahead] = [0, 0, []];
+    [$different, $unexplained, $ahead] = [[], 0, []];
     foreach ($denied as $line => $is_denied) {
         ['client' => $client, 'denied' => $by_replay, 'uncertain' => $is_uncertain] = $decisions[$line];
         if ($is_denied !== $by_replay) {
-            $before = $ahead[$client] ?? 0;
-            $ahead[$client] = $before + ($by_replay ? 1 : -1);
-            $different++;
-            $unexplained += $is_uncertain || abs($ahead[$client]) < abs($before) ? 0 : 1;
+            $is_explained = $is_uncertain;
+            foreach (str_contains($lines[$line], '/login') ? ["$client", "$client login"] : ["$client"] as $bucket) {
+                $before = $ahead[$bucket] ?? 0;
+                $ahead[$bucket] = $before + ($by_replay ? 1 : -1);
+                $is_explained = $is_explained || abs($ahead[$bucket]) < abs($before);
+            }
+            preg_match('/ (\d+\.\d+) ([\d.]+) \S+ "\d+"$/', trim($lines[$line]), $time);
+            // The log has milliseconds.
+            $different[] = ['of' => $client, 'denied' => $is_denied, 'begin' => $time[1] - $time[2] - 0.001, 'end' => (float) $time[1], 'explained' => $is_explained];
         }
     }
-    return [$different, $unexplained];
+    foreach (array_filter($different, fn (array $one) => !$one['explained']) as $one) {
+        $swapped = fn (array $other): bool => $other['of'] === $one['of'] && $other['denied'] !== $one['denied'] && $other['begin'] <= $one['end'] && $one['begin'] <= $other['end'];
+        $unexplained += array_filter($different, $swapped) === [] ? 1 : 0;
+    }
+    return [count($different), $unexplained];
 }
 
 /** Returns the decisions of a limiter that counts the requests of each client in windows. */
@@ -122,10 +132,10 @@ foreach (['enforce' => 4, 'observe' => 1] as $mode => $workers) {
         }
     }
     [$decisions, $report] = replayed($log, $mode);
-    [$different, $unexplained] = compare_decisions($decisions, $denied);
+    [$different, $unexplained] = compare_decisions($lines, $decisions, $denied);
     ksort($decisions);
     $decisions = array_intersect_key($decisions, $lines);
-    [$otherwise, $beyond] = compare_decisions(array_combine(array_keys($lines), in_windows($lines, $decisions)), $denied);
+    [$otherwise, $beyond] = compare_decisions($lines, array_combine(array_keys($lines), in_windows($lines, $decisions)), $denied);
     $figures = sprintf('%s: %d denied of %d, %d differ, %d unexplained; in windows %d differ, %d unexplained', $mode, array_sum($denied), count($denied), $different, $unexplained, $otherwise, $beyond);
     getenv('TOKENBUCKET_ADVISE_REPORT') && file_put_contents(getenv('TOKENBUCKET_ADVISE_REPORT'), "$figures\n", FILE_APPEND);
     check(array_sum($denied) > REQUESTS / 10, "too few denied: $figures");
