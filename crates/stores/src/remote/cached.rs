@@ -9,6 +9,7 @@ use super::call::Failed;
 use super::denial_cache::CacheEntry;
 use super::settings::emptied;
 use super::{Remote, Reply, StateKind, StepRequest, Transport, Visit, server_clock};
+use gcra::ahead::UNIT_BITS;
 use gcra::{Denial, Key, Outcome, Step, TICKS_PER_SECOND, Ticks, Timestamp, Verdict, boot_clock};
 use segment::{By, Event};
 use std::thread::sleep;
@@ -16,6 +17,8 @@ use std::time::Duration;
 
 /// The pause before a waiting worker looks at the entry again, in ticks.
 const PAUSE: Ticks = TICKS_PER_SECOND / 20_000;
+/// The unit in which an entry holds the instant of its request, in ticks.
+const UNIT: Ticks = 1 << UNIT_BITS;
 
 /// A request for one step, which the store must decide.
 pub(super) struct PreparedStep {
@@ -49,11 +52,13 @@ pub(super) const fn entry_of(key: Key<'_>, lifetime: Ticks) -> u128 {
 }
 
 /// Returns the latest state of the bucket that is possible at `now`. The error of the entry does
-/// not make a bucket appear to be in debt.
+/// not make a bucket appear to be in debt that was in none when its state was requested.
 pub(super) fn latest(entry: &CacheEntry, now: Timestamp) -> Timestamp {
     let latest = entry.bound + entry.error + entry.age / 1024;
-    let is_in_debt = entry.bound > now;
-    if is_in_debt { latest } else { latest.min(now) }
+    // An age is rounded up by a unit, and a bound is rounded down by less than half of the error.
+    let sent = now + UNIT - entry.age;
+    let may_owe = entry.bound + entry.error / 2 > sent;
+    if may_owe { latest } else { latest.min(now) }
 }
 
 /// Returns the denial of a step for more than the capacity.

@@ -213,8 +213,17 @@ fn the_error_of_a_cached_denial_adds_no_debt() {
     let latest = |bound| cached(bound, UNIT, &step).map(|outcome| outcome.empty_at);
     // The entry is one unit old. The store's clock may be 16 ticks ahead.
     assert_eq!(latest(NOW - UNIT), Some(NOW));
-    assert_eq!(latest(NOW), Some(NOW));
     assert_eq!(latest(NOW + UNIT), Some(NOW + 3 * UNIT + 16));
+}
+
+#[test]
+fn a_cached_denial_states_the_whole_debt_while_it_ends() {
+    let step = Step::new(50 * UNIT, 100 * UNIT);
+    let latest = |bound| cached(bound, 4 * UNIT, &step).map(|outcome| outcome.empty_at);
+    // The request was sent three units ago, when the debt was one or two units long. The error is
+    // two units, and the store's clock may be 64 ticks ahead.
+    assert_eq!(latest(NOW - UNIT), Some(NOW + UNIT + 64));
+    assert_eq!(latest(NOW - 2 * UNIT), Some(NOW + 64));
 }
 
 #[test]
