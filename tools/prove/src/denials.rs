@@ -36,7 +36,8 @@
 //! - Refunds of unknown outcome are ignored, because they only lower b.
 //! - A loss of state sets B to C + q at its start and at its end. The store may return to its state
 //!   from before a refund or reset. For example, a replica may not have received the refund, or a
-//!   host may restore a state from its denial cache.
+//!   host may restore a state from its denial cache. So a loss adds C + q to the K of each refund
+//!   and reset that does not count yet.
 //!
 //! **Why D is an upper bound.** Let z be the last instant at which a refund, a reset or a loss
 //! filled the bucket. Let G be the tokens that refunds gave since z and that do not count yet. Then
@@ -137,7 +138,12 @@ impl Lack {
             }
             Event::DrainEnds => self.drain(call, rules, *before),
             Event::UndoneEnds => self.close(charged, *before),
-            Event::Loses => self.closed = self.closed.max(self.quota.capacity + self.debt),
+            Event::Loses => {
+                let most = self.quota.capacity + self.debt;
+                self.closed = self.closed.max(most);
+                // The loss undoes the gifts that do not count yet.
+                self.total += most;
+            }
             Event::GiftStarts => {
                 self.pending += if is_refund { call.cost } else { 0 };
                 *before = self.total;

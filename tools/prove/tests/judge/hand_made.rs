@@ -262,6 +262,22 @@ fn a_store_that_lost_its_state_may_have_lost_a_refund_with_it() {
 }
 
 #[test]
+fn a_store_that_lost_its_state_may_return_to_it_while_hosts_deny_from_before_a_reset() {
+    let reset = call(Kind::Reset, Outcome::Done, 1.1, 1.1, 0);
+    let lost = call(Kind::Lost, Outcome::Done, 1.2, 1.2, 0);
+    let rules = Rules {
+        cached: nanos(1.0),
+        ..Rules::EXACT
+    };
+    let unexplained = |at| {
+        let calls = [grant(1.0, 1.0, 2), reset, lost, denial(at, at, 1, 0.7)];
+        denials::judge(&calls, &QUOTA, &rules).violations
+    };
+    assert_eq!(unexplained(2.15), 0);
+    assert_eq!(unexplained(2.25), 1);
+}
+
+#[test]
 fn a_reset_fills_a_bucket_as_of_the_time_that_its_call_read() {
     let reset = call(Kind::Reset, Outcome::Done, 4.0, 5.0, 0);
     let calls = [
