@@ -11,6 +11,7 @@ source scripts/uptime.bash
 steps=(
     'quick-engine|quick|20|arithmetic, slots, guard and records, without servers'
     'quick-php|quick|30|.phpt of the classes in shared memory, on the build for tests'
+    'simulate-quick|quick|10|120 simulated histories of a fleet, each judged'
     'core|all|200|the engine, the other limiters and the judge, with real servers'
     'php|all|200|every .phpt on PHP 8.2, on the release build'
     'bridges|all|100|the bridges, on the newest frameworks for PHP 8.2'
@@ -21,6 +22,7 @@ steps=(
     'jit|zend|30|.phpt of the classes with the tracing JIT'
     'fleets|stores|60|fleets on Valkey'
     'verdicts|all|3|the runner itself: what it counts, and what it tries again'
+    'simulate|all|10|a million more simulated calls'
     'instructions|all|10|instructions of calls, compared with tools/bench/instructions.json'
     'php8.6|full|200|every .phpt on PHP 8.6'
     'bridges-whole|full|400|bridges in each framework of Debian, the polyfill on each PHP'
@@ -34,6 +36,7 @@ steps=(
     'uptime|full|500|scripts/prove and .phpt as if the host had been up for 3 seconds, and for 40 days'
     'proof|full|10|the proof of the bound, which z3 checks'
     'releases|full|400|the last release beside this code, on each store'
+    'simulate-hour|full|3700|an hour of new simulated histories, and the planted faults'
     'scrapes|full|320|five minutes of scrapes by Prometheus'
     'zts|full|900|thread-safe PHP'
     'packages|full|900|packages in clean roots'
@@ -310,6 +313,22 @@ step_core() {
     engine
 }
 
+# Runs scripts/simulate, which counts as one test.
+simulate() {
+    scripts/simulate "$@"
+    echo "test result: judged. 1 passed; 0 failed"
+}
+
+step_simulate-quick() {
+    simulate 120
+    simulate --same 7
+}
+step_simulate() { simulate 50 201; }
+step_simulate-hour() {
+    simulate --planted
+    # Each night begins with other seeds.
+    simulate --minutes 60 "$(date +%s)"
+}
 step_fleets() {
     fleets_of valkey
 }

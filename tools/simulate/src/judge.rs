@@ -1,0 +1,108 @@
+//! Judges a history: by the rules of `tools/prove`, and by what only a simulator can know.
+
+use crate::history::{History, LOCAL};
+use crate::plan::{Limit, Plan};
+use crate::world::MICRO;
+use prove::call::{Call, Kind, Outcome, Quota, TOKEN};
+use prove::log::Log;
+use prove::rules::Rules;
+use prove::verdict::Verdict;
+
+pub struct Judged {
+    pub faults: Vec<String>,
+    pub verdict: Verdict,
+    /// The allowances were too large for the history to prove anything.
+    pub is_slack: bool,
+    pub messages: u64,
+}
+
+/// The most losses of state that a history may have and still prove something, in hundredths of the
+/// tokens that its limits allow. A loss widens only the windows around it. A history has thousands
+/// of other windows, so more may be lost than in a trial of `scripts/prove`.
+const MOST_LOST: i128 = 25;
+
+pub fn judge(mut history: History, plan: &Plan) -> Judged {
+    let mut log = Log::from_rules("").unwrap_or_else(|error| panic!("{error}"));
+    log.rules = Rules {
+        tick: MICRO,
+        linger: plan.linger(),
+        cached: plan.oldest(),
+        ahead: 2 * plan.take_ahead,
+        ..Rules::EXACT
+    };
+    let mut faults = std::mem::take(&mut history.faults);
+    for (bucket, mut calls) in std::mem::take(&mut history.calls) {
+        let limit = plan.limits[bucket % LOCAL];
+        if plan.take_ahead == 0 {
+            calls.retain(|call| call.kind != Kind::Stored);
+        }
+        for call in calls.iter_mut().filter(|it| it.may_have_returned()) {
+            let is_in = |&(start, end): &(u64, u64)| start <= call.end && call.start <= end;
+            let is_change = matches!(call.kind, Kind::Refund | Kind::Reset | Kind::Cancel);
+            if is_change && (plan.take_ahead > 0 || history.reverted.iter().any(is_in)) {
+                // The replica may not have it, or the server keeps what hosts have taken ahead. So
+                // it explains no grant that is missing.
+                call.outcome = Outcome::Unknown;
+            }
+        }
+        if bucket < LOCAL {
+            faults.extend(starved(bucket, &calls, limit));
+        }
+        let capacity = i128::from(limit.capacity) * TOKEN;
+        let rate = TOKEN / i128::from(limit.token);
+        log.buckets
+            .insert(bucket as u32, (Quota { capacity, rate }, calls));
+    }
+    let verdict = Verdict::of(&log);
+    faults.extend(verdict.faults.iter().cloned());
+    let History {
+        used,
+        charged,
+        messages,
+        ..
+    } = history;
+    if used > charged {
+        faults.push(format!(
+            "(use) calls used {used} ticks, of which servers granted {charged}"
+        ));
+    }
+    let most = verdict.bound * MOST_LOST;
+    let is_slack = verdict.slack * 100 > verdict.bound || verdict.lost * 100 > most;
+    Judged {
+        faults,
+        verdict,
+        is_slack,
+        messages,
+    }
+}
+
+/// The least part of its rate that a bucket grants while calls want more, in hundredths.
+const LEAST_RATE: u64 = 60;
+
+/// A bucket grants its rate while calls want at least twice as much, one comes in each time of a
+/// token, nothing fails and nothing else changes the bucket. Returns a stretch in which it does
+/// not.
+fn starved(bucket: usize, calls: &[Call], limit: Limit) -> Option<String> {
+    let mut calls: Vec<_> = calls.iter().filter(|it| it.kind != Kind::Stored).collect();
+    calls.sort_by_key(|it| it.start);
+    let (mut from, mut last, mut wanted, mut granted) = (0, 0, 0, 0);
+    for call in calls {
+        let is_decided = matches!(call.outcome, Outcome::Done | Outcome::Denied { .. });
+        let is_take = call.kind == Kind::Take && call.floor == 0 && is_decided;
+        if !is_take || call.start > last + limit.token {
+            (from, last, wanted, granted) = (call.end, call.end, 0, 0);
+            continue;
+        }
+        let tokens = (call.cost / TOKEN) as u64;
+        last = last.max(call.end);
+        wanted += tokens;
+        granted += if call.is_granted() { tokens } else { 0 };
+        let refilled = last.saturating_sub(from) / limit.token;
+        if refilled >= 100 && wanted >= 2 * refilled && granted * 100 < refilled * LEAST_RATE {
+            return Some(format!(
+                "(rate) bucket {bucket} granted {granted} of {refilled} tokens between {from} and {last}, and calls wanted {wanted}"
+            ));
+        }
+    }
+    None
+}

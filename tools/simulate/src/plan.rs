@@ -1,0 +1,234 @@
+//! The choices of a seed before its history begins: the fleet, the limits, the calls, the faults.
+
+use crate::chance::Chance;
+use crate::world::{MICRO, MILLI, SECOND};
+use stores::remote::{OnFailure, Settings};
+
+/// The longest time for which a message is on its way.
+pub const LATEST: u64 = 300 * MILLI;
+/// The longest stop of a worker, and of a server that goes on afterwards.
+pub const LONGEST_STOP: u64 = 2 * SECOND;
+
+macro_rules! parts {
+    ($($(#[$what:meta])* $part:ident,)*) => {
+        /// A part of the world that a seed may leave out: a fault, or a kind of calls beside those
+        /// that take one token. The faults come first.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Part { $($(#[$what])* $part,)* }
+        pub const PARTS: &[Part] = &[$(Part::$part,)*];
+    };
+}
+
+parts! {
+    /// A worker is killed as by `kill -9`.
+    Kill,
+    /// A worker is stopped, and goes on after up to two seconds.
+    Stop,
+    LostRequest,
+    LostReply,
+    HalfReply,
+    Late,
+    /// The connection breaks before the reply.
+    Reset,
+    /// The server refuses connections.
+    Refuse,
+    /// The server is stopped, and executes later what has arrived meanwhile.
+    Hang,
+    /// The server restarts with its data, without its scripts.
+    Restart,
+    /// The server loses its data.
+    Flush,
+    /// A replica takes over, which lacks the last writes.
+    Failover,
+    ForgetScripts,
+    Loading,
+    ReadOnly,
+    OutOfMemory,
+    /// The clock of the server steps.
+    ServerClock,
+    /// A host restarts with an empty segment.
+    Reboot,
+    /// Slots of the cluster move to another server.
+    Move,
+    Refund,
+    Clear,
+    Reserve,
+    Charge,
+    Block,
+    Floor,
+    Many,
+    Each,
+    All,
+}
+
+/// The number of faults among the parts.
+pub const FAULTS: u64 = Part::Refund as u64;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limit {
+    /// The tokens of a full bucket.
+    pub capacity: u64,
+    /// The time in which a token refills, a whole number of microseconds.
+    pub token: u64,
+}
+
+impl Limit {
+    pub fn span(self) -> u64 {
+        self.capacity * self.token
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    pub seed: u64,
+    pub calls: u64,
+    pub hosts: usize,
+    /// The workers of each host.
+    pub workers: usize,
+    pub servers: usize,
+    /// The servers are a cluster. Otherwise each keeps some of the buckets.
+    pub is_cluster: bool,
+    /// A bit for each [`Part`].
+    pub parts: u64,
+    /// The limits of the buckets.
+    pub limits: Vec<Limit>,
+    /// The least time of a message.
+    pub latency: u64,
+    pub timeout: u64,
+    /// The greatest age of a cached denial.
+    pub cached: u64,
+    pub take_ahead: u64,
+    /// One host in so many does not take ahead; 0 if all do.
+    pub abstains: u64,
+    /// The longest pause of a worker between two calls.
+    pub pause: u64,
+    /// The longest time between two faults.
+    pub calm: u64,
+    pub policy: OnFailure,
+    /// How much more often than usual the rare kinds of calls come.
+    pub zeal: u64,
+}
+
+/// The tokens of a second. Each refills in whole microseconds, as the judge counts them.
+const RATES: [u64; 19] = [
+    1, 2, 4, 5, 8, 10, 16, 20, 25, 32, 40, 50, 64, 80, 100, 125, 160, 200, 250,
+];
+
+const POLICIES: [OnFailure; 6] = [
+    OnFailure::Local,
+    OnFailure::Deny,
+    OnFailure::Allow,
+    OnFailure::Throw,
+    OnFailure::Throw,
+    OnFailure::Throw,
+];
+
+impl Plan {
+    pub fn new(seed: u64, calls: u64) -> Self {
+        let chance = &mut Chance::new(seed ^ 0x706c_616e);
+        let hosts = match chance.below(20) {
+            0 => 1 + chance.below(50),
+            1..4 => 1,
+            _ => 2 + chance.below(7),
+        };
+        let workers = match chance.below(20) {
+            0 if hosts < 10 => 1 + chance.below(20),
+            _ => 1 + chance.below(4),
+        };
+        let most = 1 + chance.below(RATES.len() as u64);
+        let slow = if chance.one_in(10) { 40 } else { 1 };
+        let limit = |chance: &mut Chance| Limit {
+            // Hosts take slices only from buckets of many tokens.
+            capacity: (5 + chance.below(40)) * chance.of(&[1, 1, 20]),
+            token: slow * SECOND / RATES[chance.below(most) as usize],
+        };
+        let limits: Vec<_> = (0..1 + chance.below(4)).map(|_| limit(chance)).collect();
+        // The calls want half to 32 times of what the fastest limit grants.
+        let token = limits.iter().map(|it| it.token).min().unwrap_or(SECOND);
+        let between = (2 * token / chance.of(&[1, 2, 4, 16, 32, 64])).max(20 * MICRO);
+        let servers = chance.of(&[1, 1, 1, 2, 3]);
+        let latency = chance.of(&[20, 40, 40, 100, 400, 2000]) * MICRO;
+        let latency = if chance.one_in(20) {
+            60 * MILLI
+        } else {
+            latency
+        };
+        // A call on a cluster that has changed takes several round trips of up to ten latencies.
+        let timeout = (chance.of(&[20, 50, 50, 100, 300]) * MILLI).max(60 * latency);
+        let take_ahead = chance.of(&[0, 0, 0, 0, 20, 50, 200, 1000]) * MILLI;
+        Self {
+            seed,
+            calls,
+            hosts: hosts as usize,
+            workers: workers as usize,
+            servers,
+            is_cluster: servers > 1 && chance.one_in(2),
+            parts: chance.next(),
+            limits,
+            latency,
+            timeout,
+            cached: chance.of(&[200, 1000, 1000, 2000]) * MILLI,
+            take_ahead,
+            abstains: chance.of(&[0, 2, 3]),
+            pause: 2 * between * hosts * workers,
+            calm: (700 * between).max(4 * SECOND),
+            policy: chance.of(&POLICIES),
+            zeal: chance.of(&[1, 1, 3, 6]),
+        }
+    }
+
+    pub fn has(&self, part: Part) -> bool {
+        self.parts >> part as u32 & 1 == 1
+    }
+
+    /// Returns the settings of one host.
+    pub fn settings(&self, chance: &mut Chance) -> Settings {
+        let abstains = self.abstains > 0 && chance.one_in(self.abstains);
+        Settings {
+            timeout: self.timeout,
+            on_failure: self.policy,
+            denial_cache_max_age: Some(self.cached),
+            take_ahead: if abstains { 0 } else { self.take_ahead },
+        }
+    }
+
+    /// Returns the greatest age of a cached denial on the true clock.
+    pub fn oldest(&self) -> u64 {
+        self.cached + self.cached / 256
+    }
+
+    /// Returns the longest time after the end of a call in which its request may take effect.
+    pub fn linger(&self) -> u64 {
+        LATEST + LONGEST_STOP + 10 * MILLI
+    }
+
+    /// Reports whether a server may keep a bucket.
+    pub fn keeps(&self, server: usize, bucket: usize) -> bool {
+        self.is_cluster || bucket % self.servers == server
+    }
+
+    /// Returns the fewest arguments of the command that make this plan again.
+    pub fn arguments(&self) -> String {
+        let whole = Self::new(self.seed, self.calls);
+        let mut text = format!("--seed {} --calls {}", self.seed, self.calls);
+        let numbers = [
+            ("ahead", self.take_ahead / MILLI, whole.take_ahead / MILLI),
+            ("hosts", self.hosts as u64, whole.hosts as u64),
+            ("workers", self.workers as u64, whole.workers as u64),
+        ];
+        for (name, mine, _) in numbers.into_iter().filter(|it| it.1 != it.2) {
+            text += &format!(" --{name} {mine}");
+        }
+        for part in PARTS.iter().filter(|&&it| whole.has(it) && !self.has(it)) {
+            text += &format!(" --without {part:?}");
+        }
+        text
+    }
+
+    /// Leaves a part out.
+    #[must_use]
+    pub fn without(mut self, part: Part) -> Self {
+        self.parts &= !(1 << part as u32);
+        self
+    }
+}

@@ -1,0 +1,235 @@
+//! The simulated servers: Redis, whose scripts Lua itself runs.
+
+use crate::history::Change;
+use crate::keys::{Keys, bucket, number};
+use crate::lua::Scripts;
+use crate::plan::Plan;
+use crate::world::{MICRO, WALL, World};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// The script of most calls, as the client sends it. Its usual case is also in [`Keys::take`].
+const TAKE: &str = include_str!("../../../crates/stores/src/remote/redis/take.lua");
+/// Lua checks one of so many results of [`Keys::take`].
+const CHECKED: u64 = 64;
+
+pub struct Server {
+    pub keys: Rc<RefCell<Keys>>,
+    scripts: Scripts,
+    /// The hashes of the scripts that it knows, and whether they begin with [`TAKE`].
+    pub known: BTreeMap<Vec<u8>, bool>,
+    pub refuses: bool,
+    pub stopped_until: u64,
+    /// The error of each command, while it cannot execute any.
+    pub refusal: Option<&'static str>,
+    /// The clock is ahead of the true one by this many microseconds.
+    pub clock: i64,
+    /// The keys as the replica has them, from the beginning of a failover.
+    pub replica: Option<Keys>,
+    /// The results of [`Keys::take`].
+    takes: u64,
+}
+
+impl Server {
+    pub fn new(plan: &Plan) -> Self {
+        let keys = Rc::new(RefCell::new(Keys::new(plan)));
+        Self {
+            scripts: Scripts::new(Rc::clone(&keys)),
+            keys,
+            known: BTreeMap::new(),
+            refuses: false,
+            stopped_until: 0,
+            refusal: None,
+            clock: 0,
+            replica: None,
+            takes: 0,
+        }
+    }
+
+    /// Returns the server's time in microseconds.
+    fn time(&self, now: u64) -> u64 {
+        ((WALL + now) / MICRO).saturating_add_signed(self.clock)
+    }
+
+    /// Returns the state of a bucket at an instant of the true clock.
+    pub fn state(&self, bucket: usize, at: u64) -> Change {
+        let (mut keys, clock) = (self.keys.borrow_mut(), self.clock * 1000);
+        keys.now = self.time(at);
+        let state = keys.state(bucket) * 1000;
+        Change { at, state, clock }
+    }
+
+    /// Learns a script, and returns its hash.
+    fn learn(&mut self, text: &[u8]) -> Vec<u8> {
+        let hash = sha1_smol::Sha1::from(text)
+            .digest()
+            .to_string()
+            .into_bytes();
+        let text = planted_in(&String::from_utf8_lossy(text));
+        if !self.known.contains_key(&hash) {
+            self.scripts.load(&hash, &text);
+            self.known.insert(hash.clone(), text.contains(TAKE));
+        }
+        hash
+    }
+
+    /// Runs a script on keys, and returns its reply.
+    fn run(&mut self, hash: &[u8], keys: &[&[u8]], arguments: &[&[u8]]) -> Vec<u8> {
+        let is_take = self.known[hash];
+        let (true, [key], &[cost, span, seen]) = (is_take, keys, arguments) else {
+            return self.scripts.run(hash, keys, arguments);
+        };
+        self.takes += 1;
+        let before = self.takes.is_multiple_of(CHECKED);
+        let before = before.then(|| self.keys.borrow().clone());
+        let taken = self.keys.borrow_mut().take(bucket(key), [cost, span, seen]);
+        let Some(taken) = taken else {
+            return self.scripts.run(hash, keys, arguments);
+        };
+        if let Some(before) = before {
+            let after = self.keys.replace(before);
+            let reply = self.scripts.run(hash, keys, arguments);
+            let by_lua = (&reply, &*self.keys.borrow());
+            assert_eq!((&taken, &after), by_lua, "Lua takes as Rust does");
+        }
+        taken
+    }
+}
+
+/// Returns the words of the first command in these bytes, and the bytes behind it.
+fn command(bytes: &[u8]) -> Option<(Vec<&[u8]>, &[u8])> {
+    fn line(bytes: &[u8]) -> Option<(usize, &[u8])> {
+        let end = bytes.iter().position(|&byte| byte == b'\n')?;
+        Some((number(&bytes[1..end - 1]) as usize, &bytes[end + 1..]))
+    }
+    let (count, mut rest) = line(bytes)?;
+    let mut words = Vec::with_capacity(count);
+    for _ in 0..count {
+        let (length, text) = line(rest)?;
+        words.push(text.get(..length)?);
+        rest = text.get(length + 2..)?;
+    }
+    Some((words, rest))
+}
+
+/// Returns a script with the fault that is planted in it.
+fn planted_in(text: &str) -> String {
+    let (from, to) = match () {
+        () if crate::planted(33) => ("if state < full then", "if false then"),
+        () if crate::planted(35) => ("free, taken = ARGV[2] + 0", "free, taken = 2 * ARGV[2]"),
+        () if crate::planted(36) => (
+            "local state, taken = start + extra",
+            "local state, taken = start",
+        ),
+        () => return text.to_owned(),
+    };
+    text.replace(from, to)
+}
+
+impl World {
+    /// Executes the commands that have arrived on a connection, and returns the replies.
+    pub fn serve(&mut self, server: usize, connection: usize) -> Vec<u8> {
+        let received = std::mem::take(&mut self.connections[connection].received);
+        let (mut reply, mut rest) = (Vec::new(), &received[..]);
+        while let Some((words, after)) = command(rest) {
+            match self.execute(server, connection, &words) {
+                Ok(text) => reply.extend(text),
+                Err(error) => reply.extend(format!("-{error}\r\n").bytes()),
+            }
+            rest = after;
+        }
+        self.connections[connection].received = rest.to_vec();
+        reply
+    }
+
+    /// Executes a command, and returns its reply or error.
+    fn execute(&mut self, server: usize, place: usize, words: &[&[u8]]) -> Result<Vec<u8>, String> {
+        let asking = std::mem::take(&mut self.connections[place].asking);
+        let it = &mut self.servers[server];
+        if let Some(refusal) = it.refusal {
+            return Err(refusal.into());
+        }
+        let (hash, words) = match words {
+            [b"ASKING"] => {
+                self.connections[place].asking = true;
+                return Ok(b"+OK\r\n".to_vec());
+            }
+            [b"CLUSTER", b"SLOTS"] => return Ok(self.slots().into_bytes()),
+            // A client asks so whether it is the only server.
+            [b"HELLO" | b"TIME", ..] => return Ok(b"*1\r\n:1\r\n".to_vec()),
+            [b"EVAL", b"return tostring(redis.call)", ..] => return Ok(b"$1\r\n1\r\n".to_vec()),
+            [b"EVALSHA", hash, ..] if !it.known.contains_key(*hash) => {
+                return Err("NOSCRIPT No matching script. Please use EVAL.".into());
+            }
+            [b"EVALSHA", hash, rest @ ..] => (hash.to_vec(), rest),
+            [b"EVAL", text, rest @ ..] => (it.learn(text), rest),
+            _ => panic!("a command: {}", String::from_utf8_lossy(words[0])),
+        };
+        let (keys, arguments) = words[1..].split_at(number(words[0]) as usize);
+        if let Some(elsewhere) = self.elsewhere(server, asking, keys[0]) {
+            return Err(elsewhere);
+        }
+        let reply = self.script(server, place, (&hash, keys, arguments));
+        if crate::planted(37) && self.chance.one_in(200) {
+            self.script(server, place, (&hash, keys, arguments));
+        }
+        Ok(reply)
+    }
+
+    /// Runs a script, and notes what it changed.
+    fn script(
+        &mut self,
+        server: usize,
+        place: usize,
+        (hash, keys, arguments): (&[u8], &[&[u8]], &[&[u8]]),
+    ) -> Vec<u8> {
+        let host = self.connections[place].worker % self.plan.hosts;
+        let is_late = self.connections[place].is_closed;
+        let it = &mut self.servers[server];
+        let late = if crate::planted(32) {
+            host as u64 * 50_000
+        } else {
+            0
+        };
+        let now = it.time(self.now) + late;
+        it.keys.borrow_mut().now = now;
+        let kept = crate::planted(30).then(|| it.keys.borrow().clone());
+        let changes = it.keys.borrow().changes;
+        let state = |key: &&[u8]| it.keys.borrow_mut().state(bucket(key));
+        let befores: Vec<_> = keys.iter().map(state).collect();
+        let reply = it.run(hash, keys, arguments);
+        if it.keys.borrow().changes != changes {
+            let is_take = arguments[0][0].is_ascii_digit();
+            let is_batch = arguments.len() == 4 * keys.len();
+            for (index, key) in keys.iter().enumerate() {
+                let bucket = bucket(key);
+                let change = it.state(bucket, self.now);
+                let state = change.state / 1000;
+                self.history.changed(bucket, change);
+                let span = number(arguments[if is_batch { 4 * index + 1 } else { 1 }]) as u64;
+                let taken = state.saturating_sub(befores[index].max(now - span)) * 1000;
+                if is_late && befores[index] == 0 {
+                    // A request that is executed after its deadline may restore a state that is too
+                    // late. The bucket holds fewer tokens then, and no more.
+                    let left = now.saturating_sub(state) * 1000 / self.plan.limits[bucket].token;
+                    self.history.restored(bucket, self.now, left);
+                }
+                if is_take && taken > 0 {
+                    let debt = arguments
+                        .get(5)
+                        .filter(|_| !is_batch)
+                        .map_or(0, |it| number(it));
+                    let keeps = 2 * self.plan.take_ahead + debt.max(0) as u64 * 1000;
+                    let token = self.plan.limits[bucket].token;
+                    self.history.stored(bucket, self.now, (taken, token), keeps);
+                }
+            }
+            if let Some(kept) = kept.filter(|_| self.chance.one_in(100)) {
+                *self.servers[server].keys.borrow_mut() = kept;
+            }
+        }
+        self.mix(reply.len() as u64);
+        reply
+    }
+}

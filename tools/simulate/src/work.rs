@@ -1,0 +1,389 @@
+//! The work of a worker: calls of all kinds, one after another, as PHP code makes them.
+#![allow(unsafe_code)]
+
+use crate::chance::Chance;
+use crate::history;
+use crate::plan::{Limit, Part, Plan};
+use crate::table;
+use crate::worker::Record;
+use crate::world::{MICRO, MILLI, SECOND, World, here};
+use gcra::{Key, Outcome, Patience, Put, Step};
+use prove::call::{Call, Kind, Outcome as Seen, TOKEN};
+use stores::remote::redis::dsn::Dsn;
+use stores::remote::{Answered, Cause, Failure, OnFailure, Redis, Remote};
+
+const NAMES: [&[u8]; 4] = [b"b0", b"b1", b"b2", b"b3"];
+
+/// The clients of a worker: one for each server, or one for a cluster.
+pub struct Clients(Vec<Remote<'static, Redis>>);
+
+impl Clients {
+    fn new(world: &World, host: usize) -> Self {
+        let host = &world.hosts[host];
+        // SAFETY: a host is replaced and dropped only after its workers and their clients.
+        let segment: &'static segment::Host = unsafe { &*std::ptr::from_ref(&*host.segment) };
+        let client = |dsn: String| {
+            let dsn = Dsn::parse(&dsn).unwrap_or_else(|error| panic!("{error}"));
+            Remote::new(Redis::new(dsn, b"p:"), host.settings, segment)
+        };
+        let servers = (1..=world.plan.servers).map(|it| format!("10.0.0.{it}:6379"));
+        let servers: Vec<_> = servers.collect();
+        if world.plan.is_cluster {
+            return Self(vec![client(format!(
+                "redis+cluster://{}",
+                servers.join(",")
+            ))]);
+        }
+        let servers = servers.iter().map(|it| client(format!("redis://{it}")));
+        Self(servers.collect())
+    }
+}
+
+/// The calls of one worker.
+pub struct Work {
+    host: usize,
+    clients: &'static Clients,
+    pub limits: Vec<Limit>,
+}
+
+/// How a call takes tokens.
+#[derive(Clone, Copy)]
+pub struct Take {
+    pub bucket: usize,
+    pub tokens: u64,
+    floor: u64,
+    /// The longest debt in ticks.
+    wait: u64,
+}
+
+impl Take {
+    pub const fn one(bucket: usize) -> Self {
+        let (tokens, floor, wait) = (1, 0, 0);
+        Self {
+            bucket,
+            tokens,
+            floor,
+            wait,
+        }
+    }
+}
+
+/// Runs a worker until all calls of the history have begun.
+pub fn work(index: usize) {
+    let world = here();
+    let host = world.workers[index].host;
+    let clients = Box::new(Clients::new(world, host));
+    let clients = world.workers[index].clients.insert(clients);
+    // SAFETY: the clients live until the worker has ended.
+    let clients = unsafe { &*std::ptr::from_ref(&**clients) };
+    let limits = world.plan.limits.clone();
+    let work = Work {
+        host,
+        clients,
+        limits,
+    };
+    while here().calls < here().plan.calls {
+        here().calls += 1;
+        work.one();
+        let world = here();
+        let pause = world.chance.below(world.plan.pause);
+        World::wait(world.now + pause);
+    }
+}
+
+/// Reports whether the failure policy has decided the call, or it has failed.
+fn has_failed<R>(answer: &Answered<R>) -> bool {
+    !matches!(answer, Ok(answer) if !answer.fallback)
+}
+
+/// Returns what is known of a call that failed.
+fn failed<R>(answer: &Answered<R>) -> Seen {
+    match answer {
+        Err(Failure {
+            cause: Cause::Waiting,
+            ..
+        }) => Seen::Excused,
+        _ => Seen::Unknown,
+    }
+}
+
+impl Work {
+    pub fn client(&self, bucket: usize) -> &Remote<'static, Redis> {
+        &self.clients.0[bucket % self.clients.0.len()]
+    }
+
+    pub fn key(&self, bucket: usize) -> Key<'static> {
+        self.client(bucket).hasher().key(NAMES[bucket])
+    }
+
+    fn one(&self) {
+        let World { chance, plan, .. } = here();
+        let bucket = pick(chance, self.limits.len());
+        let plain = Take::one(bucket);
+        let few = 1 + chance.below(4);
+        match rare(chance, plan) {
+            Some(Part::Many) => self.take(Take {
+                tokens: few,
+                ..plain
+            }),
+            Some(Part::Floor) => self.take(Take {
+                floor: few,
+                ..plain
+            }),
+            Some(Part::Charge) => self.take(Take {
+                tokens: few,
+                wait: gcra::MAX_WAIT,
+                ..plain
+            }),
+            Some(Part::Refund) => self.refund(bucket),
+            Some(Part::Clear) => self.reset(bucket),
+            Some(Part::Reserve) => self.reserve(bucket),
+            Some(Part::Block) => self.block(bucket),
+            Some(Part::Each) => self.each(),
+            Some(Part::All) => self.all(),
+            _ => self.take(plain),
+        }
+    }
+
+    /// Begins calls on these buckets.
+    pub fn begin(&self, calls: impl IntoIterator<Item = (usize, Kind, u64)>) {
+        let world = here();
+        let times = (world.now, world.now);
+        let host = self.host as u32 + 1;
+        let worker = world.current();
+        worker.running.clear();
+        worker
+            .running
+            .extend(calls.into_iter().map(|(bucket, kind, tokens)| {
+                let cost = i128::from(tokens) * TOKEN;
+                let call = Call {
+                    host,
+                    cost,
+                    ..history::call(kind, Seen::Unknown, times)
+                };
+                Record { bucket, call }
+            }));
+        (worker.stopped, worker.harmed) = (0, 0);
+    }
+
+    /// Ends the call that runs on a bucket. `change` completes what is known of it.
+    pub fn end(&self, bucket: usize, change: impl FnOnce(&mut Call)) -> Record {
+        let world = here();
+        let (now, linger, index) = (world.now, world.plan.linger(), world.index());
+        let running = &mut world.current().running;
+        let place = running.iter().position(|it| it.bucket == bucket);
+        let mut record = running.remove(place.unwrap_or_else(|| unreachable!("it runs")));
+        record.call.end = now;
+        change(&mut record.call);
+        if record.call.outcome == Seen::Unknown {
+            record.call.end += linger;
+        }
+        world.history.note(now, index, || table::line(&record));
+        world.mix(record.call.cost as u64 ^ record.call.wait);
+        world.history.add(record);
+        record
+    }
+
+    /// Judges how long the call took, and whether it may have failed.
+    fn judge<R>(&self, bucket: usize, answer: &Answered<R>) {
+        here().judge_time();
+        if has_failed(answer) {
+            here().judge_failure(bucket);
+        }
+    }
+
+    /// Ends a call that took or wanted tokens.
+    pub fn taken(&self, take: Take, step: &Step, answer: &Answered<Outcome>) {
+        self.judge(take.bucket, answer);
+        let record = self.end(take.bucket, |call| {
+            call.floor = i128::from(take.floor) * TOKEN;
+            call.outcome = match answer {
+                Ok(it) if it.fallback => Seen::Unknown,
+                Ok(it) if it.value.granted() => Seen::Done,
+                Ok(it) => {
+                    let wait = step.retry_after(it.value.empty_at, it.value.now);
+                    Seen::Denied {
+                        retry_after: Some(wait),
+                    }
+                }
+                Err(_) => failed(answer),
+            };
+        });
+        let (limit, world) = (self.limits[take.bucket], here());
+        match answer {
+            Ok(it) if it.fallback && it.value.granted() => self.local(record),
+            Ok(it) if it.value.granted() => world.history.used += take.tokens * limit.token,
+            _ => {}
+        }
+        world.judge_denial(record, step, limit);
+    }
+
+    pub fn step(&self, take: Take) -> Step {
+        let Limit { token, .. } = self.limits[take.bucket];
+        let step = Step::new(take.tokens * token, self.limits[take.bucket].span());
+        match take {
+            Take { floor: 1.., .. } => step.with(Patience::Leave(take.floor * token)),
+            Take { wait: 1.., .. } => step.with(Patience::Wait(take.wait)),
+            _ => step,
+        }
+    }
+
+    fn take(&self, take: Take) {
+        let (step, bucket) = (self.step(take), take.bucket);
+        let kind = if take.wait > 0 {
+            Kind::Charge
+        } else {
+            Kind::Take
+        };
+        self.begin([(bucket, kind, take.tokens)]);
+        let answer = self.client(bucket).take(self.key(bucket), &step, None);
+        self.taken(take, &step, &answer);
+    }
+
+    /// Ends a change that succeeded or whose outcome is unknown.
+    fn changed<R>(&self, bucket: usize, answer: &Answered<R>) {
+        self.judge(bucket, answer);
+        let record = self.end(bucket, |call| {
+            call.outcome = if has_failed(answer) {
+                failed(answer)
+            } else {
+                Seen::Done
+            };
+        });
+        if matches!(answer, Ok(it) if it.fallback) {
+            self.local(record);
+        }
+        // A drain moves the state forward. An entry that was asked for during the change is used.
+        if record.call.kind != Kind::Drain {
+            let key = (record.call.host as usize, bucket);
+            here().history.cleared.insert(key, record.call.start);
+        }
+    }
+
+    /// Notes that this host's own bucket has decided a call.
+    fn local(&self, mut record: Record) {
+        let world = here();
+        if world.plan.policy == OnFailure::Local {
+            (record.call.outcome, record.call.end) = (Seen::Done, world.now);
+            world.history.add_local(record);
+        }
+    }
+
+    /// Changes a bucket.
+    fn put(&self, (bucket, kind, tokens): (usize, Kind, u64), put: &Put) {
+        self.begin([(bucket, kind, tokens)]);
+        let answer = self.client(bucket).put(self.key(bucket), put);
+        self.changed(bucket, &answer);
+    }
+
+    fn refund(&self, bucket: usize) {
+        let limit = self.limits[bucket];
+        self.put(
+            (bucket, Kind::Refund, 1),
+            &Put::refund(limit.token, limit.span()),
+        );
+    }
+
+    fn reset(&self, bucket: usize) {
+        let span = self.limits[bucket].span();
+        self.put((bucket, Kind::Reset, 0), &Put::Reset { span });
+    }
+
+    /// Blocks a bucket for some tokens' time, or drains it.
+    fn block(&self, bucket: usize) {
+        let limit = self.limits[bucket];
+        let chance = &mut here().chance;
+        let (left, wait) = match chance.one_in(2) {
+            true => (1, chance.below(8) * limit.token),
+            false => (chance.below(limit.capacity), 0),
+        };
+        self.begin([(bucket, Kind::Drain, left)]);
+        here().current().running[0].call.wait = wait;
+        let age = (left * limit.token).cast_signed() - wait.cast_signed();
+        let answer = self
+            .client(bucket)
+            .raise(self.key(bucket), age, limit.span());
+        self.changed(bucket, &answer);
+    }
+
+    /// Reserves tokens, and later uses them or gives them back.
+    fn reserve(&self, bucket: usize) {
+        let chance = &mut here().chance;
+        let tokens = 1 + chance.below(self.limits[bucket].capacity.min(8));
+        let wait = (1 + chance.below(2 * SECOND) / MICRO) * MICRO;
+        let step = self.step(Take {
+            tokens,
+            wait,
+            ..Take::one(bucket)
+        });
+        self.begin([(bucket, Kind::Reserve, tokens)]);
+        let (remote, key) = (self.client(bucket), self.key(bucket));
+        let answer = remote.take(key, &step, None);
+        self.judge(bucket, &answer);
+        let granted = match answer {
+            Ok(answer) if !answer.fallback && answer.value.granted() => answer.value,
+            _ => return self.unreserved(bucket, step, &answer),
+        };
+        let world = here();
+        world.history.used += step.cost;
+        let (delay, taken_at) = (step.debt(granted.empty_at, granted.now), world.now);
+        let start = world.current().running[0].call.start;
+        let longest = world.chance.of(&[20, 20, 1000]) * MILLI;
+        let holds = world.chance.below(delay + longest);
+        let cancels = world.chance.one_in(2);
+        World::wait(taken_at + if cancels { holds } else { 0 });
+        self.end(bucket, |call| {
+            (call.end, call.wait) = (taken_at, delay);
+            call.outcome = if cancels { Seen::Cancelled } else { Seen::Done };
+        });
+        if cancels {
+            self.begin([(bucket, Kind::Cancel, tokens)]);
+            let world = here();
+            world.current().running[0].call.wait = world.now - start;
+            let put = Put::cancel(step.cost, step.span, granted.empty_at);
+            let answer = remote.put(key, &put);
+            self.changed(bucket, &answer);
+        }
+    }
+
+    /// Ends a reservation that was not granted.
+    fn unreserved(&self, bucket: usize, step: Step, answer: &Answered<Outcome>) {
+        self.end(bucket, |call| {
+            call.wait = step.max_wait.cast_unsigned();
+            call.outcome = match answer {
+                Ok(it) if !it.fallback => {
+                    // A reservation promises what a take of its tokens does.
+                    let plain = Step::new(step.cost, step.span);
+                    let wait = plain.retry_after(it.value.empty_at, it.value.now);
+                    Seen::Denied {
+                        retry_after: Some(wait),
+                    }
+                }
+                _ => Seen::Unknown,
+            };
+        });
+    }
+}
+
+/// Returns a bucket; the first ones are used more.
+pub fn pick(chance: &mut Chance, count: usize) -> usize {
+    let first = chance.below(count as u64);
+    chance.below(first + 1) as usize
+}
+
+/// Returns a kind of calls that the plan has; usually none.
+fn rare(chance: &mut Chance, plan: &Plan) -> Option<Part> {
+    let part = match chance.below(1000 / plan.zeal) {
+        0 => Part::Clear,
+        1..4 => Part::Refund,
+        4..8 => Part::Reserve,
+        8 => Part::Block,
+        9 | 10 => Part::Charge,
+        20..40 => Part::Floor,
+        40..80 => Part::Many,
+        80..100 => Part::Each,
+        100..120 => Part::All,
+        _ => return None,
+    };
+    plan.has(part).then_some(part)
+}
