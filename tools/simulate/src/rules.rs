@@ -66,7 +66,9 @@ impl World {
         let cleared = history
             .cleared
             .get(&key)
-            .map_or(0, |&it| it.min(call.start));
+            .copied()
+            .filter(|&it| it <= call.start)
+            .unwrap_or(0);
         let from = oldest.max(cleared).saturating_sub(ROUNDING);
         let changes = &history.changes[bucket];
         let first = changes
