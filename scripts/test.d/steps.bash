@@ -20,9 +20,9 @@ steps=(
     'php8.5|zend|120|the .phpt that depend on the version of PHP, on PHP 8.5'
     'valgrind|zend|120|.phpt of lifetimes, reentrancy and errors, with a planted leak as control'
     'jit|zend|30|.phpt of the classes with the tracing JIT'
+    'simulate|stores|10|a million more simulated calls'
     'fleets|stores|60|fleets on Valkey'
     'verdicts|all|3|the runner itself: what it counts, and what it tries again'
-    'simulate|all|10|a million more simulated calls'
     'instructions|all|10|instructions of calls, compared with tools/bench/instructions.json'
     'php8.6|full|200|every .phpt on PHP 8.6'
     'bridges-whole|full|400|bridges in each framework of Debian, the polyfill on each PHP'
@@ -50,7 +50,7 @@ steps=(
 
 declare -A paths_of=(
     [zend]='crates/zend src stubs build.rs Cargo.lock'
-    [stores]='crates/stores Cargo.lock'
+    [stores]='crates/gcra crates/segment crates/stores tools/simulate Cargo.lock'
 )
 
 # Reports whether the paths of a tier have changed since the merge base with the upstream branch.
