@@ -62,6 +62,8 @@ print_line() {
 run_step() {
     local name=$1 log=$logs/$1.log code ran_well broken unclear skipped
     SECONDS=0
+    # core compiles for minutes. If it did not come first, it would still run after all others.
+    [[ $name == core ]] || renice --priority 5 "$BASHPID" >/dev/null
     # The subshell is not part of a condition. Otherwise bash would continue after a command that
     # fails.
     set +e
