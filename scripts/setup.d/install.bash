@@ -113,7 +113,7 @@ install_for_build() {
 install_for_test() {
     install_packages "${build[@]}" "${peers[@]}" "${servers[@]}" pgbouncer "${clients[@]}" "${monitoring[@]}" php8.2-memcache php8.2-fpm \
         php8.2-cgi libapache2-mod-php8.2 libapache2-mod-fcgid lighttpd libphp8.2-embed apache2-bin strace faketime nutcracker valgrind openssl util-linux \
-        fail2ban python3 python3-systemd nftables iproute2 systemd
+        fail2ban python3 python3-systemd nftables iproute2 systemd xz-utils
 }
 
 # The engine needs no PHP. The tests of the judge need Python.

@@ -377,12 +377,15 @@ step_instructions() {
 # Runs planted tests, and checks what the runner counts.
 step_verdicts() {
     local folder
-    scripts/setup bridges
     folder=$(mktemp -d "$copies/XXXXXX")
     cp tools/testkit/verdicts/*.phpt "$folder"
     export TESTKIT=$PWD/tools/testkit/php VERDICTS=$folder
     counts '2 1 1 1' "$PHP" -n target/run-tests.php -p "$PHP" -n -q --no-color -j2 "$folder"
-    counts '1 1 1 0' scripts/phpunit phpunit tools/testkit/verdicts/VerdictsTest.php
+    if [[ -d $(scripts/setup bridges)/phpunit ]]; then
+        counts '1 1 1 0' scripts/phpunit phpunit tools/testkit/verdicts/VerdictsTest.php
+    else
+        echo 'Tests skipped : 1'
+    fi
     counts '1 1 1 0' engine --test verdicts --run-ignored only
 }
 

@@ -15,7 +15,8 @@ function at_uptime(int $seconds): string
     $monotonic = $seconds - hrtime()[0];
     foreach (['', ' --user --map-current-user'] as $user) {
         $command = "unshare$user --time --fork --kill-child --boottime $boot --monotonic $monotonic";
-        if (abs((float) exec("$command cat /proc/uptime 2>/dev/null") - $seconds) < 60) {
+        $uptime = (string) exec("$command cat /proc/uptime 2>/dev/null");
+        if ($uptime !== '' && abs((float) $uptime - $seconds) < 60) {
             return $command;
         }
     }
@@ -35,7 +36,11 @@ function can_set_clocks(): bool
 function link_to_faketime(string $extension, string $file): void
 {
     [$library] = glob('/usr/lib/*/faketime/libfaketime.so.1');
-    $arguments = ['cc', '-shared', '-o', $file, '-Wl,--no-as-needed,-rpath,' . dirname($library), $library, $extension];
+    // Rust 1.96 writes this name into the extension, and the module looks for it.
+    $name = dirname($file) . '/libtokenbucket.so';
+    is_link($name) || symlink($extension, $name);
+    $folders = dirname($library) . ':' . dirname($file);
+    $arguments = ['cc', '-shared', '-o', $file, "-Wl,--no-as-needed,-rpath,$folders", $library, $extension];
     exec(implode(' ', array_map(escapeshellarg(...), $arguments)) . ' 2>&1', $told, $code);
     if ($code !== 0) {
         throw new RuntimeException(implode("\n", $told));
