@@ -257,6 +257,15 @@ engine() {
         [[ $? -eq 100 ]]
 }
 
+# Runs only the ignored tests among them.
+engine_ignored() {
+    if cargo nextest --version >/dev/null 2>&1; then
+        engine "$@" --run-ignored only
+    else
+        engine "$@" -- --ignored
+    fi
+}
+
 # Runs the tests of permits and of fleets, whose servers replace each other, with another server
 # program.
 fleets_on() {
@@ -386,7 +395,7 @@ step_verdicts() {
     else
         echo 'Tests skipped : 1'
     fi
-    counts '1 1 1 0' engine --test verdicts --run-ignored only
+    counts '1 1 1 0' engine_ignored --test verdicts
 }
 
 # Runs a command and compares what "count" counts in its output.
@@ -493,7 +502,7 @@ step_uptime() {
 
 step_proof() {
     scripts/setup proof
-    engine --test laws --run-ignored only
+    engine_ignored --test laws
 }
 
 step_scrapes() {
