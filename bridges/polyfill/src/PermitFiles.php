@@ -18,7 +18,11 @@ final class PermitFiles implements Permits
     /** @var array<int, array{int, resource}> the process and the handle of each lock */
     private array $locks = [];
 
-    public function __construct(private readonly FileStore $store) {}
+    public function __construct(private readonly FileStore $store)
+    {
+        // Each permit is an open file. Without a descriptor, PHP could not read this class.
+        class_exists(StorageException::class);
+    }
 
     public function acquire(string $key, int $limit): ?HeldPermit
     {
