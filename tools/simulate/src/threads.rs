@@ -133,7 +133,7 @@ impl Thread {
     /// Ends the worker as `kill -9` does: nothing on its stack is dropped.
     pub fn kill(mut self) {
         // SAFETY: no reference to the stack is used any more, because the worker never runs again.
-        // What it owns is leaked.
+        // The memory that its values own is never freed.
         unsafe { self.0.force_reset() };
     }
 }
