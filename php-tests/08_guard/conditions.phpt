@@ -38,12 +38,17 @@ foreach (['off' => '', 'on' => GUARD] as $how => $guard) {
     $ini = ['tokenbucket.guard' => $guard, 'tokenbucket.guard_trusted_proxies' => '127.0.0.1'];
     with_web_servers($ini, ['login' => SCRIPT, 'index' => SCRIPT], function (string $name, int $port) use ($how) {
         echo "guard $how, $name: ";
-        [$client, $run, $counted] = [1, [], []];
+        [$client, $sent, $run, $counted] = [1, 0, [], []];
         foreach (SPELLINGS as $request => $paths) {
             [$method, $plain] = explode(' ', $request);
             $statuses = array_map(fn () => status($port, $method, $plain, $client), range(1, 3));
             check($statuses === ($how === 'on' ? [200, 200, 429] : [200, 200, 200]), "$request: " . json_encode($statuses));
             foreach ($paths as $path) {
+                // This server rewrites no path. Since PHP 8.4 it runs index.php for these.
+                if ($name === 'PHP\'s own web server' && preg_match('#^/s\d/#', $path)) {
+                    continue;
+                }
+                $sent++;
                 status($port, $method, $path, $client) === 200 && $run[] = "$method $path";
             }
             $client++;
@@ -54,7 +59,7 @@ foreach (['off' => '', 'on' => GUARD] as $how => $guard) {
                 in_array(429, $statuses, true) && $counted[] = "$method $path";
             }
         }
-        echo $how === 'on' ? 'run: ' . json_encode($run) : count($run) . ' of ' . array_sum(array_map(count(...), SPELLINGS)) . ' run',
+        echo $how === 'on' ? 'run: ' . json_encode($run) : count($run) . " of $sent run",
             ', counted by mistake: ', json_encode($counted), "\n";
     });
 }
@@ -64,7 +69,7 @@ guard off, nginx and php-fpm: 26 of 29 run, counted by mistake: []
 guard off, Apache and php-fpm: 27 of 29 run, counted by mistake: []
 guard off, mod_php: 27 of 29 run, counted by mistake: []
 guard off, php-cgi: 27 of 29 run, counted by mistake: []
-guard off, PHP's own web server: 26 of 29 run, counted by mistake: []
+guard off, PHP's own web server: 26 of 27 run, counted by mistake: []
 guard on, nginx and php-fpm: run: [], counted by mistake: []
 guard on, Apache and php-fpm: run: [], counted by mistake: []
 guard on, mod_php: run: [], counted by mistake: []

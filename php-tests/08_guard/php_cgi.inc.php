@@ -1,22 +1,20 @@
 <?php
+require_once __DIR__ . '/../../tools/testkit/php/php_cgi.php';
 require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
-
-const PHP_CGI = 'php-cgi' . PHP_MAJOR_VERSION . '.' . PHP_MINOR_VERSION;
 
 /** Skips a test if there is no php-cgi for this PHP. */
 function skip_without_php_cgi(): void
 {
     is_slow() && die('skip php-cgi is not run under valgrind');
     (PHP_DEBUG || PHP_ZTS) && die('skip php-cgi is another build of PHP');
-    exec('command -v ' . PHP_CGI, $path, $code);
-    $code === 0 || die('skip there is no php-cgi for this php');
+    is_executable(PHP_CGI_PATH) || die('skip there is no php-cgi for this php');
 }
 
 /** Returns the command of php-cgi with these settings. */
 function php_cgi(array $ini): string
 {
     $settings = array_map(fn (string $name) => ' -d ' . escapeshellarg("$name=\"$ini[$name]\""), array_keys($ini));
-    return 'exec ' . PHP_CGI . ' ' . (getenv('TEST_PHP_EXTRA_ARGS') ?: '-n') . implode($settings);
+    return 'exec ' . PHP_CGI_PATH . ' ' . (getenv('TEST_PHP_EXTRA_ARGS') ?: '-n') . implode($settings);
 }
 
 /** Runs php-cgi as a web server does for each request. Returns its output and its exit code. */

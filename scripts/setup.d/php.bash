@@ -13,22 +13,25 @@ php_origin() {
 # Unpacks a version of PHP with its extensions and their libraries, and prints its php-config. The
 # second argument is "arm64" or empty.
 unpack_php() {
-    local version=$1 architecture=$2 origin home=$PWD/target/php$1$2 packages
+    local version=$1 architecture=$2 origin home=$PWD/target/php$1$2 packages programs
     origin=$(php_origin "$version")${architecture:+/$architecture}
     if [[ $architecture == arm64 ]]; then
         install_packages qemu-user-static >&2
     fi
+    programs="/usr/bin/php$version /usr/sbin/php-fpm$version"
     case $version in
         8.2) packages=(libldap-2.5-0 libssl3 libgcrypt20 libgpg-error0 liblz4-1 libxml2 libsodium23 libicu72
             libgnutls30 libp11-kit0 libidn2-0 libunistring2 libtasn1-6 libnettle8 libhogweed6 libgmp10) ;;
-        # The last libraries belong to the extensions memcached, mbstring and xml.
-        8.4) packages=(php8.4-{opcache,apcu,igbinary,msgpack,redis,memcached,memcache,mbstring,xml}
+        # The tests use every kind of this PHP. The last libraries belong to the extensions
+        # memcached, mbstring and xml.
+        8.4) programs+=' /usr/bin/php-cgi8.4'
+            packages=(php8.4-{cgi,opcache,apcu,igbinary,msgpack,redis,memcached,memcache,mbstring,xml} libapache2-mod-php8.4 libphp8.4-embed
             libldap2 libssl3t64 libsodium23 libxml2 libhashkit2t64 libmemcached11t64 libonig5 libxslt1.1) ;;
         # These versions contain OPcache. Debian has no other extensions for them yet.
         8.5 | 8.6) packages=(libldap2 libssl3t64 libsodium26 libxml2-16) ;;
         *) unavailable 'only 8.2, 8.4, 8.5 and 8.6 are known' ;;
     esac
-    unpack_programs "${home##*/}" "$origin" "/usr/bin/php$version /usr/sbin/php-fpm$version" \
+    unpack_programs "${home##*/}" "$origin" "$programs" \
         "php$version"-{cli,common,fpm,dev,mysql,pgsql,sqlite3} "${packages[@]}" \
         libc6 libgcc-s1 libacl1 libapparmor1 libargon2-1 libcap2 libcom-err2 libffi8 \
         libgssapi-krb5-2 libk5crypto3 libkeyutils1 libkrb5-3 libkrb5support0 liblzma5 libpcre2-8-0 libpq5 libsasl2-2 \

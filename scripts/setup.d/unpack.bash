@@ -53,7 +53,8 @@ unpack_programs() {
     mv "$unpacked" "$home"
 }
 
-# Writes a script for each program, which starts the program in the folder "root" next to it.
+# Writes a script for each program, which starts the program in the folder "root" next to it. Also
+# writes the script with-libraries, which starts any program with the libraries there.
 write_wrappers() {
     local folder=$1 origin=$2 loader libraries run program
     # In Debian 11, the loader has the version in its name, is outside usr/ and lacks --argv0.
@@ -68,15 +69,22 @@ write_wrappers() {
         run='qemu-aarch64-static -0 "$0" -L "$root/root"'
     fi
     for program in "${@:3}"; do
-        cat >"$folder/${program##*/}" <<WRAPPER
-#!/bin/sh
-# Starts the program with the loader and the libraries that it was built for, under the name of this
-# script.
-root=\$(dirname "\$0")
-exec $run "\$root/root$program" "\$@"
-WRAPPER
-        chmod 755 "$folder/${program##*/}"
+        write_wrapper "$folder/${program##*/}" "$run \"\$root/root$program\""
     done
+    write_wrapper "$folder/with-libraries" "${run/ --argv0 \"\$0\"/}"
+}
+
+# Writes the script FILE, which adds its arguments to a command.
+#   write_wrapper FILE COMMAND
+write_wrapper() {
+    cat >"$1" <<WRAPPER
+#!/bin/sh
+# Starts a program with the loader and the libraries that it was built for. A program of this folder
+# gets the name of this script.
+root=\${0%/*}
+exec $2 "\$@"
+WRAPPER
+    chmod 755 "$1"
 }
 
 # Unpacks packages of an origin into target/NAME. "src:NAME/FOLDER" is a folder of a source package,

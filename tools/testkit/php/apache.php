@@ -38,7 +38,7 @@ final class Apache extends ServerProcess
     /** Reports whether Apache and both kinds of PHP are installed, for this build of PHP. */
     public static function is_installed(): bool
     {
-        return !PHP_DEBUG && !PHP_ZTS && is_executable('/usr/sbin/apache2') && is_file(self::library()) && is_executable(PHP_CGI_PATH);
+        return !PHP_DEBUG && !PHP_ZTS && is_executable('/usr/sbin/apache2') && is_file(MOD_PHP) && is_executable(PHP_CGI_PATH);
     }
 
     /** Adds a script, and returns its path in URLs. */
@@ -88,18 +88,13 @@ final class Apache extends ServerProcess
         return file_get_contents("$this->folder/log") . @file_get_contents("$this->folder/errors.log");
     }
 
-    private static function library(): string
-    {
-        return self::MODULES . '/libphp' . PHP_MAJOR_VERSION . '.' . PHP_MINOR_VERSION . '.so';
-    }
-
     protected function arguments(int $port): array
     {
         write_php_cgi($this->folder, $this->ini);
         file_put_contents(($this->root ?? $this->folder) . '/ping', $this->folder);
         file_put_contents("$this->folder/apache.conf", $this->configuration($port));
         $this->earlier = $this->generations();
-        return ['env', 'PHP_INI_SCAN_DIR=', '/usr/sbin/apache2', '-DFOREGROUND', '-f', "$this->folder/apache.conf"];
+        return ['env', 'PHP_INI_SCAN_DIR=', ...WITH_LIBRARIES, '/usr/sbin/apache2', '-DFOREGROUND', '-f', "$this->folder/apache.conf"];
     }
 
     protected function answers(int $port): bool
@@ -115,7 +110,7 @@ final class Apache extends ServerProcess
             $this->cgi => [['alias', 'actions', 'cgi'], 'SetHandler php-script'],
             default => [[], 'SetHandler application/x-httpd-php'],
         };
-        $text = $this->cgi || $this->fcgid ? '' : 'LoadModule php_module ' . self::library() . "\nPHPIniDir $this->folder\n";
+        $text = $this->cgi || $this->fcgid ? '' : 'LoadModule php_module ' . MOD_PHP . "\nPHPIniDir $this->folder\n";
         foreach (['mpm_prefork', 'authz_core', ...$modules] as $module) {
             $text .= "LoadModule {$module}_module " . self::MODULES . "/mod_$module.so\n";
         }

@@ -47,7 +47,8 @@ final class Fpm
     /** Returns the path of the php-fpm that belongs to this php, or null. */
     public static function binary(): ?string
     {
-        $folders = [...explode(':', (string) getenv('PATH')), dirname(PHP_BINDIR) . '/sbin', '/usr/sbin'];
+        $own = dirname(getenv('TEST_PHP_EXECUTABLE') ?: PHP_BINARY);
+        $folders = [$own, ...explode(':', (string) getenv('PATH')), dirname(PHP_BINDIR) . '/sbin', '/usr/sbin'];
         foreach (['php-fpm' . PHP_MAJOR_VERSION . '.' . PHP_MINOR_VERSION, 'php-fpm'] as $name) {
             foreach ($folders as $folder) {
                 if (is_executable("$folder/$name")) {

@@ -1,10 +1,21 @@
 <?php
 /** Programs of web servers, with the settings of the php that runs the test. */
 
-/** PHP's embed library, and its headers, if they are installed. */
-const EMBED_LIBRARY = '/usr/lib/libphp' . PHP_MAJOR_VERSION . '.' . PHP_MINOR_VERSION . '.so';
-define('EMBED_HEADERS', '/usr/include/php/' . basename(PHP_EXTENSION_DIR));
-const PHP_CGI_PATH = '/usr/bin/php-cgi' . PHP_MAJOR_VERSION . '.' . PHP_MINOR_VERSION;
+/**
+ * The folder into which scripts/setup has unpacked this PHP, or an empty string if this PHP is
+ * installed. Next to this folder are scripts that start its programs with its libraries.
+ */
+define('PHP_ROOT', (static function (): string {
+    $root = dirname(getenv('TEST_PHP_EXECUTABLE') ?: PHP_BINARY) . '/root';
+    return is_dir($root) ? $root : '';
+})());
+/** PHP's embed library, its headers, PHP's module for Apache, and php-cgi, if this PHP has them. */
+const EMBED_LIBRARY = PHP_ROOT . '/usr/lib/libphp' . PHP_MAJOR_VERSION . '.' . PHP_MINOR_VERSION . '.so';
+define('EMBED_HEADERS', PHP_ROOT . '/usr/include/php/' . basename(PHP_EXTENSION_DIR));
+const MOD_PHP = PHP_ROOT . '/usr/lib/apache2/modules/libphp' . PHP_MAJOR_VERSION . '.' . PHP_MINOR_VERSION . '.so';
+define('PHP_CGI_PATH', (PHP_ROOT === '' ? '/usr/bin' : dirname(PHP_ROOT)) . '/php-cgi' . PHP_MAJOR_VERSION . '.' . PHP_MINOR_VERSION);
+/** The words of a command before a program that loads libraries of this PHP. */
+define('WITH_LIBRARIES', PHP_ROOT === '' ? [] : [dirname(PHP_ROOT) . '/with-libraries']);
 
 /**
  * Writes a php.ini and the script php-cgi into a folder.
