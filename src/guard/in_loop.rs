@@ -5,14 +5,14 @@
 
 use super::counted::Variables;
 use super::decided;
-use super::enforce::Exceeded;
-use super::{counted, counting, enforces, has_limits, in_force, lists, observe};
+use super::enforce::{Exceeded, Granted};
+use super::{enforces, has_limits, in_force, judged};
 use crate::concurrency::held::HeldEntry;
 use crate::concurrency::permit;
 use crate::{attached, decision};
 use ext_php_rs::types::ZendHashTable;
 use gcra::{Decision, Limit, Taken};
-use guard::{GuardedRequest, Rule, Target};
+use guard::{GuardedRequest, Rule};
 use zend::{Call, Thrown, Zval, request, throw, value};
 
 /// Implements `guard(?array $server = null): ?TokenBucket\Permit`. Returns null where the gate has
@@ -41,21 +41,14 @@ fn decide(variables: &Variables<'_>) -> Result<Zval, Thrown> {
     let Some(host) = attached::host().filter(|_| has_limits()) else {
         return Ok(Zval::null());
     };
-    let store = host.slots();
-    let enforces = enforces(store);
-    let target = Target::of(variables);
-    let Some(counted) = counted(host, &target) else {
-        return Ok(Zval::null());
-    };
-    let lists = lists(store, variables);
-    let rules = counting(&lists, &target);
-    if !enforces {
-        // No object could end the permits when the request ends.
-        observe::observe(&counted, &rules).release();
-        return Ok(Zval::null());
-    }
+    let object = judged(host, variables, enforces(host.slots()), object);
+    Ok(object.unwrap_or_else(Zval::null))
+}
+
+/// Returns the object for the result of the limits, or null if they have taken nothing.
+fn object(result: Result<Granted<'_>, Exceeded<'_>>) -> Zval {
     let none = HeldEntry::default();
-    let (decision, entry) = match counted.enforce(&rules) {
+    let (decision, entry) = match result {
         Ok(granted) => match (granted.tokens, granted.permits.tightest) {
             (Some((limit, taken)), _) => {
                 let entry = granted.permits.join();
@@ -67,7 +60,7 @@ fn decide(variables: &Variables<'_>) -> Result<Zval, Thrown> {
                 decision::set_free_permits(&decision, free);
                 (decision, entry)
             }
-            (None, None) => return Ok(Zval::null()),
+            (None, None) => return Zval::null(),
         },
         Err(Exceeded::Tokens(rule, limit, taken)) => {
             // The others have granted nothing then.
@@ -82,7 +75,7 @@ fn decide(variables: &Variables<'_>) -> Result<Zval, Thrown> {
             (denied, none)
         }
     };
-    Ok(permit::of_entry(decision, entry))
+    permit::of_entry(decision, entry)
 }
 
 /// Returns the object for the decision of a bucket.

@@ -23,6 +23,7 @@ mod syslog;
 
 use crate::{attached, ini, log};
 use counted::{CountedRequest, Variables};
+use enforce::{Exceeded, Granted};
 use gcra::Few;
 use guard::{Client, Networks, Target};
 use rules::RuleBuckets;
@@ -101,17 +102,7 @@ fn refuses(request: &Request) -> bool {
     if !has_limits {
         return false;
     }
-    let target = Target::of(variables);
-    let Some(counted) = counted(host, &target) else {
-        return false;
-    };
-    let lists = lists(store, variables);
-    let rules = counting(&lists, &target);
-    if !enforces {
-        observe::observe(&counted, &rules);
-        return false;
-    }
-    match counted.enforce(&rules) {
+    let is_refused = judged(host, variables, enforces, |result| match result {
         Ok(granted) => {
             if let Some((limit, taken)) = granted.tokens.filter(|_| sends_fields(store)) {
                 respond::add_fields(request, limit, &taken);
@@ -122,7 +113,31 @@ fn refuses(request: &Request) -> bool {
             respond::refuse(request, &refusal);
             true
         }
+    });
+    is_refused == Some(true)
+}
+
+/// Applies the limits to a request, and passes the result to `answer`. Returns `None` if no limit
+/// counts the request, or if the limits only observe.
+fn judged<R>(
+    host: &Host,
+    variables: &Variables<'_>,
+    enforces: bool,
+    answer: impl FnOnce(Result<Granted<'_>, Exceeded<'_>>) -> R,
+) -> Option<R> {
+    let target = Target::of(variables);
+    let counted = counted(host, &target)?;
+    let lists = lists(host.slots(), variables);
+    let rules = counting(&lists, &target);
+    if enforces {
+        return Some(answer(counted.enforce(&rules)));
     }
+    let permits = observe::observe(&counted, &rules);
+    if !in_force::is_web() {
+        // A worker loop has no object that ends the permits when the request ends.
+        permits.release();
+    }
+    None
 }
 
 /// Reports whether the limits deny requests. Logs an invalid mode, which counts as "enforce".
