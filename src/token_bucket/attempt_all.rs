@@ -1,6 +1,6 @@
 //! `attemptAll()`: takes tokens from every bucket, or from none.
 
-use super::groups::{TicketGroup, checks, groups, joins};
+use super::groups::{Operation, OperationGroup, checks, groups, joins};
 use super::list::{Element, derive_questions, elements};
 use super::question::Question;
 use super::undo::undo_all;
@@ -8,9 +8,7 @@ use crate::storage::{Storage, Undo};
 use crate::{decision, tokens};
 use ext_php_rs::types::ZendHashTable;
 use gcra::batch::{Batch, sum, take_all};
-use gcra::{
-    Decision, Denial, Few, Grouped, Outcome, Taken, Ticket, Ticks, Timestamp, Verdict, boot_clock,
-};
+use gcra::{Decision, Denial, Few, Outcome, Taken, Ticket, Ticks, Timestamp, Verdict, boot_clock};
 use stores::remote::TimeLeft;
 use zend::{Call, Number, Thrown, Zval, throw};
 
@@ -116,7 +114,7 @@ fn storages<'a>(questions: &'a [Question<'_>]) -> Result<Few<&'a dyn Storage>, T
 struct Calls<'a, 'k> {
     questions: &'k [Question<'k>],
     storages: Few<&'k dyn Storage>,
-    groups: Few<TicketGroup<'a, 'k>>,
+    groups: Few<OperationGroup<'a, 'k>>,
     /// For each bucket: true if the failure policy decided its last step instead of the store.
     fallback: Few<bool>,
     /// For each bucket: true if its store failed when the bucket was checked.
@@ -136,7 +134,7 @@ impl<'k> Calls<'_, 'k> {
             [] => false,
         };
         let mut operations = self.groups.iter().flatten();
-        if operations.any(|operation| operation.buckets().any(differs)) {
+        if operations.any(|operation| operation.tickets.buckets().any(differs)) {
             return Err(throw::argument_value(
                 1,
                 "must not contain buckets that have one storage and one identifier, but different \
@@ -149,7 +147,7 @@ impl<'k> Calls<'_, 'k> {
     /// Reports whether buckets of one operation turned out to be on several servers, so that this
     /// outcome decided nothing.
     fn is_scattered(&self, outcome: &Outcome) -> bool {
-        let is_apart = |tickets: &Grouped<'_, 'k>| {
+        let is_apart = |&Operation { tickets, .. }: &Operation<'_, 'k>| {
             let mut others = tickets[1..].iter();
             others.any(|other| !joins(&self.storages, &tickets[0], other))
         };
@@ -173,11 +171,6 @@ impl<'k> Calls<'_, 'k> {
         Ok(Some(Taken::new(index, step, outcome)))
     }
 
-    /// Returns the storage of the first of these tickets.
-    fn storage(&self, tickets: &[Ticket<'_>]) -> &'k dyn Storage {
-        self.storages[tickets[0].index]
-    }
-
     /// Notes whether the failure policy decided for these tickets.
     fn note(&mut self, tickets: &[Ticket<'_>], fallback: bool) {
         for ticket in tickets {
@@ -190,19 +183,22 @@ impl<'k> Calls<'_, 'k> {
     /// take to `decided`, in order.
     fn ask_each(
         &mut self,
-        operations: &[Grouped<'_, 'k>],
+        operations: &[Operation<'_, 'k>],
         is_dry: bool,
         left: TimeLeft,
         mut decided: impl FnMut(&mut Self, Taken),
     ) -> Result<(), Thrown> {
-        let Some(storage) = operations.first().map(|tickets| self.storage(tickets)) else {
+        let Some(&Operation { storage, .. }) = operations.first() else {
             return Ok(());
         };
-        let buckets: Vec<_> = operations.iter().flat_map(|it| it.buckets()).collect();
+        let buckets: Vec<_> = operations
+            .iter()
+            .flat_map(|it| it.tickets.buckets())
+            .collect();
         let tickets = buckets.iter().enumerate().map(|(index, mine)| {
             let (key, step) = (mine[0].key, sum(mine));
             let step = if is_dry { step.dry() } else { step };
-            (self.storage(mine), Ticket { index, key, step })
+            (self.storages[mine[0].index], Ticket { index, key, step })
         });
         let tickets: Vec<_> = tickets.collect();
         let start = boot_clock();
@@ -225,7 +221,7 @@ impl<'k> Calls<'_, 'k> {
     }
 
     /// Checks operations on one remote class. Returns the first bucket that would be denied.
-    fn check_each(&mut self, operations: &[Grouped<'_, 'k>]) -> Result<Option<Taken>, Thrown> {
+    fn check_each(&mut self, operations: &[Operation<'_, 'k>]) -> Result<Option<Taken>, Thrown> {
         let mut refused = None;
         let left = TimeLeft::after(self.spent).half();
         self.ask_each(operations, true, left, |calls, taken| {
@@ -241,7 +237,7 @@ impl<'k> Calls<'_, 'k> {
     /// to the later groups, if one of them is on remote stores.
     fn left(&self, group: usize) -> TimeLeft {
         let left = TimeLeft::after(self.spent);
-        let is_remote = |other: &TicketGroup<'_, '_>| self.storage(&other[0]).is_remote();
+        let is_remote = |other: &OperationGroup<'_, '_>| other[0].storage.is_remote();
         if self.groups[group + 1..].iter().any(is_remote) {
             left.half()
         } else {
@@ -253,11 +249,10 @@ impl<'k> Calls<'_, 'k> {
     /// takes to `taken`, or returns the refused one.
     fn take_at_once(
         &mut self,
-        tickets: Grouped<'_, 'k>,
+        Operation { storage, tickets }: Operation<'_, 'k>,
         left: TimeLeft,
         taken: &mut Few<Taken>,
     ) -> Result<Option<Taken>, Thrown> {
-        let storage = self.storage(&tickets);
         let start = storage.is_remote().then(boot_clock);
         let batched = storage.take_all(tickets, &self.storages, left);
         if let Some(start) = start {
@@ -296,9 +291,8 @@ impl Batch for Calls<'_, '_> {
         if self.groups.len() == 1 && self.groups[0].len() == 1 {
             return Ok(None);
         }
-        for operations in checks(&self.groups, &self.storages) {
-            let tickets = operations[0];
-            let storage = self.storage(&tickets);
+        for operations in checks(&self.groups) {
+            let Operation { storage, tickets } = operations[0];
             let refused = if storage.is_remote() {
                 self.check_each(&operations)?
             } else {
@@ -316,17 +310,17 @@ impl Batch for Calls<'_, '_> {
     fn take(&mut self, group: usize, taken: &mut Few<Taken>) -> Result<Option<Taken>, Thrown> {
         let left = self.left(group);
         // A store that has just failed is not asked again, so that the others have the time.
-        let has_failed = |it: &Grouped<'_, '_>| it.iter().any(|it| self.failed[it.index]);
-        if let [tickets] = self.groups[group][..] {
-            let left = if has_failed(&tickets) {
+        let has_failed = |it: &Operation<'_, '_>| it.tickets.iter().any(|it| self.failed[it.index]);
+        if let [operation] = self.groups[group][..] {
+            let left = if has_failed(&operation) {
                 TimeLeft::NONE
             } else {
                 left
             };
-            return self.take_at_once(tickets, left, taken);
+            return self.take_at_once(operation, left, taken);
         }
         let operations = self.groups[group].iter().copied();
-        let (failed, asked): (TicketGroup<'_, '_>, TicketGroup<'_, '_>) =
+        let (failed, asked): (OperationGroup<'_, '_>, OperationGroup<'_, '_>) =
             operations.partition(has_failed);
         let mut refused = None;
         for (operations, left) in [(failed, TimeLeft::NONE), (asked, left)] {

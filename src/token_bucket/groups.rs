@@ -4,28 +4,48 @@
 use crate::storage::Storage;
 use gcra::{Few, Grouped, Ticket};
 
-/// Operations that take their tokens at the same time. An operation is a list of tickets whose
-/// tokens a storage takes at once, all or none. A group of several operations is on remote storages
-/// of one class, and each operation is on one bucket.
-pub type TicketGroup<'a, 'k> = Few<Grouped<'a, 'k>, 1>;
+/// Tickets whose tokens a storage takes at once, all or none.
+#[derive(Clone, Copy)]
+pub struct Operation<'a, 'k> {
+    /// The storage of the first ticket. It joins the storages of the others.
+    pub storage: &'k dyn Storage,
+    pub tickets: Grouped<'a, 'k>,
+}
+
+/// Operations that take their tokens at the same time. If there are several, they are on remote
+/// storages of one class, and each is on one bucket.
+pub type OperationGroup<'a, 'k> = Few<Operation<'a, 'k>, 1>;
+
+impl Operation<'_, '_> {
+    /// Reports whether the storages of both operations can be asked at the same time.
+    fn is_asked_with(&self, other: &Self) -> bool {
+        self.storage.is_asked_with(other.storage)
+    }
+
+    fn is_on_one_bucket(&self) -> bool {
+        self.tickets.buckets().nth(1).is_none()
+    }
+}
 
 /// Combines the tickets that one operation can take, and combines these operations into groups.
 /// Both stay in order, except that shared memory is the last group; see [`gcra::batch`].
 /// `storages[ticket.index]` is the storage of a ticket.
 pub fn groups<'a, 'k>(
     mut tickets: &'a mut [Ticket<'k>],
-    storages: &[&dyn Storage],
-) -> Few<TicketGroup<'a, 'k>> {
-    let mut groups: Few<TicketGroup<'_, '_>> = Few::new();
+    storages: &[&'k dyn Storage],
+) -> Few<OperationGroup<'a, 'k>> {
+    let mut groups: Few<OperationGroup<'_, '_>> = Few::new();
     while let Some(&first) = tickets.first() {
-        let storage = storages[first.index];
         let end = gather(tickets, |ticket| joins(storages, &first, ticket));
-        let (operation, rest) = tickets.split_at_mut(end);
-        let operation = Grouped::new(operation);
-        let is_of_class = |group: &&mut TicketGroup<'_, '_>| {
-            storage.is_asked_with(storages[group[0][0].index])
-                && is_on_one_bucket(group[0])
-                && is_on_one_bucket(operation)
+        let (mine, rest) = tickets.split_at_mut(end);
+        let operation = Operation {
+            storage: storages[first.index],
+            tickets: Grouped::new(mine),
+        };
+        let is_of_class = |group: &&mut OperationGroup<'_, '_>| {
+            operation.is_asked_with(&group[0])
+                && group[0].is_on_one_bucket()
+                && operation.is_on_one_bucket()
         };
         match groups.iter_mut().find(is_of_class) {
             Some(group) => group.push(operation),
@@ -33,7 +53,7 @@ pub fn groups<'a, 'k>(
         }
         tickets = rest;
     }
-    groups.sort_by_key(|group| storages[group[0][0].index].is_direct());
+    groups.sort_by_key(|group| group[0].storage.is_direct());
     groups
 }
 
@@ -46,14 +66,10 @@ pub fn joins(storages: &[&dyn Storage], first: &Ticket<'_>, other: &Ticket<'_>) 
 
 /// Returns the operations to check, grouped by the storages that check them at the same time. The
 /// last group of `groups` is checked first, because it may be shared memory, which is the fastest.
-pub fn checks<'a, 'k>(
-    groups: &[TicketGroup<'a, 'k>],
-    storages: &[&dyn Storage],
-) -> Few<TicketGroup<'a, 'k>> {
-    let mut checks: Few<TicketGroup<'_, '_>> = Few::new();
+pub fn checks<'a, 'k>(groups: &[OperationGroup<'a, 'k>]) -> Few<OperationGroup<'a, 'k>> {
+    let mut checks: Few<OperationGroup<'_, '_>> = Few::new();
     for (place, group) in groups.iter().enumerate().rev() {
-        let storage = |group: &TicketGroup<'_, '_>| storages[group[0][0].index];
-        let joins = |mine: &&mut TicketGroup<'_, '_>| storage(mine).is_asked_with(storage(group));
+        let joins = |mine: &&mut OperationGroup<'_, '_>| mine[0].is_asked_with(&group[0]);
         match checks.iter_mut().find(joins) {
             Some(mine) => mine.extend_from_slice(group),
             // The tokens of this operation are taken first. If it denies, there is nothing to give
@@ -76,8 +92,4 @@ fn gather(tickets: &mut [Ticket<'_>], joins: impl Fn(&Ticket<'_>) -> bool) -> us
         }
     }
     end
-}
-
-fn is_on_one_bucket(operation: Grouped<'_, '_>) -> bool {
-    operation.buckets().nth(1).is_none()
 }
