@@ -225,13 +225,8 @@ impl<T: Transport> Remote<'_, T> {
         if found.is_ok_and(|(_, peer)| peer.is_open(now)) {
             return None;
         }
-        self.set_seen(&mut request, Some(&entry), now);
-        let prepared = PreparedStep {
-            request,
-            entry: Some(entry),
-            waited: 0,
-            is_asker: true,
-        };
+        let mut prepared = PreparedStep::new(request, Some(entry));
+        self.set_seen(&mut prepared, now);
         let operation = |visit: &Visit<'_, T>| self.decided_by(visit, key, step, &prepared, now);
         let deadline = now + self.settings.timeout;
         match self.visit(&prepared.request.name, now, deadline, operation) {

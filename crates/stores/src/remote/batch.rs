@@ -29,20 +29,25 @@ impl<T: Transport> Remote<'_, T> {
         if !buckets.iter().all(joins) {
             return Ok(None);
         }
+        let exceeds = |(_, ticket): &&(&Self, Ticket<'_>)| ticket.step.exceeds_capacity();
+        if let Some((store, ticket)) = buckets.iter().find(exceeds) {
+            let answer = store.take(ticket.key, &ticket.step, None)?;
+            return Ok(Some(answer.map(|outcome| Err(taken(ticket, outcome)))));
+        }
         let now = boot_clock();
         let prepared = buckets.iter().map(|(store, ticket)| {
             let prepared = store.prepare(ticket.key, &ticket.step, now);
             prepared.map_err(|outcome| taken(ticket, outcome))
         });
-        let (mut requests, entries): (Vec<_>, Vec<_>) = match prepared.collect() {
+        let mut prepared: Vec<_> = match prepared.collect() {
             Ok(prepared) => prepared,
             Err(refused) => return Ok(Some(Answer::sure(Err(refused)))),
         };
         // Hashing long identifiers has taken time, which is no part of the timeout.
         let now = boot_clock();
-        for (request, entry) in requests.iter_mut().zip(&entries) {
-            self.set_seen(request, entry.as_ref(), now);
-        }
+        prepared.iter_mut().for_each(|it| self.set_seen(it, now));
+        let prepared = prepared.into_iter().map(|it| (it.request, it.entry));
+        let (requests, entries): (Vec<_>, Vec<_>) = prepared.unzip();
         let operation = |visit: &Visit<'_, T>| {
             if let Some(replies) = T::take_all(visit, &requests)? {
                 return self.batched(visit, replies, &requests, &entries, buckets, now);

@@ -5,10 +5,8 @@
 //! wait that is a little too long. The wait is too short only if other hosts, or calls under other
 //! limits, have taken tokens since.
 
-use super::call::Failed;
 use super::denial_cache::CacheEntry;
-use super::settings::emptied;
-use super::{Remote, Reply, StateKind, StepRequest, Transport, Visit, server_clock};
+use super::{Remote, Reply, StateKind, StepRequest, Transport, Wanted};
 use gcra::ahead::UNIT_BITS;
 use gcra::{Denial, Key, Outcome, Step, TICKS_PER_SECOND, Ticks, Timestamp, Verdict, boot_clock};
 use segment::{By, Event};
@@ -29,6 +27,17 @@ pub(super) struct PreparedStep {
     pub(super) waited: Ticks,
     /// True if this worker now holds the lease.
     pub(super) is_asker: bool,
+}
+
+impl PreparedStep {
+    pub(super) const fn new(request: StepRequest, entry: Option<CacheEntry>) -> Self {
+        Self {
+            request,
+            entry,
+            waited: 0,
+            is_asker: false,
+        }
+    }
 }
 
 /// Reports whether the entry allows the step at most once. Then only one worker can succeed.
@@ -55,10 +64,13 @@ pub(super) const fn entry_of(key: Key<'_>, lifetime: Ticks) -> u128 {
 /// not make a bucket appear to be in debt that was in none when its state was requested.
 pub(super) fn latest(entry: &CacheEntry, now: Timestamp) -> Timestamp {
     let latest = entry.bound + entry.error + entry.age / 1024;
+    if latest <= now {
+        return latest;
+    }
     // An age is rounded up by a unit, and a bound is rounded down by less than half of the error.
     let sent = now + UNIT - entry.age;
     let may_owe = entry.bound + entry.error / 2 > sent;
-    if may_owe { latest } else { latest.min(now) }
+    if may_owe { latest } else { now }
 }
 
 /// Returns the denial of a step for more than the capacity.
@@ -66,34 +78,29 @@ pub(super) fn exceeds(empty_at: Timestamp, now: Timestamp) -> Outcome {
     Outcome::denied(Denial::ExceedsCapacity, empty_at, now)
 }
 
-impl<'h, T: Transport> Remote<'h, T> {
-    /// Creates the request for a step, and returns it with the bucket's entry in the denial cache.
-    /// The caller must also call [`Remote::set_seen`]. Fails with the denial of a step for more
-    /// than the capacity, or the cached denial, if there is one. The store must not be contacted
-    /// then.
+impl<T: Transport> Remote<'_, T> {
+    /// Prepares the request for a step. The caller must also call [`Remote::set_seen`]. Fails with
+    /// the cached denial, if there is one. The store must not be contacted then.
+    ///
+    /// Even a full bucket denies a step for more than the capacity, so the store is only asked for
+    /// the numbers of the bucket. The denial is counted here.
     pub(super) fn prepare(
         &self,
         key: Key<'_>,
         step: &Step,
         now: Timestamp,
-    ) -> Result<(StepRequest, Option<CacheEntry>), Outcome> {
-        if step.exceeds_capacity() {
-            return Err(self
-                .exceeding(key, step, now)
-                .unwrap_or_else(|(outcome, _)| outcome));
+    ) -> Result<PreparedStep, Outcome> {
+        let cached = self.entry(key, step, now);
+        if !step.exceeds_capacity() {
+            return cached.map(|entry| PreparedStep::new(self.request(key, *step), entry));
         }
-        self.prepare_within(key, step, now)
-    }
-
-    /// Does the same as [`Remote::prepare`] for a step for no more than the capacity.
-    fn prepare_within(
-        &self,
-        key: Key<'_>,
-        step: &Step,
-        now: Timestamp,
-    ) -> Result<(StepRequest, Option<CacheEntry>), Outcome> {
-        let entry = self.entry(key, step, now)?;
-        Ok((self.request(key, *step), entry))
+        cached.map_err(|cached| exceeds(cached.empty_at, cached.now))?;
+        self.count(key, step, By::Store, false);
+        let request = StepRequest {
+            wanted: Wanted::Numbers,
+            ..self.request(key, step.dry())
+        };
+        Ok(PreparedStep::new(request, None))
     }
 
     /// Returns the request for a step on a bucket that is full if it has no record.
@@ -104,15 +111,10 @@ impl<'h, T: Transport> Remote<'h, T> {
         }
     }
 
-    /// Sets [`StepRequest::seen`] of a request whose timeout starts at `now`. `entry` is the
-    /// bucket's entry.
-    pub(super) fn set_seen(
-        &self,
-        request: &mut StepRequest,
-        entry: Option<&CacheEntry>,
-        now: Timestamp,
-    ) {
-        request.seen = entry.and_then(|entry| self.seen(entry, request.step.span, now));
+    /// Sets [`StepRequest::seen`] of a request whose timeout starts at `now`.
+    pub(super) fn set_seen(&self, prepared: &mut PreparedStep, now: Timestamp) {
+        let (entry, span) = (prepared.entry.as_ref(), prepared.request.step.span);
+        prepared.request.seen = entry.and_then(|entry| self.seen(entry, span, now));
     }
 
     /// Returns the bucket's entry in the denial cache, if the step may be decided from it. Fails
@@ -154,49 +156,7 @@ impl<'h, T: Transport> Remote<'h, T> {
         self.count(key, step, By::DenialCache, false);
     }
 
-    /// Returns the denial of a step for more than the capacity, with the numbers of the bucket.
-    /// Even a full bucket denies such a step, so the store is asked for its state only. If the
-    /// store fails, returns the denial with the numbers of an empty bucket, and the failure.
-    pub(super) fn exceeding(
-        &self,
-        key: Key<'_>,
-        step: &Step,
-        now: Timestamp,
-    ) -> Result<Outcome, (Outcome, Failed<'h>)> {
-        let request = match self.prepare_exceeding(key, step, now) {
-            Ok(request) => request,
-            Err(denied) => return Ok(denied),
-        };
-        let deadline = now + self.settings.timeout;
-        let take = |visit: &Visit<'_, T>| {
-            let reply = T::take(visit, &request)?;
-            server_clock::is_outside(T::server(&visit.route), step, &reply.outcome)?;
-            Ok(reply)
-        };
-        match self.visit(&request.name, now, deadline, take) {
-            Ok(reply) => Ok(exceeds(reply.outcome.empty_at, reply.outcome.now)),
-            Err(failed) => {
-                let (empty_at, now) = emptied(step);
-                Err((exceeds(empty_at, now), failed))
-            }
-        }
-    }
-
-    /// Counts the denial of a step for more than the capacity. Returns the request for the state of
-    /// the bucket. Fails with the denial with the numbers of the denial cache, if it has them.
-    pub(super) fn prepare_exceeding(
-        &self,
-        key: Key<'_>,
-        step: &Step,
-        now: Timestamp,
-    ) -> Result<StepRequest, Outcome> {
-        let cached = self.entry(key, step, now);
-        cached.map_err(|cached| exceeds(cached.empty_at, cached.now))?;
-        self.count(key, step, By::Store, false);
-        Ok(self.request(key, step.dry()))
-    }
-
-    /// Does the same as [`Remote::prepare_within`] for one bucket. If the entry allows one such
+    /// Does the same as [`Remote::prepare`] for one bucket. If the entry allows one such
     /// step at most, or if `is_hot` for it at the current instant, waits until no other worker of
     /// this host asks the store about the bucket. If the store may be asked, returns the request.
     ///
@@ -210,27 +170,24 @@ impl<'h, T: Transport> Remote<'h, T> {
         now: Timestamp,
         is_hot: impl Fn(&CacheEntry, Timestamp) -> bool,
     ) -> Result<PreparedStep, Outcome> {
-        let (request, mut entry) = self.prepare_within(key, step, now)?;
+        let mut prepared = self.prepare(key, step, now)?;
+        let entry = prepared.entry;
         if !entry.is_some_and(|entry| is_scarce(&entry, step, now) || is_hot(&entry, now)) {
-            return Ok(PreparedStep {
-                request,
-                entry,
-                waited: 0,
-                is_asker: false,
-            });
+            return Ok(prepared);
         }
         let timeout = self.settings.timeout;
         let patience = timeout / 8;
         // Hashing a long identifier has taken time, which is no part of the wait.
         let start = boot_clock();
         let mut later = start;
-        let is_asker = loop {
+        prepared.is_asker = loop {
             let is_over = later.saturating_since(start) >= patience;
+            let entry = prepared.entry;
             let is_hot = entry.is_some_and(|entry| is_hot(&entry, later));
             let scarce =
                 entry.filter(|entry| !is_over && (is_hot || is_scarce(entry, step, later)));
             let Some(scarce) = scarce else { break false };
-            let found = self.find_server(&request.name);
+            let found = self.find_server(&prepared.request.name);
             if found.is_ok_and(|(_, peer)| peer.is_open(later)) {
                 break false;
             }
@@ -245,15 +202,10 @@ impl<'h, T: Transport> Remote<'h, T> {
             }
             sleep(Duration::from_nanos(PAUSE.min(patience)));
             later = boot_clock();
-            entry = self.entry(key, step, later)?;
+            prepared.entry = self.entry(key, step, later)?;
         };
-        let waited = boot_clock().saturating_since(start);
-        Ok(PreparedStep {
-            request,
-            entry,
-            waited,
-            is_asker,
-        })
+        prepared.waited = boot_clock().saturating_since(start);
+        Ok(prepared)
     }
 
     /// Returns the bucket's entry for steps of this lifetime, if the denial cache is enabled.

@@ -1,7 +1,9 @@
 //! The failure policy: decides instead of a store that failed, and warns a caller of the failure.
 
-use super::call::Peer;
+use super::cached::exceeds;
+use super::call::{Failed, Peer};
 use super::denial_cache::CacheEntry;
+use super::settings::emptied;
 use super::{Answer, Answered, Cause, Failure, OnFailure, Remote, Transport};
 use gcra::{Key, Outcome, Step, Ticks, Timestamp, boot_clock};
 
@@ -36,6 +38,38 @@ impl<'h, T: Transport> Remote<'h, T> {
             warning: warns.then(|| Box::new(failure)),
             fallback: true,
         })
+    }
+
+    /// Decides a step that no server has decided. `failed` is `None` if another step reports the
+    /// failure. A step for more than the capacity is denied with the numbers of an empty bucket,
+    /// whatever the policy.
+    pub(super) fn undecided(
+        &self,
+        key: Key<'_>,
+        step: &Step,
+        first: Option<Timestamp>,
+        failed: Option<Failed<'h>>,
+    ) -> Answered<Outcome> {
+        let exceeds = step.exceeds_capacity().then(|| {
+            let (empty_at, now) = emptied(step);
+            exceeds(empty_at, now)
+        });
+        // The caller must learn that its own connection failed.
+        let failed = failed.filter(|(_, cause)| exceeds.is_none() || cause.is_of_caller());
+        let fallback = |policy| exceeds.unwrap_or_else(|| self.fallback(policy, key, step, first));
+        match (failed, exceeds) {
+            (Some((peer, cause)), _) => self.fall_back(&peer, cause, |policy, _| fallback(policy)),
+            (None, Some(denied)) => Ok(Answer::sure(denied)),
+            (None, None) => {
+                let policy = self.settings.on_failure;
+                self.host.slots().count(policy.event());
+                Ok(Answer {
+                    value: fallback(policy),
+                    warning: None,
+                    fallback: true,
+                })
+            }
+        }
     }
 
     /// Decides a step by the failure policy.

@@ -131,15 +131,6 @@ impl<'h, T: Transport> Remote<'h, T> {
     /// [`OnFailure::Throw`].
     pub fn take(&self, key: Key<'_>, step: &Step, first: Option<Timestamp>) -> Answered<Outcome> {
         let now = boot_clock();
-        if step.exceeds_capacity() {
-            return match self.exceeding(key, step, now) {
-                // The caller must learn that its own connection failed.
-                Err((denied, (peer, cause))) if cause.is_of_caller() => {
-                    self.fall_back(&peer, cause, |_, _| denied)
-                }
-                Ok(denied) | Err((denied, _)) => Ok(Answer::sure(denied)),
-            };
-        }
         if let Some(terms) = self.terms(step, first) {
             return if step.max_wait == 0 {
                 self.take_in_turn(key, step, terms, now)
@@ -165,11 +156,12 @@ impl<'h, T: Transport> Remote<'h, T> {
         let now = boot_clock();
         let latest = now + self.settings.timeout - prepared.waited;
         prepared.request.first = first.map(|first| now.signed_since(first));
-        self.set_seen(&mut prepared.request, prepared.entry.as_ref(), now);
+        self.set_seen(&mut prepared, now);
         let operation = |visit: &Visit<'_, T>| self.decided_by(visit, key, step, &prepared, now);
-        let answer = self.operate_until(latest, &prepared.request.name, operation, |policy, _| {
-            self.fallback(policy, key, step, first)
-        });
+        let answer = self
+            .visit(&prepared.request.name, now, latest, operation)
+            .map(Answer::sure)
+            .or_else(|failed| self.undecided(key, step, first, Some(failed)));
         if prepared.is_asker {
             self.host.denial_cache().release(key.hash);
         }
@@ -186,12 +178,32 @@ impl<'h, T: Transport> Remote<'h, T> {
         sent: Timestamp,
     ) -> Result<Outcome, Cause> {
         let reply = T::take(visit, &prepared.request)?;
-        if server_clock::is_outside(T::server(&visit.route), step, &reply.outcome)? {
+        self.land(T::server(&visit.route), key, step, prepared, &reply, sent)
+    }
+
+    /// Returns the outcome of a step from the reply of `server` to the request that was sent at
+    /// `sent`. Records and counts the reply.
+    fn land(
+        &self,
+        server: &Server,
+        key: Key<'_>,
+        step: &Step,
+        prepared: &PreparedStep,
+        reply: &Reply,
+        sent: Timestamp,
+    ) -> Result<Outcome, Cause> {
+        let Outcome { empty_at, now, .. } = reply.outcome;
+        let is_outside = server_clock::is_outside(server, step, &reply.outcome)?;
+        let wanted = prepared.request.wanted;
+        if wanted == Wanted::Numbers {
+            return Ok(cached::exceeds(empty_at, now));
+        }
+        if is_outside {
             return Ok(reply.outcome);
         }
-        self.learn(key, step, &reply, prepared.entry.as_ref(), sent);
-        self.note_clock(&reply);
-        let outcome = self.keep_ahead(key, step, prepared.request.wanted, &reply, sent);
+        self.learn(key, step, reply, prepared.entry.as_ref(), sent);
+        self.note_clock(reply);
+        let outcome = self.keep_ahead(key, step, wanted, reply, sent);
         self.count(key, step, By::Store, outcome.granted());
         Ok(outcome)
     }

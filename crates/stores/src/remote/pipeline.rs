@@ -2,18 +2,13 @@
 //! servers are asked at once. So several servers that hang delay the call by one timeout only.
 
 use super::breaker::Passage;
-use super::cached::exceeds;
+use super::cached::PreparedStep;
 use super::call::{Failed, Peer};
-use super::denial_cache::CacheEntry;
 use super::race::Race;
-use super::settings::emptied;
 use super::time_left::TimeLeft;
-use super::{
-    Answer, Answered, Blame, Cause, Failure, Flown, OnFailure, Pipelined, Remote, Reply, Server,
-    StepRequest, Visit, server_clock,
-};
+use super::{Answer, Blame, Cause, Failure, Flown, OnFailure, Pipelined, Remote, Server, Visit};
 use gcra::{Outcome, Ticket, Ticks, Timestamp, boot_clock};
-use segment::{By, Event};
+use segment::Event;
 use std::collections::HashSet;
 use std::iter::{once, repeat_with};
 use std::sync::Arc;
@@ -25,9 +20,7 @@ const MOST: usize = 500;
 /// A step that is sent to its server.
 struct PendingStep {
     index: usize,
-    request: StepRequest,
-    /// The bucket's entry in the denial cache.
-    entry: Option<CacheEntry>,
+    prepared: PreparedStep,
 }
 
 /// The index of a step that was not decided, and the failure. The failure is `None` if another step
@@ -100,7 +93,7 @@ impl<'h, T: Pipelined, F: FnMut(usize, Answer<Outcome>)> Each<'_, 'h, T, F> {
         let sent = boot_clock();
         for pending in wave.iter_mut().flatten() {
             let (store, _) = self.buckets[pending.index];
-            store.set_seen(&mut pending.request, pending.entry.as_ref(), sent);
+            store.set_seen(&mut pending.prepared, sent);
         }
         let Some(first) = wave.iter().flatten().next() else {
             return;
@@ -115,7 +108,7 @@ impl<'h, T: Pipelined, F: FnMut(usize, Answer<Outcome>)> Each<'_, 'h, T, F> {
         }
         for pending in moved {
             match self.follow(pending, deadline) {
-                Ok(answer) => (self.decided)(pending.index, answer),
+                Ok(outcome) => (self.decided)(pending.index, Answer::sure(outcome)),
                 Err(failed) => self.failures.push((pending.index, Some(failed))),
             }
         }
@@ -163,8 +156,12 @@ impl<'h, T: Pipelined, F: FnMut(usize, Answer<Outcome>)> Each<'_, 'h, T, F> {
         let (mut failure, mut moved) = (result.err(), Vec::new());
         for (index, reply) in replies {
             let pending = &pipeline[index];
-            match reply.and_then(|reply| self.learn(pending, &peer.server, &reply, sent)) {
-                Ok(answer) => (self.decided)(pending.index, answer),
+            let (store, Ticket { key, step, .. }) = self.buckets[pending.index];
+            let outcome = reply.and_then(|reply| {
+                store.land(&peer.server, key, &step, &pending.prepared, &reply, sent)
+            });
+            match outcome {
+                Ok(outcome) => (self.decided)(pending.index, Answer::sure(outcome)),
                 Err(Cause::Redirected { .. }) => moved.push(pending),
                 Err(cause) if cause.blame() == Blame::Store => {
                     failure = Some(cause);
@@ -195,19 +192,8 @@ impl<'h, T: Pipelined, F: FnMut(usize, Answer<Outcome>)> Each<'_, 'h, T, F> {
         let mut pipeline = Vec::with_capacity(indexes.len());
         for &index in indexes {
             let (store, Ticket { key, step, .. }) = self.buckets[index];
-            let prepared = if step.exceeds_capacity() {
-                store
-                    .prepare_exceeding(key, &step, now)
-                    .map(|request| (request, None))
-            } else {
-                store.prepare(key, &step, now)
-            };
-            match prepared {
-                Ok((request, entry)) => pipeline.push(PendingStep {
-                    index,
-                    request,
-                    entry,
-                }),
+            match store.prepare(key, &step, now) {
+                Ok(prepared) => pipeline.push(PendingStep { index, prepared }),
                 Err(denied) => (self.decided)(index, Answer::sure(denied)),
             }
         }
@@ -222,7 +208,7 @@ impl<'h, T: Pipelined, F: FnMut(usize, Answer<Outcome>)> Each<'_, 'h, T, F> {
         deadline: Timestamp,
     ) -> Option<(T::Route, Peer<'h>)> {
         let (store, _) = self.buckets[pipeline[0].index];
-        let (route, peer) = store.find_server(&pipeline[0].request.name).ok()?;
+        let (route, peer) = store.find_server(&pipeline[0].prepared.request.name).ok()?;
         let now = boot_clock();
         let is_located = now < deadline && store.fleet(&route, &peer, now).is_none();
         is_located.then_some((route, peer))
@@ -237,7 +223,7 @@ impl<'h, T: Pipelined, F: FnMut(usize, Answer<Outcome>)> Each<'_, 'h, T, F> {
         deadline: Timestamp,
     ) -> Result<(T::Route, Peer<'h>), Failed<'h>> {
         let (store, _) = self.buckets[pipeline[0].index];
-        let name = &pipeline[0].request.name;
+        let name = &pipeline[0].prepared.request.name;
         let now = boot_clock();
         let until = if others {
             now.midpoint(deadline)
@@ -259,7 +245,10 @@ impl<'h, T: Pipelined, F: FnMut(usize, Answer<Outcome>)> Each<'_, 'h, T, F> {
         let passage = store.enter(&peer, boot_clock());
         let passage = passage.map_err(|failed| self.fail(pipeline, failed)).ok()?;
         store.host.slots().count(Event::Asked);
-        let requests: Vec<_> = pipeline.iter().map(|pending| &pending.request).collect();
+        let requests: Vec<_> = pipeline
+            .iter()
+            .map(|pending| &pending.prepared.request)
+            .collect();
         let visit = Visit {
             store: &store.transport,
             route,
@@ -283,18 +272,11 @@ impl<'h, T: Pipelined, F: FnMut(usize, Answer<Outcome>)> Each<'_, 'h, T, F> {
     }
 
     /// Runs the step of a request again, at the server that keeps the record now.
-    fn follow(
-        &self,
-        pending: &PendingStep,
-        deadline: Timestamp,
-    ) -> Result<Answer<Outcome>, Failed<'h>> {
-        let (store, _) = self.buckets[pending.index];
-        let now = boot_clock();
-        let take = |visit: &Visit<'_, T>| {
-            let reply = T::take(visit, &pending.request)?;
-            self.learn(pending, T::server(&visit.route), &reply, now)
-        };
-        store.visit(&pending.request.name, now, deadline, take)
+    fn follow(&self, pending: &PendingStep, deadline: Timestamp) -> Result<Outcome, Failed<'h>> {
+        let (store, Ticket { key, step, .. }) = self.buckets[pending.index];
+        let (prepared, now) = (&pending.prepared, boot_clock());
+        let take = |visit: &Visit<'_, T>| store.decided_by(visit, key, &step, prepared, now);
+        store.visit(&prepared.request.name, now, deadline, take)
     }
 
     /// Adds requests that failed for one cause to `failures`. Only the first one that is added gets
@@ -336,61 +318,16 @@ impl<'h, T: Pipelined, F: FnMut(usize, Answer<Outcome>)> Each<'_, 'h, T, F> {
         self.buckets[index].0.settings.on_failure
     }
 
-    /// Records and counts the reply of a server to a request that was sent at `sent`.
-    fn learn(
-        &self,
-        pending: &PendingStep,
-        server: &Server,
-        reply: &Reply,
-        sent: Timestamp,
-    ) -> Result<Answer<Outcome>, Cause> {
-        let (store, Ticket { key, step, .. }) = self.buckets[pending.index];
-        let is_outside = server_clock::is_outside(server, &step, &reply.outcome)?;
-        if step.exceeds_capacity() {
-            return Ok(Answer::sure(exceeds(
-                reply.outcome.empty_at,
-                reply.outcome.now,
-            )));
-        }
-        if !is_outside {
-            store.learn(key, &step, reply, pending.entry.as_ref(), sent);
-            store.note_clock(reply);
-            store.count(key, &step, By::Store, reply.outcome.granted());
-        }
-        Ok(Answer::sure(reply.outcome))
-    }
-
     /// Decides the steps that no server has decided. Policies that throw are first, so that no step
     /// is decided by another policy in vain.
     fn fall_back_all(mut self) -> Result<(), Failure> {
         let mut failures = std::mem::take(&mut self.failures);
         failures.sort_by_key(|(index, _)| self.policy(*index) != OnFailure::Throw);
         for (index, failed) in failures {
-            let answer = self.fall_back(index, failed)?;
-            (self.decided)(index, answer);
+            let (store, Ticket { key, step, .. }) = self.buckets[index];
+            (self.decided)(index, store.undecided(key, &step, None, failed)?);
         }
         Ok(())
-    }
-
-    /// Decides a step by its failure policy. `failed` is `None` if another step reports the
-    /// failure.
-    fn fall_back(&self, index: usize, failed: Option<Failed<'h>>) -> Answered<Outcome> {
-        let (store, Ticket { key, step, .. }) = self.buckets[index];
-        if step.exceeds_capacity() {
-            let (empty_at, now) = emptied(&step);
-            return Ok(Answer::sure(exceeds(empty_at, now)));
-        }
-        let fallback = |policy| store.fallback(policy, key, &step, None);
-        if let Some((peer, cause)) = failed {
-            return store.fall_back(&peer, cause, |policy, _| fallback(policy));
-        }
-        let policy = self.policy(index);
-        store.host.slots().count(policy.event());
-        Ok(Answer {
-            value: fallback(policy),
-            warning: None,
-            fallback: true,
-        })
     }
 }
 

@@ -264,9 +264,9 @@ fn a_lost_record_is_restored_unless_it_is_full_at_the_deadline() {
         let step = Step::new(0, span);
         host.denial_cache()
             .record(entry_of(key(), span), NOW - 10 * UNIT, 0, sent);
-        let (mut request, cached) = remote.prepare(key(), &step, NOW).expect("it costs nothing");
-        remote.set_seen(&mut request, cached.as_ref(), NOW);
-        assert_eq!(request.seen, seen);
+        let mut prepared = remote.prepare(key(), &step, NOW).expect("it costs nothing");
+        remote.set_seen(&mut prepared, NOW);
+        assert_eq!(prepared.request.seen, seen);
     }
 }
 

@@ -31,6 +31,9 @@ pub struct StepRequest {
 pub enum Wanted {
     /// None.
     Call,
+    /// None, and the step takes nothing: only the numbers of the bucket are wanted, for a step that
+    /// even a full bucket denies.
+    Numbers,
     /// Those of the step, which has a `max_wait`, if they are not there yet ([`gcra::ahead`]).
     Place,
     /// Some for a step that only takes tokens ([`gcra::slice`]).
