@@ -414,7 +414,8 @@ namespace {
          * @param float $takeAhead seconds, 0 to 1. 0 is off. With a call, this host takes
          *     the tokens that it uses in this time, so that one round trip serves many grants.
          *     While a bucket is used up, it keeps the next place in the queue, so that a grant
-         *     takes about one. It needs the denial cache. Only attempt() and consume() use it
+         *     takes about one. It needs the denial cache. Only attempt(), consume() and short
+         *     waits use it
          * @throws ValueError if the DSN is invalid or a number is out of range
          */
         public function __construct(

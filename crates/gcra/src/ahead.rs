@@ -26,7 +26,7 @@
 //! ```
 //!
 //! At any later instant `t`, the parts that are kept are at most `empty_at - (t - span)`, as they
-//! would be without the give-back. So the sum above still holds. `redis/bucket.lua` does this.
+//! would be without the give-back. So the sum above still holds. `redis/put.lua` does this.
 //!
 //! A cell is one word, and any word is valid:
 //!

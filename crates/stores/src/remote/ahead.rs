@@ -3,7 +3,7 @@
 //! used up, a call that asks the store also takes a slice, which the next calls use
 //! ([`gcra::slice`]).
 //!
-//! Calls are denied until a place is due. After enough denials one worker at a time asks for a
+//! Calls that do not wait are denied until a place is due. After enough denials one worker at a time asks for a
 //! place: the one that holds the bucket's lease in the denial cache. So a bucket that is not used
 //! up is asked as ever.
 //!
@@ -39,7 +39,7 @@ impl<T: Transport> Remote<'_, T> {
 
     /// Does the same as [`Remote::take`] for a step with these terms, which waits. The places of
     /// other hosts may always be before the one that it would get at the store. So it uses the one
-    /// that its own host keeps.
+    /// that its own host keeps. It uses no slice, because a cancel could not give it back.
     pub(super) fn wait_in_turn(
         &self,
         key: Key<'_>,
@@ -48,10 +48,13 @@ impl<T: Transport> Remote<'_, T> {
         now: Timestamp,
     ) -> Answered<Outcome> {
         let cell = self.host.place_cell(key.hash, terms);
-        let found = self.reserved(key, step, &cell, now);
+        let found = self
+            .reserved(key, step, &cell, now)
+            .map(Answer::sure)
+            .map(Ok);
         let found = found.or_else(|| self.queue(key, step, &cell, &terms, now));
         let answer = match found {
-            Some(outcome) => Answer::sure(outcome),
+            Some(answer) => answer?,
             None => match self.prepare_alone(key, step, now, |_, _| false) {
                 Ok(prepared) => self.take_from_store(key, step, None, prepared)?,
                 Err(denied) => Answer::sure(denied),
@@ -119,11 +122,11 @@ impl<T: Transport> Remote<'_, T> {
             }
             None => {}
         }
-        if let Some(outcome) = self.queue(key, step, &cell, &terms, now) {
-            if !outcome.granted() {
+        if let Some(answer) = self.queue(key, step, &cell, &terms, now) {
+            if answer.as_ref().is_ok_and(|answer| !answer.value.granted()) {
                 self.deny(&cell, boot_clock());
             }
-            return Ok(Answer::sure(outcome));
+            return answer;
         }
         let may_ask = |entry: &CacheEntry, now| may_ask(&cell, entry, &terms, now);
         let mut prepared = match self.prepare_alone(key, step, now, may_ask) {
@@ -164,7 +167,7 @@ impl<T: Transport> Remote<'_, T> {
     }
 
     /// Asks for a place if [`Remote::may_queue`] allows it and no other worker asks. Returns the
-    /// outcome of the call, which is granted if its tokens are there already. Returns `None` if the
+    /// answer of the call, which is granted if its tokens are there already. Returns `None` if the
     /// store was not asked.
     fn queue(
         &self,
@@ -173,7 +176,7 @@ impl<T: Transport> Remote<'_, T> {
         cell: &Cell<'_>,
         terms: &Terms,
         now: Timestamp,
-    ) -> Option<Outcome> {
+    ) -> Option<Answered<Outcome>> {
         self.may_queue(key, step, cell, terms, now)?;
         let cache = self.host.denial_cache();
         if !cache.lease(key.hash, now, self.settings.timeout / 2) {
@@ -182,11 +185,11 @@ impl<T: Transport> Remote<'_, T> {
         // Another worker may have asked meanwhile, or another bucket may hold the lease.
         let now = boot_clock();
         let entry = self.may_queue(key, step, cell, terms, now);
-        let outcome = entry
+        let answer = entry
             .filter(|_| cache.is_leased(key.hash))
             .and_then(|entry| self.ask_for_place(key, step, entry, now));
         cache.release(key.hash);
-        outcome
+        answer
     }
 
     /// Returns the bucket's entry in the denial cache if it denies the step without a wait, the
@@ -210,15 +213,16 @@ impl<T: Transport> Remote<'_, T> {
         (wait <= self.settings.take_ahead).then_some(entry)
     }
 
-    /// Asks the store for a place. Returns the cached denial if the store fails. Returns `None` if
-    /// its breaker is open.
+    /// Asks the store for a place. If the store fails, returns the cached denial. A step that would
+    /// have waited has none, so the failure policy decides it. Returns `None` if the breaker of the
+    /// store is open.
     fn ask_for_place(
         &self,
         key: Key<'_>,
         step: &Step,
         entry: CacheEntry,
         now: Timestamp,
-    ) -> Option<Outcome> {
+    ) -> Option<Answered<Outcome>> {
         let mut request = self.request(key, *step);
         self.want_place(&mut request);
         let found = self.find_server(&request.name);
@@ -229,11 +233,15 @@ impl<T: Transport> Remote<'_, T> {
         self.set_seen(&mut prepared, now);
         let operation = |visit: &Visit<'_, T>| self.decided_by(visit, key, step, &prepared, now);
         let deadline = now + self.settings.timeout;
-        match self.visit(&prepared.request.name, now, deadline, operation) {
-            Ok(outcome) => Some(outcome),
-            // The call would have been denied without the store. The breaker knows of the failure.
-            Err(_) => self.told(key, step, &entry, now),
-        }
+        let outcome = self.visit(&prepared.request.name, now, deadline, operation);
+        let answer = outcome.map(Answer::sure).or_else(|failed| {
+            match self.told(key, step, &entry, now) {
+                // The breaker knows of the failure.
+                Some(denied) => Ok(Answer::sure(denied)),
+                None => self.undecided(key, step, None, Some(failed)),
+            }
+        });
+        Some(answer)
     }
 
     /// Makes the request ask for a place.

@@ -1,6 +1,7 @@
 //! Tests places in the queue of a used-up bucket, which hosts take ahead.
 
 use crate::caller::{CACHED, Caller, HANG, MILLISECOND, dsn};
+use gcra::ahead::DENIALS;
 use gcra::{Outcome, Patience, Put, Step, TICKS_PER_SECOND, Ticks, boot_clock};
 use segment::slots::counters::Event;
 use std::thread::{scope, sleep};
@@ -209,6 +210,28 @@ fn a_place_whose_reply_is_lost_is_not_used() {
     };
     assert!(is_asked() || eventually(is_asked), "the server has acted");
     assert_eq!(caller.count(Event::TakenAhead), 0);
+    proxy.cut();
+}
+
+#[test]
+fn a_short_wait_asks_once_if_the_reply_is_lost() {
+    let redis = Redis::start(&[]);
+    let proxy = Proxy::tcp(redis.port());
+    let settings = Settings {
+        timeout: 200 * MILLISECOND,
+        on_failure: OnFailure::Deny,
+        ..AHEAD
+    };
+    let caller = Caller::redis(&dsn(proxy.port()), settings);
+    caller.put("id", &raise(700 * MILLISECOND));
+    // The next denial would ask for a place.
+    (0..DENIALS).for_each(|_| assert!(!caller.grants("id", &STEP)));
+    let asked = caller.count(Event::Asked);
+    proxy.set(Mode::SwallowReplies);
+    let wait = STEP.with(Patience::Wait(900 * MILLISECOND));
+    let answer = caller.ask(b"id", &wait).unwrap();
+    assert!(answer.fallback && !answer.value.granted());
+    assert_eq!(caller.count(Event::Asked) - asked, 1);
     proxy.cut();
 }
 
