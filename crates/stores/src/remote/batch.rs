@@ -45,7 +45,9 @@ impl<T: Transport> Remote<'_, T> {
         };
         // Hashing long identifiers has taken time, which is no part of the timeout.
         let now = boot_clock();
-        prepared.iter_mut().for_each(|it| self.set_seen(it, now));
+        for prepared in &mut prepared {
+            self.set_seen(prepared, now);
+        }
         let prepared = prepared.into_iter().map(|it| (it.request, it.entry));
         let (requests, entries): (Vec<_>, Vec<_>) = prepared.unzip();
         let operation = |visit: &Visit<'_, T>| {

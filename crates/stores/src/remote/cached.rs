@@ -83,7 +83,7 @@ impl<T: Transport> Remote<'_, T> {
     /// the cached denial, if there is one. The store must not be contacted then.
     ///
     /// Even a full bucket denies a step for more than the capacity, so the store is only asked for
-    /// the numbers of the bucket. The denial is counted here.
+    /// the numbers of the bucket.
     pub(super) fn prepare(
         &self,
         key: Key<'_>,
@@ -95,7 +95,6 @@ impl<T: Transport> Remote<'_, T> {
             return cached.map(|entry| PreparedStep::new(self.request(key, *step), entry));
         }
         cached.map_err(|cached| exceeds(cached.empty_at, cached.now))?;
-        self.count(key, step, By::Store, false);
         let request = StepRequest {
             wanted: Wanted::Numbers,
             ..self.request(key, step.dry())

@@ -6,6 +6,7 @@ use super::denial_cache::CacheEntry;
 use super::settings::emptied;
 use super::{Answer, Answered, Cause, Failure, OnFailure, Remote, Transport};
 use gcra::{Key, Outcome, Step, Ticks, Timestamp, boot_clock};
+use segment::By;
 
 impl<'h, T: Transport> Remote<'h, T> {
     /// Applies the failure policy to a call that failed. A failure that cost the caller its
@@ -42,7 +43,7 @@ impl<'h, T: Transport> Remote<'h, T> {
 
     /// Decides a step that no server has decided. `failed` is `None` if another step reports the
     /// failure. A step for more than the capacity is denied with the numbers of an empty bucket,
-    /// whatever the policy.
+    /// unless the caller's own connection has failed.
     pub(super) fn undecided(
         &self,
         key: Key<'_>,
@@ -51,6 +52,7 @@ impl<'h, T: Transport> Remote<'h, T> {
         failed: Option<Failed<'h>>,
     ) -> Answered<Outcome> {
         let exceeds = step.exceeds_capacity().then(|| {
+            self.count(key, step, By::Store, false);
             let (empty_at, now) = emptied(step);
             exceeds(empty_at, now)
         });

@@ -178,12 +178,12 @@ impl<'h, T: Transport> Remote<'h, T> {
         sent: Timestamp,
     ) -> Result<Outcome, Cause> {
         let reply = T::take(visit, &prepared.request)?;
-        self.land(T::server(&visit.route), key, step, prepared, &reply, sent)
+        self.accept(T::server(&visit.route), key, step, prepared, &reply, sent)
     }
 
     /// Returns the outcome of a step from the reply of `server` to the request that was sent at
     /// `sent`. Records and counts the reply.
-    fn land(
+    fn accept(
         &self,
         server: &Server,
         key: Key<'_>,
@@ -193,13 +193,13 @@ impl<'h, T: Transport> Remote<'h, T> {
         sent: Timestamp,
     ) -> Result<Outcome, Cause> {
         let Outcome { empty_at, now, .. } = reply.outcome;
-        let is_outside = server_clock::is_outside(server, step, &reply.outcome)?;
         let wanted = prepared.request.wanted;
-        if wanted == Wanted::Numbers {
-            return Ok(cached::exceeds(empty_at, now));
-        }
-        if is_outside {
+        if server_clock::is_outside(server, step, &reply.outcome)? {
             return Ok(reply.outcome);
+        }
+        if wanted == Wanted::Numbers {
+            self.count(key, step, By::Store, false);
+            return Ok(cached::exceeds(empty_at, now));
         }
         self.learn(key, step, reply, prepared.entry.as_ref(), sent);
         self.note_clock(reply);

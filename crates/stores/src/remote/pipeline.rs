@@ -158,7 +158,7 @@ impl<'h, T: Pipelined, F: FnMut(usize, Answer<Outcome>)> Each<'_, 'h, T, F> {
             let pending = &pipeline[index];
             let (store, Ticket { key, step, .. }) = self.buckets[pending.index];
             let outcome = reply.and_then(|reply| {
-                store.land(&peer.server, key, &step, &pending.prepared, &reply, sent)
+                store.accept(&peer.server, key, &step, &pending.prepared, &reply, sent)
             });
             match outcome {
                 Ok(outcome) => (self.decided)(pending.index, Answer::sure(outcome)),

@@ -26,17 +26,18 @@ pub struct StepRequest {
     pub wanted: Wanted,
 }
 
-/// The tokens that a host may take with a step and use later, on Redis.
+/// What a request is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wanted {
-    /// None.
+    /// The step.
     Call,
-    /// None, and the step takes nothing: only the numbers of the bucket are wanted, for a step that
-    /// even a full bucket denies.
+    /// The numbers of the bucket, for a step that even a full bucket denies. The step is dry.
     Numbers,
-    /// Those of the step, which has a `max_wait`, if they are not there yet ([`gcra::ahead`]).
+    /// The step, or its tokens for later if they are not there yet ([`gcra::ahead`]). Only on
+    /// Redis. The step has a `max_wait`.
     Place,
-    /// Some for a step that only takes tokens ([`gcra::slice`]).
+    /// The step, which only takes tokens, and some tokens for later ([`gcra::slice`]). Only on
+    /// Redis.
     Slice {
         /// The estimate from which `extra` was computed.
         estimate: u32,

@@ -7,6 +7,7 @@ use crate::caller::{
     CAPACITY, Caller, HOUR, MILLISECOND, PLAIN, RESET, Server, count, refund, take, windows,
 };
 use gcra::{Put, Step, Ticket, Ticks, Timestamp, Windows};
+use segment::By;
 use segment::slots::counters::Event;
 use stores::remote::redis::Redis as Client;
 use stores::remote::redis::dsn::Dsn;
@@ -242,6 +243,12 @@ fn a_server_outside_of_all_windows_grants_nothing_and_replies_its_clock() {
             assert!(mine.contain(outcome.now));
             assert!(!caller.take("none", &step).granted());
         }
+        let denials = || caller.host.slots().totals().all_decisions(By::Store)[1];
+        let (above, counted) = (CAPACITY + 1, denials());
+        assert!(!caller.take("id", &count(above, far)).granted());
+        assert_eq!(denials(), counted, "the call is repeated");
+        assert!(!caller.take("id", &count(above, mine)).granted());
+        assert_eq!(denials(), counted + 1);
         let uncount = |windows| Put::Uncount {
             cost: MICROSECOND,
             windows,
