@@ -104,7 +104,7 @@ impl Visit<'_, Redis> {
 
 /// Reports whether the server cannot run scripts at the moment.
 fn is_passing(error: &ServerError) -> bool {
-    matches!(error.code(), "BUSY" | "LOADING" | "MASTERDOWN")
+    matches!(error.code(), "BUSY" | "LOADING" | "MASTERDOWN" | "OOM")
 }
 
 /// Reports whether these are the replies of a Redis.
