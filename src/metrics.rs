@@ -5,7 +5,7 @@
 
 use crate::attached;
 use crate::counters::{self, BLOCKS, Counter, PERMITS, REMOTE, SHARED_MEMORY, kind};
-use crate::guard::{self, in_force};
+use crate::guard::in_force;
 use gcra::{Timestamp, boot_clock, seconds};
 use segment::{Host, Named, Rows, StoreKind, Totals};
 use std::collections::BTreeMap;
@@ -142,7 +142,7 @@ impl Text {
     }
 
     fn guard(&mut self, host: &Host, rows: &[Named], totals: &Totals) {
-        if guard::has_limits() {
+        if in_force::has_limits() {
             let reason = in_force::hindrance();
             let help = "1 if the limits of the guard apply to the requests of this server";
             self.family("guard_in_force", "gauge", help);

@@ -6,7 +6,8 @@
 use super::counted::Variables;
 use super::decided;
 use super::enforce::{Exceeded, Granted};
-use super::{enforces, has_limits, in_force, judged};
+use super::in_force::{self, has_limits};
+use super::{enforces, judged};
 use crate::concurrency::held::HeldEntry;
 use crate::concurrency::permit;
 use crate::{attached, decision};

@@ -59,7 +59,7 @@ pub fn request_begins() {
     if let Some(store) = attached::store().filter(|_| is_web) {
         operator::request_begins(store);
     }
-    let is_on = has_limits() || !ini::GUARD_MAX_AGE.text(<[u8]>::is_empty);
+    let is_on = in_force::has_limits() || !ini::GUARD_MAX_AGE.text(<[u8]>::is_empty);
     if is_on {
         in_force::warn_once();
     }
@@ -69,12 +69,6 @@ pub fn request_begins() {
         decided::begin(false);
     }
     gate::set(gate);
-}
-
-/// Reports whether the settings have limits, which may be invalid.
-pub fn has_limits() -> bool {
-    let is_empty = |text: &[u8]| text.is_empty();
-    !ini::GUARD.text(is_empty) || !ini::GUARD_LOCAL.text(is_empty)
 }
 
 /// Removes the guard from the engine. Forgets the rules, because PHP may start again in this
@@ -97,7 +91,7 @@ fn refuses(request: &Request) -> bool {
         respond::unavailable(request);
         return true;
     }
-    let has_limits = has_limits();
+    let has_limits = in_force::has_limits();
     decided::begin(has_limits);
     if !has_limits {
         return false;

@@ -10,7 +10,7 @@ mod storages;
 
 use super::{count, fallback, run};
 use crate::classes;
-use crate::storage::{self, Servers};
+use crate::storage::{self, Servers, Storage};
 use compat::Wait;
 use compat::leaky_bucket::{self, Family, Limits, Requested, SETS, member, set_of};
 use gcra::{MAX_SPAN, Outcome, Refill, Step, TICKS_PER_SECOND, Ticks};
@@ -18,7 +18,7 @@ use segment::By;
 use std::cell::{Cell, RefCell};
 use std::num::NonZero;
 use stores::remote::Visit;
-use zend::{Call, Class, Number, State, Thrown, Zval, throw, value};
+use zend::{Call, Class, Held, Number, Object, State, Thrown, Zval, throw, value};
 
 const SECOND: NonZero<Ticks> = NonZero::new(TICKS_PER_SECOND).unwrap();
 
@@ -46,6 +46,17 @@ impl State for LeakyBucket {
     fn cloned(&self) -> Option<Self> {
         Some(self.clone())
     }
+}
+
+/// Returns the storages in the property, at least one. The result keeps them alive. Throws `Error`
+/// if no constructor has set the property.
+fn storages_of(this: &Object<LeakyBucket>) -> Result<Vec<Held<dyn Storage>>, Thrown> {
+    let list = this.copy_property(STORAGES);
+    let storages = value::elements(&list).into_iter();
+    let storages = storages.map(|it| storage::held(it.shallow_clone()).ok());
+    let storages: Option<Vec<_>> = storages.collect();
+    let storages = storages.filter(|storages| !storages.is_empty());
+    storages.ok_or_else(storage::not_constructed::<LeakyBucket>)
 }
 
 impl LeakyBucket {
@@ -130,7 +141,7 @@ pub fn request(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let family = this.family(action)?;
     let member = member(client, action);
     let set = set_of(&member);
-    let storages = storages::of(this)?;
+    let storages = storages_of(this)?;
     let native = &*storages[set % storages.len()];
     let step = step(family.limits);
     let bucket = || [b"LeakyBucket\0".as_slice(), &member].concat();
@@ -192,7 +203,7 @@ fn step(limits: Limits) -> Step {
 pub fn cleanup(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let this = call.this::<LeakyBucket>();
     let families = this.families.borrow().clone();
-    let storages = storages::of(this)?;
+    let storages = storages_of(this)?;
     for family in &families {
         for set in 0..SETS {
             if let Some(Servers::Redis(redis)) = storages[set % storages.len()].servers()? {
@@ -212,7 +223,7 @@ pub fn locked(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
         return Err(throw::argument_value(1, "must be greater than 0"));
     }
     let top = u32::try_from(top).unwrap_or(u32::MAX);
-    let storages = storages::of(call.this::<LeakyBucket>())?;
+    let storages = storages_of(call.this::<LeakyBucket>())?;
     let mut rows = Vec::new();
     for native in &storages {
         let Some(Servers::Redis(redis)) = native.servers()? else {

@@ -2,21 +2,9 @@
 //! storages.
 
 use super::super::must_be_one_server;
-use super::{LeakyBucket, STORAGES};
-use crate::storage::{self, Servers, Storage};
+use crate::storage::{self, Servers};
 use ext_php_rs::ffi::IS_ARRAY;
-use zend::{Held, Object, Thrown, Zval, throw, value};
-
-/// Returns the storages in the property, at least one. The result keeps them alive. Throws `Error`
-/// if no constructor has set the property.
-pub fn of(this: &Object<LeakyBucket>) -> Result<Vec<Held<dyn Storage>>, Thrown> {
-    let list = this.copy_property(STORAGES);
-    let storages = value::elements(&list).into_iter();
-    let storages = storages.map(|it| storage::held(it.shallow_clone()).ok());
-    let storages: Option<Vec<_>> = storages.collect();
-    let storages = storages.filter(|storages| !storages.is_empty());
-    storages.ok_or_else(storage::not_constructed::<LeakyBucket>)
-}
+use zend::{Thrown, Zval, throw, value};
 
 /// Returns the list of storages in the constructor's first argument. Makes storages from clients.
 pub fn list(argument: &Zval) -> Result<Zval, Thrown> {

@@ -35,8 +35,7 @@ use crate::remote::secret::Secret;
 pub use crate::remote::tls::Identity;
 use gcra::{Ticks, ahead, seconds};
 pub use options::KNOWN;
-use options::{Options, TAKE_AHEAD};
-use percent_encoding::percent_decode_str;
+use options::{Options, TAKE_AHEAD, decode};
 use rustls::pki_types::ServerName;
 use std::path::{Path, PathBuf};
 
@@ -529,22 +528,4 @@ fn parse_database(text: &str) -> Result<u32, DsnError> {
     let database = digits(text.as_bytes()).and_then(|number| u32::try_from(number).ok());
     let database = database.filter(|&database| database <= MAX_DATABASE);
     database.ok_or(DsnError::Database)
-}
-
-fn decode(text: &str) -> Result<String, DsnError> {
-    // percent_encoding accepts broken escapes. Refuse broken escapes here, because the "%" was
-    // probably meant to be encoded.
-    let escapes = |rest: &str| {
-        let digits = rest.as_bytes().get(..2);
-        digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
-    };
-    if !text.split('%').skip(1).all(escapes) {
-        return Err(DsnError::Escape);
-    }
-    let decoded = percent_decode_str(text).decode_utf8();
-    let decoded = decoded.map_err(|_| DsnError::Encoding)?;
-    if decoded.chars().any(char::is_control) {
-        return Err(DsnError::Character);
-    }
-    Ok(decoded.into_owned())
 }

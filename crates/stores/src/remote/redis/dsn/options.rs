@@ -2,7 +2,8 @@
 //!
 //! Invariant: the scheme allows each option, and each occurs once.
 
-use super::{DsnError, decode};
+use super::error::DsnError;
+use percent_encoding::percent_decode_str;
 use std::collections::BTreeMap;
 
 /// The options of any scheme.
@@ -74,4 +75,23 @@ impl<'a> Options<'a> {
             Some(_) => None,
         }
     }
+}
+
+/// Decodes the percent escapes of a part of a DSN. Refuses control characters.
+pub fn decode(text: &str) -> Result<String, DsnError> {
+    // percent_encoding accepts broken escapes. Refuse broken escapes here, because the "%" was
+    // probably meant to be encoded.
+    let escapes = |rest: &str| {
+        let digits = rest.as_bytes().get(..2);
+        digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+    };
+    if !text.split('%').skip(1).all(escapes) {
+        return Err(DsnError::Escape);
+    }
+    let decoded = percent_decode_str(text).decode_utf8();
+    let decoded = decoded.map_err(|_| DsnError::Encoding)?;
+    if decoded.chars().any(char::is_control) {
+        return Err(DsnError::Character);
+    }
+    Ok(decoded.into_owned())
 }
