@@ -188,11 +188,7 @@ impl Place {
 
     /// Returns what stays of a place after its use: the denials.
     pub const fn used(self) -> Self {
-        Self {
-            wait: 0,
-            call: 0,
-            ..self
-        }
+        Self { call: 0, ..self }
     }
 
     /// Returns the place without the denials.
@@ -319,6 +315,42 @@ mod tests {
     }
 
     #[test]
+    fn a_word_keeps_the_greatest_numbers() {
+        let place = Place {
+            sent: (1 << SENT_BITS) - 1,
+            wait: (1 << WAIT_BITS) - 1,
+            call: (1 << CALL_BITS) - 1,
+            denials: 0,
+        };
+        for denials in 0..=DENIALS {
+            let place = Place { denials, ..place };
+            assert_eq!(Place::read(place.word(u128::MAX)), Some(place));
+        }
+    }
+
+    #[test]
+    fn cells_of_different_terms_have_different_hashes() {
+        let [one, two] = [1, 2].map(|span| Terms {
+            cost: 1,
+            span,
+            take_ahead: u64::MAX,
+        });
+        assert_ne!(one.place_of(u128::MAX), two.place_of(u128::MAX));
+    }
+
+    #[test]
+    fn a_host_that_is_denied_again_may_ask_for_longer() {
+        let ready = denied(DENIALS, 0);
+        let half = start(ready.sent) + TERMS.patience() / 2;
+        let may_ask_long_after = |now| {
+            let place = Place::denied(Some(ready), &TERMS, now);
+            place.may_ask(&TERMS, now + TERMS.patience() - MS)
+        };
+        let instants = [half - MS, half, half + 1];
+        assert_eq!(instants.map(may_ask_long_after), [false, false, true]);
+    }
+
+    #[test]
     fn an_end_allows_for_the_rates_of_clocks() {
         let terms = Terms {
             take_ahead: TICKS_PER_SECOND,
@@ -387,6 +419,8 @@ mod tests {
             ..TERMS
         };
         assert_eq!(whole.longest_call(), 0);
+        // Of 200 ms, a 128th and four units are left.
+        assert_eq!(TERMS.longest_call(), 198_371_964);
     }
 
     #[test]

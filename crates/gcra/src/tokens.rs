@@ -235,6 +235,13 @@ mod tests {
     }
 
     #[test]
+    fn floats_keep_their_value() {
+        for amount in [0.0, 5e-324, 0.1, 2.5, 3.0, 1.8e19, 3.7e19, f64::MAX] {
+            assert_eq!(float(amount).to_float().to_bits(), amount.to_bits());
+        }
+    }
+
+    #[test]
     fn order_is_numeric() {
         let ascending = [0.0, 5e-324, 1e-300, 0.1, 0.5, 1.0, 1.5, 2.0, 1e15, 1e300];
         for pair in ascending.windows(2) {

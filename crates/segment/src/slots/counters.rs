@@ -459,7 +459,8 @@ mod tests {
     fn the_last_event_is_counted() {
         let host = host();
         host.slots().count(Event::PermitForeign);
-        assert_eq!(host.slots().totals().get(Event::PermitForeign), 1);
+        host.slots().add(Event::PermitForeign, 2);
+        assert_eq!(host.slots().totals().get(Event::PermitForeign), 3);
     }
 
     #[test]

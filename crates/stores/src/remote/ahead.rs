@@ -3,9 +3,9 @@
 //! used up, a call that asks the store also takes a slice, which the next calls use
 //! ([`gcra::slice`]).
 //!
-//! Calls that do not wait are denied until a place is due. After enough denials one worker at a time asks for a
-//! place: the one that holds the bucket's lease in the denial cache. So a bucket that is not used
-//! up is asked as ever.
+//! Calls that do not wait are denied until a place is due. After enough denials one worker at a
+//! time asks for a place: the one that holds the bucket's lease in the denial cache. So a bucket
+//! that is not used up is asked as ever.
 //!
 //! If the reply is lost, so are the tokens. They are never granted twice.
 

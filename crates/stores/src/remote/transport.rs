@@ -26,7 +26,7 @@ pub struct StepRequest {
     pub wanted: Wanted,
 }
 
-/// What a request is for.
+/// The purpose of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wanted {
     /// The step.
