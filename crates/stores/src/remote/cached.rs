@@ -81,19 +81,30 @@ pub(super) fn exceeds(empty_at: Timestamp, now: Timestamp) -> Outcome {
 impl<T: Transport> Remote<'_, T> {
     /// Prepares the request for a step. The caller must also call [`Remote::set_seen`]. Fails with
     /// the cached denial, if there is one. The store must not be contacted then.
-    ///
-    /// Even a full bucket denies a step for more than the capacity, so the store is only asked for
-    /// the numbers of the bucket.
+    #[inline]
     pub(super) fn prepare(
         &self,
         key: Key<'_>,
         step: &Step,
         now: Timestamp,
     ) -> Result<PreparedStep, Outcome> {
-        let cached = self.entry(key, step, now);
-        if !step.exceeds_capacity() {
-            return cached.map(|entry| PreparedStep::new(self.request(key, *step), entry));
+        if step.exceeds_capacity() {
+            return self.prepare_numbers(key, step, now);
         }
+        let entry = self.entry(key, step, now)?;
+        Ok(PreparedStep::new(self.request(key, *step), entry))
+    }
+
+    /// Does the same for a step for more than the capacity. Even a full bucket denies it, so the
+    /// store is only asked for the numbers of the bucket.
+    #[cold]
+    fn prepare_numbers(
+        &self,
+        key: Key<'_>,
+        step: &Step,
+        now: Timestamp,
+    ) -> Result<PreparedStep, Outcome> {
+        let cached = self.entry(key, step, now);
         cached.map_err(|cached| exceeds(cached.empty_at, cached.now))?;
         let request = StepRequest {
             wanted: Wanted::Numbers,
