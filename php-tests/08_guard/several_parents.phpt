@@ -34,6 +34,8 @@ foreach ($servers as $name => $start) {
         echo $server->get($server->script('status', STATUS)), "\n";
         echo implode("\n", array_unique(preg_replace('/^\[.*?\] /', '', file($log, FILE_IGNORE_NEW_LINES)))), "\n";
         $server->kill();
+        $in_its_folder = fn (string $link) => str_starts_with((string) @readlink($link), $server->folder);
+        wait_for("no process of $name is left", fn () => array_filter(glob('/proc/[0-9]*/cwd'), $in_its_folder) === []);
     }
 }
 ?>

@@ -1,4 +1,5 @@
 <?php
+require_once __DIR__ . '/fpm.php';
 require_once __DIR__ . '/php_cgi.php';
 require_once __DIR__ . '/server_process.php';
 
@@ -29,6 +30,16 @@ final class Lighttpd extends ServerProcess
         $context = stream_context_create(['http' => ['timeout' => 30, 'ignore_errors' => true]]);
         $output = @file_get_contents("http://127.0.0.1:$this->port$script?" . http_build_query($query), false, $context);
         return $output === false ? null : $output;
+    }
+
+    /** Also kills the processes of php-cgi. Parents of others lead process groups of their own. */
+    public function kill(): void
+    {
+        $groups = array_map(fn (int $child) => " -$child", $this->pid === 0 ? [] : Fpm::children($this->pid));
+        parent::kill();
+        $groups === [] || exec('kill -9' . implode($groups) . ' 2>/dev/null');
+        // The process id may become that of another process.
+        $this->pid = 0;
     }
 
     protected function arguments(int $port): array
