@@ -17,7 +17,8 @@ steps=(
     'bridges|all|100|the bridges, on the newest frameworks for PHP 8.2'
     'wordpress|all|120|the plugin, on WordPress'
     'polyfill|all|100|the polyfill, on PHP 8.2'
-    'php8.5|zend|120|the .phpt that depend on the version of PHP, on PHP 8.5'
+    'php8.4|zend|150|the .phpt that depend on PHP or its servers, on PHP 8.4'
+    'php8.5|zend|80|the .phpt that depend on the version of PHP, on PHP 8.5'
     'valgrind|zend|120|.phpt of lifetimes, reentrancy and errors, with a planted leak as control'
     'jit|zend|30|.phpt of the classes with the tracing JIT'
     'simulate|stores|10|a million more simulated calls'
@@ -154,8 +155,6 @@ choose_newer_php() {
     module=$home/tokenbucket.so
     # shellcheck source=scripts/php.bash
     source scripts/php.bash
-    # php-fpm is in the same folder as this PHP.
-    PATH=$home:$PATH
 }
 
 # Runs .phpt files with the chosen PHP and module. Each run has its own copy of the tests, because
@@ -182,21 +181,22 @@ phpt() (
     fi
 )
 
-# The tests that depend on the version of PHP. On PHP 8.5 the other tests run only with --full, and
-# on PHP 8.4 all: they test servers, databases and pages through the same classes.
+# The tests that depend on the version of PHP. On PHP 8.4 and 8.5 the other tests run only with
+# --full: they test servers, databases and pages through the same classes.
 of_each_php=(
-    php-tests/{00_module,01_token_bucket,02_shared_memory,03_php_fpm,08_guard,10_concurrency}/*.phpt
+    php-tests/{00_module,01_token_bucket,02_shared_memory,10_concurrency}/*.phpt
     php-tests/04_remote/{construct,contract,decisions,fork,headers,objects,outage_handlers,secrets,signals,wait}*.phpt
     php-tests/05_pdo/{attempt_all,contract,errors,give_back,last_insert_id,transactions,userland}*.phpt
     php-tests/06_compat/{client_throttle,leaky_bucket,minute_window,rate_limiter,redis_client}{,*_error}.phpt
     php-tests/06_compat/{live_clients,memcached_client,outages_error}.phpt
 )
+# The tests that depend on php-fpm, php-cgi, Apache's module or the embed library. The unpacked PHP
+# 8.4 has all of them.
+of_servers=(php-tests/{03_apache,03_php_fpm,08_guard}/*.phpt)
 # Left out are instructions, races, and programs that read the same text from each PHP.
-for test in "${!of_each_php[@]}"; do
-    if [[ ${of_each_php[test]} == */@(*_instructions|*race*|killed|workers_killed|prometheus|alerts|fail2ban|stalls|floods).phpt ]]; then
-        unset "of_each_php[$test]"
-    fi
-done
+left_out='/(.*_instructions|(.*_)?race|killed|workers_killed|prometheus|alerts|fail2ban|stalls|floods)\.phpt$'
+mapfile -t of_each_php < <(printf '%s\n' "${of_each_php[@]}" | grep -vE "$left_out")
+mapfile -t of_servers < <(printf '%s\n' "${of_servers[@]}" | grep -vE "$left_out")
 
 with_opcache() {
     phpt -d "zend_extension=$php_extensions/opcache.so" -d opcache.enable_cli=1 "$@"
@@ -420,6 +420,7 @@ newer_php() {
     choose_newer_php "$1"
     phpt "${@:2}"
 }
+step_php8.4() { newer_php 8.4 "${of_each_php[@]}" "${of_servers[@]}"; }
 step_php8.5() { newer_php 8.5 "${of_each_php[@]}"; }
 step_php8.4-whole() { newer_php 8.4 php-tests; }
 step_php8.5-whole() { newer_php 8.5 php-tests; }
