@@ -1,5 +1,6 @@
-//! A cluster: which server keeps a slot, and slots on their way.
+//! The servers of keys: in a cluster, with slots on their way, and behind a proxy.
 
+use crate::keys::bucket;
 use crate::world::World;
 
 /// The slots of a cluster.
@@ -14,7 +15,26 @@ fn slot(key: &[u8]) -> usize {
     usize::from(crc) % SLOTS
 }
 
+/// Hashes a key as twemproxy does by default. Neighbouring names have nearly the same hash.
+fn hash(key: &[u8]) -> u32 {
+    let step = |hash: u32, &byte: &u8| (hash ^ u32::from(byte)).wrapping_mul(0x1b3);
+    key.iter().fold(0x8422_2325, step)
+}
+
 impl World {
+    /// Returns the server that executes a command: behind a proxy, that of its first key.
+    pub fn behind(&self, server: usize, words: &[&[u8]]) -> usize {
+        let &[b"EVAL" | b"EVALSHA", _, _, key, ..] = words else {
+            return server;
+        };
+        let servers = self.plan.servers;
+        match (self.plan.is_proxied, key) {
+            (false, _) => server,
+            (true, [b'p', b':', b'b', _]) => bucket(key) % servers,
+            (true, _) => ((u64::from(hash(key)) * servers as u64) >> 32) as usize,
+        }
+    }
+
     /// Returns the server that keeps a slot.
     fn keeper(&self, slot: usize) -> usize {
         let moved = self.moved.get(&slot).copied();

@@ -31,7 +31,8 @@ pub struct History {
     pub changes: Vec<Vec<Change>>,
     /// The loss of each bucket that has no record since.
     absent: Vec<Option<(u64, u64)>>,
-    /// The start of the last change of a bucket that moved its state back, by host and bucket.
+    /// The end of the last change of a bucket that moved its state back, by host and bucket; its
+    /// start if it may have failed.
     pub cleared: BTreeMap<(usize, usize), u64>,
     /// The faults that only the simulator can see.
     pub faults: Vec<String>,

@@ -1,8 +1,9 @@
 //! Judges a history: by the rules of `tools/prove`, and by what only a simulator can know.
 
 use crate::history::{History, LOCAL};
-use crate::plan::{Limit, Plan};
+use crate::plan::{Limit, Plan, USUALLY_LATE};
 use crate::world::MICRO;
+use prove::bound;
 use prove::call::{Call, Kind, Outcome, Quota, TOKEN};
 use prove::log::Log;
 use prove::rules::Rules;
@@ -45,11 +46,15 @@ pub fn judge(mut history: History, plan: &Plan) -> Judged {
                 call.outcome = Outcome::Unknown;
             }
         }
-        if bucket < LOCAL {
+        // Hosts drop what arrives late.
+        if bucket < LOCAL && plan.late == USUALLY_LATE {
             faults.extend(starved(bucket, &calls, limit));
         }
         let capacity = i128::from(limit.capacity) * TOKEN;
         let rate = TOKEN / i128::from(limit.token);
+        if plan.take_ahead > 0 {
+            faults.extend(granted_again(bucket, &calls, Quota { capacity, rate }));
+        }
         log.buckets
             .insert(bucket as u32, (Quota { capacity, rate }, calls));
     }
@@ -76,8 +81,34 @@ pub fn judge(mut history: History, plan: &Plan) -> Judged {
     }
 }
 
+/// After a give-back, no window has more than its bound, although hosts keep tokens that they took
+/// before. Returns a window that does. Only a loss of state grants these tokens again.
+///
+/// Charges do not count, because the tokens of a later grant may have been taken before them.
+fn granted_again(bucket: usize, calls: &[Call], quota: Quota) -> Option<String> {
+    if calls.iter().any(|call| call.kind == Kind::Lost) {
+        return None;
+    }
+    let rules = Rules {
+        tick: MICRO,
+        ..Rules::EXACT
+    };
+    let mut calls: Vec<_> = calls.to_vec();
+    for call in calls.iter_mut().filter(|call| call.is_charged()) {
+        call.outcome = Outcome::Unknown;
+    }
+    let first = bound::judge(&calls, &quota, &rules).first?;
+    let (excess, end) = (first.excess / (TOKEN / 1000), first.end);
+    Some(format!(
+        "(again) bucket {bucket}: {excess} thousandths of a token too many in the window that ends at {end}"
+    ))
+}
+
 /// The least part of its rate that a bucket grants while calls want more, in hundredths.
 const LEAST_RATE: u64 = 60;
+
+/// The most tokens that such a call wants.
+const FEW: i128 = 4;
 
 /// A bucket grants its rate while calls want at least twice as much, one comes in each time of a
 /// token, nothing fails and nothing else changes the bucket. Returns a stretch in which it does
@@ -88,13 +119,16 @@ fn starved(bucket: usize, calls: &[Call], limit: Limit) -> Option<String> {
     let (mut from, mut last, mut wanted, mut granted) = (0, 0, 0, 0);
     for call in calls {
         let is_decided = matches!(call.outcome, Outcome::Done | Outcome::Denied { .. });
-        let is_take = call.kind == Kind::Take && call.floor == 0 && is_decided;
+        // A call that wants more waits while others take what is there.
+        let is_small = call.asked() <= FEW * TOKEN;
+        let is_take = call.kind == Kind::Take && is_small && call.floor == 0 && is_decided;
         if !is_take || call.start > last + limit.token {
             (from, last, wanted, granted) = (call.end, call.end, 0, 0);
             continue;
         }
         let tokens = (call.cost / TOKEN) as u64;
-        last = last.max(call.end);
+        // A call may end much later, because its worker was stopped.
+        last = last.max(call.start);
         wanted += tokens;
         granted += if call.is_granted() { tokens } else { 0 };
         let refilled = last.saturating_sub(from) / limit.token;

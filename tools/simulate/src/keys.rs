@@ -1,21 +1,61 @@
 //! The keys of a simulated Redis server, and the commands that scripts call.
 
 use crate::plan::Plan;
-use gcra::{Step, Timestamp};
-use std::fmt::Write;
+
+/// A bucket's record, as bucket.lua explains it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record {
+    pub state: i64,
+    /// The microsecond at which it was written, if the record has it.
+    pub written: Option<i64>,
+    pub span: Option<i64>,
+    /// The microseconds that were taken ahead in the period before, and in this one.
+    pub ahead: Option<[i64; 2]>,
+}
+
+impl Record {
+    pub const fn past(state: i64) -> Self {
+        Self {
+            state,
+            written: None,
+            span: None,
+            ahead: None,
+        }
+    }
+
+    fn read(text: &[u8]) -> Self {
+        let mut numbers = text.split(|&byte| byte == b':').map(number);
+        let (state, written) = (numbers.next().unwrap_or(0), numbers.next());
+        let (span, older, newer) = (numbers.next(), numbers.next(), numbers.next());
+        let ahead = older.zip(newer).map(<[i64; 2]>::from);
+        Self {
+            state,
+            written,
+            span,
+            ahead,
+        }
+    }
+
+    fn text(&self) -> String {
+        let others = [self.written, self.span].into_iter();
+        let others = others.chain(self.ahead.into_iter().flatten().map(Some));
+        let others = others.flatten().map(|it| format!(":{it}"));
+        self.state.to_string() + &others.collect::<String>()
+    }
+}
 
 /// A record, and the millisecond at which it expires.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Item {
-    text: String,
-    expires: Option<u64>,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Item {
+    pub record: Record,
+    pub expires: Option<i64>,
 }
 
 /// The records of the buckets, and the time at which a script runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Keys {
     /// The microsecond since the epoch.
-    pub now: u64,
+    pub now: i64,
     items: Vec<Option<Item>>,
     /// The number of writes.
     pub changes: u64,
@@ -28,13 +68,21 @@ pub enum Value {
     Number(i64),
     Text(String),
     /// The seconds and microseconds of the server's time.
-    Time(u64, u64),
+    Time(i64, i64),
 }
 
 /// Reads a number, or returns 0.
 pub fn number(word: &[u8]) -> i64 {
-    let word = std::str::from_utf8(word).unwrap_or_default();
-    word.parse().unwrap_or(0)
+    let (is_negative, digits) = match word {
+        [b'-', digits @ ..] => (true, digits),
+        digits => (false, digits),
+    };
+    let add = |sum: i64, &digit: &u8| match digit {
+        b'0'..=b'9' => sum.checked_mul(10)?.checked_add(i64::from(digit - b'0')),
+        _ => None,
+    };
+    let sum = digits.iter().try_fold(0, add).unwrap_or(0);
+    if is_negative { -sum } else { sum }
 }
 
 /// Returns the bucket of a key, such as `p:b2`.
@@ -61,79 +109,62 @@ impl Keys {
         to.items[bucket] = self.items[bucket].take();
     }
 
-    fn live(&mut self, bucket: usize) -> Option<&mut Item> {
-        let (item, now) = (&mut self.items[bucket], self.now / 1000);
+    pub fn live(&mut self, bucket: usize) -> Option<Item> {
+        let now = self.now / 1000;
+        let item = &mut self.items[bucket];
         if item.as_ref()?.expires.is_some_and(|at| at <= now) {
             *item = None;
         }
-        item.as_mut()
+        *item
+    }
+
+    /// Returns the milliseconds that a key lives; -1 without an end, and -2 without a key.
+    pub fn left(&mut self, bucket: usize) -> i64 {
+        let now = self.now / 1000;
+        let left = |item: Item| item.expires.map_or(-1, |at| at - now);
+        self.live(bucket).map_or(-2, left)
+    }
+
+    /// Writes a record that lives for so many milliseconds; without them, as long as the old one.
+    pub fn set(&mut self, bucket: usize, record: Record, life: Option<i64>) {
+        let expires = match life {
+            Some(life) => Some(self.now / 1000 + life),
+            None => self.live(bucket).and_then(|it| it.expires),
+        };
+        self.items[bucket] = Some(Item { record, expires });
+        self.changes += 1;
     }
 
     /// Returns the state of a bucket, which moves back with a clock that was set back. 0 without a
     /// record.
-    pub fn state(&mut self, bucket: usize) -> u64 {
+    pub fn state(&mut self, bucket: usize) -> i64 {
         let now = self.now;
-        let Some(Item { text, .. }) = self.live(bucket) else {
-            return 0;
-        };
-        let mut numbers = text.split(':').map(|it| number(it.as_bytes()) as u64);
-        let state = numbers.next().unwrap_or(0);
-        let written = numbers.next().unwrap_or(state);
-        state.saturating_sub(written.saturating_sub(now))
+        self.live(bucket).map_or(0, |Item { record, .. }| {
+            let written = record.written.unwrap_or(record.state);
+            record.state - (written - now).max(0)
+        })
     }
 
     /// Executes a command of a script.
     pub fn command(&mut self, words: &[&[u8]]) -> Value {
-        let now = self.now / 1000;
         match words {
             [b"TIME"] => Value::Time(self.now / 1_000_000, self.now % 1_000_000),
             [b"GET", key] => {
                 let item = self.live(bucket(key));
-                item.map_or(Value::Nil, |item| Value::Text(item.text.clone()))
+                item.map_or(Value::Nil, |item| Value::Text(item.record.text()))
             }
-            [b"PTTL", key] => Value::Number(match self.live(bucket(key)) {
-                None => -2,
-                Some(item) => item.expires.map_or(-1, |at| (at - now) as i64),
-            }),
+            [b"PTTL", key] => Value::Number(self.left(bucket(key))),
             [b"SET", key, value, rest @ ..] => {
-                let expires = match rest {
-                    [b"PX", life] => Some(now + number(life) as u64),
-                    _ => self.live(bucket(key)).and_then(|it| it.expires),
+                let life = match rest {
+                    [b"PX", life] => Some(number(life)),
+                    _ => None,
                 };
-                let text = String::from_utf8_lossy(value).into_owned();
-                self.items[bucket(key)] = Some(Item { text, expires });
-                self.changes += 1;
+                let record = Record::read(value);
+                assert_eq!(record.text().as_bytes(), *value, "a record");
+                self.set(bucket(key), record, life);
                 Value::Done
             }
             _ => panic!("a command of Redis: {}", String::from_utf8_lossy(words[0])),
         }
-    }
-
-    /// Does what take.lua does in its usual case, by the arithmetic of the product instead of Lua.
-    /// Returns `None` in other cases.
-    pub fn take(&mut self, bucket: usize, [cost, span, seen]: [&[u8]; 3]) -> Option<Vec<u8>> {
-        let now = self.now;
-        let (text, expires) = self
-            .live(bucket)
-            .map(|it| (&mut it.text, &mut it.expires))?;
-        let past = text.parse::<u64>().ok().filter(|&it| it > 0 && it <= now)?;
-        let (span, left) = (number(span) as u64, (*expires)? - now / 1000);
-        let step = Step::new(number(cost) as u64 * 1000, span * 1000);
-        let outcome = step.decide(Timestamp(past * 1000), Timestamp(now * 1000));
-        let mut reply = String::with_capacity(64);
-        if !outcome.granted() {
-            let is_shorter = !seen.is_empty() && now + left * 1000 + 10_000 < past + span;
-            let (count, kind) = if is_shorter { (3, ":4\r\n") } else { (2, "") };
-            write!(reply, "*{count}\r\n:{}\r\n:{now}\r\n{kind}", 2 * past).ok()?;
-            return Some(reply.into_bytes());
-        }
-        let state = outcome.empty_at.0 / 1000;
-        let life = ((state + span - now) / 1000 + 2).max(left + state / 1000 - past / 1000);
-        *expires = Some(now / 1000 + life);
-        text.clear();
-        write!(text, "{state}").ok()?;
-        self.changes += 1;
-        write!(reply, "*2\r\n:{}\r\n:{now}\r\n", 2 * state + 1).ok()?;
-        Some(reply.into_bytes())
     }
 }

@@ -4,6 +4,7 @@
 //! docs/explanation/simulation.md the world.
 
 mod batches;
+mod buckets;
 mod chance;
 mod cluster;
 mod history;
@@ -13,12 +14,14 @@ mod lua;
 mod network;
 mod outages;
 mod plan;
+mod reserve;
 mod rules;
 mod server;
 mod shrink;
 mod system;
 mod table;
 mod threads;
+mod tide;
 mod work;
 mod worker;
 mod world;
@@ -195,7 +198,9 @@ fn run_controls(arguments: &Arguments) -> bool {
         let (number, what) = line.split_once(' ').unwrap_or_default();
         let number: u32 = number.parse().unwrap_or(0);
         // A fault of several lines has the number 0 on all but the first one.
-        if number == 0 || u64::from(number) % arguments.parts != arguments.part {
+        let is_wanted = arguments.numbers.is_empty() || arguments.numbers.contains(&number.into());
+        let is_mine = u64::from(number) % arguments.parts == arguments.part;
+        if number == 0 || !is_wanted || !is_mine {
             continue;
         }
         plant(number);

@@ -60,7 +60,7 @@ enum Content {
 impl World {
     fn latency(&mut self) -> u64 {
         let base = self.plan.latency;
-        match self.chance.below(1000) {
+        match self.chance.below(self.plan.late) {
             0 if self.plan.has(Part::Late) => 20 * MILLI + self.chance.below(LATEST - 20 * MILLI),
             1..4 if self.plan.has(Part::Late) => MILLI + self.chance.below(10 * MILLI),
             _ => base + self.chance.below(4 * base),
@@ -117,7 +117,11 @@ impl World {
                 return self.post(place, true, Content::Reset);
             }
             Content::Request(bytes) => {
-                it.received.extend_from_slice(&bytes);
+                if it.received.is_empty() {
+                    it.received = bytes;
+                } else {
+                    it.received.extend_from_slice(&bytes);
+                }
                 let reply = self.serve(server, place);
                 if !reply.is_empty() {
                     self.reply(place, reply);

@@ -1,9 +1,12 @@
 //! The choices of a seed before its history begins: the fleet, the limits, the calls, the faults.
 
 use crate::chance::Chance;
+use crate::tide::Tide;
 use crate::world::{MICRO, MILLI, SECOND};
 use stores::remote::{OnFailure, Settings};
 
+/// Usually one message in so many is late.
+pub const USUALLY_LATE: u64 = 1000;
 /// The longest time for which a message is on its way.
 pub const LATEST: u64 = 300 * MILLI;
 /// The longest stop of a worker, and of a server that goes on afterwards.
@@ -88,12 +91,16 @@ pub struct Plan {
     pub servers: usize,
     /// The servers are a cluster. Otherwise each keeps some of the buckets.
     pub is_cluster: bool,
+    /// The servers are behind a proxy, which sends a command to the server of its first key.
+    pub is_proxied: bool,
     /// A bit for each [`Part`].
     pub parts: u64,
     /// The limits of the buckets.
     pub limits: Vec<Limit>,
     /// The least time of a message.
     pub latency: u64,
+    /// One message in so many is late.
+    pub late: u64,
     pub timeout: u64,
     /// The greatest age of a cached denial.
     pub cached: u64,
@@ -107,6 +114,8 @@ pub struct Plan {
     pub policy: OnFailure,
     /// How much more often than usual the rare kinds of calls come.
     pub zeal: u64,
+    /// How calls come, unless they come evenly.
+    pub tide: Option<Tide>,
 }
 
 /// The tokens of a second. Each refills in whole microseconds, as the judge counts them.
@@ -156,16 +165,19 @@ impl Plan {
         // A call on a cluster that has changed takes several round trips of up to ten latencies.
         let timeout = (chance.of(&[20, 50, 50, 100, 300]) * MILLI).max(60 * latency);
         let take_ahead = chance.of(&[0, 0, 0, 0, 20, 50, 200, 1000]) * MILLI;
+        let is_cluster = servers > 1 && chance.one_in(2);
         Self {
             seed,
             calls,
             hosts: hosts as usize,
             workers: workers as usize,
             servers,
-            is_cluster: servers > 1 && chance.one_in(2),
+            is_cluster,
+            is_proxied: servers > 1 && !is_cluster && seed.is_multiple_of(2),
             parts: chance.next(),
             limits,
             latency,
+            late: USUALLY_LATE,
             timeout,
             cached: chance.of(&[200, 1000, 1000, 2000]) * MILLI,
             take_ahead,
@@ -174,7 +186,9 @@ impl Plan {
             calm: (700 * between).max(4 * SECOND),
             policy: chance.of(&POLICIES),
             zeal: chance.of(&[1, 1, 3, 6]),
+            tide: None,
         }
+        .in_tides()
     }
 
     pub fn has(&self, part: Part) -> bool {
@@ -205,6 +219,12 @@ impl Plan {
     /// Reports whether a server may keep a bucket.
     pub fn keeps(&self, server: usize, bucket: usize) -> bool {
         self.is_cluster || bucket % self.servers == server
+    }
+
+    /// Reports whether calls on a bucket may fail because of a server. Behind a proxy, clients know
+    /// one server only.
+    pub fn needs(&self, server: usize, bucket: usize) -> bool {
+        self.keeps(server, bucket) || self.is_proxied
     }
 
     /// Returns the fewest arguments of the command that make this plan again.

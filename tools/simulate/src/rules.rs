@@ -1,7 +1,7 @@
 //! The rules that only a simulator can judge, because it knows the true time and the servers'
 //! states.
 
-use crate::plan::Limit;
+use crate::plan::{Limit, USUALLY_LATE};
 use crate::worker::Record;
 use crate::world::{MILLI, SECOND, WALL, World};
 use gcra::{Step, Timestamp};
@@ -37,13 +37,19 @@ impl World {
     /// failed. So the breaker of a server that works again closes in time, and no server pays for
     /// another one.
     pub fn judge_failure(&mut self, bucket: usize) {
+        if self.plan.late < USUALLY_LATE {
+            // So many calls time out that breakers open.
+            return;
+        }
         let (worker, harmed) = (self.index(), self.current().harmed);
-        let closed = CLOSED + 2 * self.plan.timeout;
+        // A breaker closes only when calls come.
+        let silence = self.plan.tide.map_or(0, |it| it.length);
+        let closed = CLOSED + 2 * self.plan.timeout + silence;
         let is_well = |server: usize| {
             let is_well = self.history.is_well(server, self.now, closed);
             harmed >> server & 1 == 0 && is_well
         };
-        let mut servers = (0..self.plan.servers).filter(|&it| self.plan.keeps(it, bucket));
+        let mut servers = (0..self.plan.servers).filter(|&it| self.plan.needs(it, bucket));
         if servers.all(is_well) {
             self.history.faults.push(format!(
                 "(blame) a call of worker {worker} on bucket {bucket} failed at {}, and its server has worked for {closed} ns",

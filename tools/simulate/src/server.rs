@@ -1,24 +1,24 @@
 //! The simulated servers: Redis, whose scripts Lua itself runs.
 
+use crate::buckets::{Known, known};
 use crate::history::Change;
 use crate::keys::{Keys, bucket, number};
 use crate::lua::Scripts;
 use crate::plan::Plan;
 use crate::world::{MICRO, WALL, World};
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// The script of most calls, as the client sends it. Its usual case is also in [`Keys::take`].
-const TAKE: &str = include_str!("../../../crates/stores/src/remote/redis/take.lua");
-/// Lua checks one of so many results of [`Keys::take`].
+/// Lua checks one of so many results of [`crate::buckets`].
 const CHECKED: u64 = 64;
 
 pub struct Server {
     pub keys: Rc<RefCell<Keys>>,
     scripts: Scripts,
-    /// The hashes of the scripts that it knows, and whether they begin with [`TAKE`].
-    pub known: BTreeMap<Vec<u8>, bool>,
+    /// The hashes of the scripts that it knows, and those that need no Lua.
+    pub known: BTreeMap<Vec<u8>, Option<Known>>,
     pub refuses: bool,
     pub stopped_until: u64,
     /// The error of each command, while it cannot execute any.
@@ -27,8 +27,8 @@ pub struct Server {
     pub clock: i64,
     /// The keys as the replica has them, from the beginning of a failover.
     pub replica: Option<Keys>,
-    /// The results of [`Keys::take`].
-    takes: u64,
+    /// The scripts that need no Lua so far.
+    runs: u64,
 }
 
 impl Server {
@@ -43,20 +43,20 @@ impl Server {
             refusal: None,
             clock: 0,
             replica: None,
-            takes: 0,
+            runs: 0,
         }
     }
 
     /// Returns the server's time in microseconds.
-    fn time(&self, now: u64) -> u64 {
-        ((WALL + now) / MICRO).saturating_add_signed(self.clock)
+    fn time(&self, now: u64) -> i64 {
+        ((WALL + now) / MICRO).cast_signed() + self.clock
     }
 
     /// Returns the state of a bucket at an instant of the true clock.
     pub fn state(&self, bucket: usize, at: u64) -> Change {
         let (mut keys, clock) = (self.keys.borrow_mut(), self.clock * 1000);
         keys.now = self.time(at);
-        let state = keys.state(bucket) * 1000;
+        let state = keys.state(bucket).cast_unsigned() * 1000;
         Change { at, state, clock }
     }
 
@@ -66,34 +66,39 @@ impl Server {
             .digest()
             .to_string()
             .into_bytes();
-        let text = planted_in(&String::from_utf8_lossy(text));
         if !self.known.contains_key(&hash) {
+            let sent = String::from_utf8_lossy(text);
+            let text = planted_in(&sent);
             self.scripts.load(&hash, &text);
-            self.known.insert(hash.clone(), text.contains(TAKE));
+            let known = known(&text).filter(|_| text == sent);
+            self.known.insert(hash.clone(), known);
         }
         hash
     }
 
     /// Runs a script on keys, and returns its reply.
     fn run(&mut self, hash: &[u8], keys: &[&[u8]], arguments: &[&[u8]]) -> Vec<u8> {
-        let is_take = self.known[hash];
-        let (true, [key], &[cost, span, seen]) = (is_take, keys, arguments) else {
+        let Some(known) = self.known[hash] else {
             return self.scripts.run(hash, keys, arguments);
         };
-        self.takes += 1;
-        let before = self.takes.is_multiple_of(CHECKED);
+        self.runs += 1;
+        let before = self.runs.is_multiple_of(CHECKED);
         let before = before.then(|| self.keys.borrow().clone());
-        let taken = self.keys.borrow_mut().take(bucket(key), [cost, span, seen]);
-        let Some(taken) = taken else {
+        let reply = self.keys.borrow_mut().run(known, keys, arguments);
+        let Some(reply) = reply else {
             return self.scripts.run(hash, keys, arguments);
         };
         if let Some(before) = before {
             let after = self.keys.replace(before);
-            let reply = self.scripts.run(hash, keys, arguments);
-            let by_lua = (&reply, &*self.keys.borrow());
-            assert_eq!((&taken, &after), by_lua, "Lua takes as Rust does");
+            let by_lua = self.scripts.run(hash, keys, arguments);
+            let by_lua = (&by_lua, &*self.keys.borrow());
+            assert_eq!(
+                (&reply, &after),
+                by_lua,
+                "Lua decides as Rust does: {known:?}"
+            );
         }
-        taken
+        reply
     }
 }
 
@@ -113,39 +118,64 @@ fn command(bytes: &[u8]) -> Option<(Vec<&[u8]>, &[u8])> {
     Some((words, rest))
 }
 
+/// Faults of scripts: their numbers in planted.txt, what the script says, and what it says instead.
+const PLANTED: [(u32, &str, &str); 9] = [
+    (33, "if state < full then", "if false then"),
+    (35, "free, taken = ARGV[2] + 0", "free, taken = 2 * ARGV[2]"),
+    (
+        36,
+        "local state, taken = start + extra",
+        "local state, taken = start",
+    ),
+    (
+        38,
+        "free = math.min(math.max(free - later, 0), ARGV[6] + 0)",
+        "",
+    ),
+    (
+        39,
+        "math.max(empty_at - cost, full(span))",
+        "math.max(empty_at - cost, now - span)",
+    ),
+    (40, "if ahead[KEYS[1]] then", "if false then"),
+    (41, "{ taken[1], taken[2] + extra }", "nil"),
+    (42, "ahead[KEYS[1]] = { taken[1], taken[2] + cost }", ""),
+    (
+        43,
+        "{ periods < 1 and older or newer, periods < 1 and newer or 0 }",
+        "nil",
+    ),
+];
+
 /// Returns a script with the fault that is planted in it.
 fn planted_in(text: &str) -> String {
-    let (from, to) = match () {
-        () if crate::planted(33) => ("if state < full then", "if false then"),
-        () if crate::planted(35) => ("free, taken = ARGV[2] + 0", "free, taken = 2 * ARGV[2]"),
-        () if crate::planted(36) => (
-            "local state, taken = start + extra",
-            "local state, taken = start",
-        ),
-        () => return text.to_owned(),
-    };
-    text.replace(from, to)
+    let planted = PLANTED.iter().find(|it| crate::planted(it.0));
+    planted.map_or_else(|| text.to_owned(), |(_, from, to)| text.replace(from, to))
 }
 
 impl World {
     /// Executes the commands that have arrived on a connection, and returns the replies.
     pub fn serve(&mut self, server: usize, connection: usize) -> Vec<u8> {
-        let received = std::mem::take(&mut self.connections[connection].received);
+        let mut received = std::mem::take(&mut self.connections[connection].received);
         let (mut reply, mut rest) = (Vec::new(), &received[..]);
         while let Some((words, after)) = command(rest) {
             match self.execute(server, connection, &words) {
+                Ok(text) if reply.is_empty() => reply = text,
                 Ok(text) => reply.extend(text),
                 Err(error) => reply.extend(format!("-{error}\r\n").bytes()),
             }
             rest = after;
         }
-        self.connections[connection].received = rest.to_vec();
+        let executed = received.len() - rest.len();
+        received.drain(..executed);
+        self.connections[connection].received = received;
         reply
     }
 
     /// Executes a command, and returns its reply or error.
     fn execute(&mut self, server: usize, place: usize, words: &[&[u8]]) -> Result<Vec<u8>, String> {
         let asking = std::mem::take(&mut self.connections[place].asking);
+        let server = self.behind(server, words);
         let it = &mut self.servers[server];
         if let Some(refusal) = it.refusal {
             return Err(refusal.into());
@@ -157,13 +187,18 @@ impl World {
             }
             [b"CLUSTER", b"SLOTS"] => return Ok(self.slots().into_bytes()),
             // A client asks so whether it is the only server.
+            [b"HELLO" | b"TIME", ..] if self.plan.is_proxied => {
+                return Err("ERR unsupported command".into());
+            }
             [b"HELLO" | b"TIME", ..] => return Ok(b"*1\r\n:1\r\n".to_vec()),
-            [b"EVAL", b"return tostring(redis.call)", ..] => return Ok(b"$1\r\n1\r\n".to_vec()),
+            [b"EVAL", b"return tostring(redis.call)", ..] => {
+                return Ok(format!("$1\r\n{server}\r\n").into_bytes());
+            }
             [b"EVALSHA", hash, ..] if !it.known.contains_key(*hash) => {
                 return Err("NOSCRIPT No matching script. Please use EVAL.".into());
             }
-            [b"EVALSHA", hash, rest @ ..] => (hash.to_vec(), rest),
-            [b"EVAL", text, rest @ ..] => (it.learn(text), rest),
+            [b"EVALSHA", hash, rest @ ..] => (Cow::Borrowed(*hash), rest),
+            [b"EVAL", text, rest @ ..] => (Cow::Owned(it.learn(text)), rest),
             _ => panic!("a command: {}", String::from_utf8_lossy(words[0])),
         };
         let (keys, arguments) = words[1..].split_at(number(words[0]) as usize);
@@ -188,7 +223,7 @@ impl World {
         let is_late = self.connections[place].is_closed;
         let it = &mut self.servers[server];
         let late = if crate::planted(32) {
-            host as u64 * 50_000
+            host as i64 * 50_000
         } else {
             0
         };
@@ -196,8 +231,10 @@ impl World {
         it.keys.borrow_mut().now = now;
         let kept = crate::planted(30).then(|| it.keys.borrow().clone());
         let changes = it.keys.borrow().changes;
-        let state = |key: &&[u8]| it.keys.borrow_mut().state(bucket(key));
-        let befores: Vec<_> = keys.iter().map(state).collect();
+        let mut befores = [0; 4];
+        for (before, key) in befores.iter_mut().zip(keys) {
+            *before = it.keys.borrow_mut().state(bucket(key));
+        }
         let reply = it.run(hash, keys, arguments);
         if it.keys.borrow().changes != changes {
             let is_take = arguments[0][0].is_ascii_digit();
@@ -205,14 +242,15 @@ impl World {
             for (index, key) in keys.iter().enumerate() {
                 let bucket = bucket(key);
                 let change = it.state(bucket, self.now);
-                let state = change.state / 1000;
+                let state = (change.state / 1000).cast_signed();
                 self.history.changed(bucket, change);
-                let span = number(arguments[if is_batch { 4 * index + 1 } else { 1 }]) as u64;
-                let taken = state.saturating_sub(befores[index].max(now - span)) * 1000;
+                let span = number(arguments[if is_batch { 4 * index + 1 } else { 1 }]);
+                let taken = (state - befores[index].max(now - span)).max(0) as u64 * 1000;
                 if is_late && befores[index] == 0 {
                     // A request that is executed after its deadline may restore a state that is too
                     // late. The bucket holds fewer tokens then, and no more.
-                    let left = now.saturating_sub(state) * 1000 / self.plan.limits[bucket].token;
+                    let left = (now - state).max(0) as u64 * 1000;
+                    let left = left / self.plan.limits[bucket].token;
                     self.history.restored(bucket, self.now, left);
                 }
                 if is_take && taken > 0 {

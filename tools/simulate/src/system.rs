@@ -151,7 +151,9 @@ pub unsafe extern "C" fn __cxa_thread_atexit_impl(
 
 impl World {
     pub fn sleeps(&mut self, time: u64) -> c_int {
-        let late = 50 * MICRO + self.chance.below(20 * MICRO);
+        // A worker that waits for another one sleeps again and again. With slow messages, these
+        // would be most of the events.
+        let late = 50 * MICRO + self.chance.below(20 * MICRO + self.plan.latency / 32);
         Self::wait(self.now + time + late);
         0
     }

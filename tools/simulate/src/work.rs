@@ -6,7 +6,7 @@ use crate::history;
 use crate::plan::{Limit, Part, Plan};
 use crate::table;
 use crate::worker::Record;
-use crate::world::{MICRO, MILLI, SECOND, World, here};
+use crate::world::{World, here};
 use gcra::{Key, Outcome, Patience, Put, Step};
 use prove::call::{Call, Kind, Outcome as Seen, TOKEN};
 use stores::remote::redis::dsn::Dsn;
@@ -34,6 +34,9 @@ impl Clients {
                 servers.join(",")
             ))]);
         }
+        if world.plan.is_proxied {
+            return Self(vec![client(format!("redis://{}", servers[0]))]);
+        }
         let servers = servers.iter().map(|it| client(format!("redis://{it}")));
         Self(servers.collect())
     }
@@ -51,9 +54,9 @@ pub struct Work {
 pub struct Take {
     pub bucket: usize,
     pub tokens: u64,
-    floor: u64,
+    pub floor: u64,
     /// The longest debt in ticks.
-    wait: u64,
+    pub wait: u64,
 }
 
 impl Take {
@@ -86,8 +89,12 @@ pub fn work(index: usize) {
         here().calls += 1;
         work.one();
         let world = here();
-        let pause = world.chance.below(world.plan.pause);
-        World::wait(world.now + pause);
+        let (now, denials) = (world.now, world.current().denials);
+        let World { chance, plan, .. } = world;
+        World::wait(match plan.tide {
+            None => now + chance.below(plan.pause),
+            Some(tide) => tide.next(chance, now, plan.pause, denials),
+        });
     }
 }
 
@@ -117,11 +124,17 @@ impl Work {
     }
 
     fn one(&self) {
-        let World { chance, plan, .. } = here();
+        let World {
+            chance, plan, now, ..
+        } = here();
         let bucket = pick(chance, self.limits.len());
         let plain = Take::one(bucket);
         let few = 1 + chance.below(4);
-        match rare(chance, plan) {
+        let kind = match plan.tide {
+            None => rare(chance, plan),
+            Some(tide) => in_tide(chance, plan, tide.is_greedy(*now)),
+        };
+        match kind {
             Some(Part::Many) => self.take(Take {
                 tokens: few,
                 ..plain
@@ -185,7 +198,7 @@ impl Work {
     }
 
     /// Judges how long the call took, and whether it may have failed.
-    fn judge<R>(&self, bucket: usize, answer: &Answered<R>) {
+    pub fn judge<R>(&self, bucket: usize, answer: &Answered<R>) {
         here().judge_time();
         if has_failed(answer) {
             here().judge_failure(bucket);
@@ -210,6 +223,11 @@ impl Work {
             };
         });
         let (limit, world) = (self.limits[take.bucket], here());
+        let denials = &mut world.current().denials;
+        *denials = match record.call.outcome {
+            Seen::Done => 0,
+            _ => *denials + 1,
+        };
         match answer {
             Ok(it) if it.fallback && it.value.granted() => self.local(record),
             Ok(it) if it.value.granted() => world.history.used += take.tokens * limit.token,
@@ -241,7 +259,7 @@ impl Work {
     }
 
     /// Ends a change that succeeded or whose outcome is unknown.
-    fn changed<R>(&self, bucket: usize, answer: &Answered<R>) {
+    pub fn changed<R>(&self, bucket: usize, answer: &Answered<R>) {
         self.judge(bucket, answer);
         let record = self.end(bucket, |call| {
             call.outcome = if has_failed(answer) {
@@ -253,10 +271,18 @@ impl Work {
         if matches!(answer, Ok(it) if it.fallback) {
             self.local(record);
         }
-        // A drain moves the state forward. An entry that was asked for during the change is used.
+        // A drain moves the state forward. A change that may come later leaves what is asked until
+        // then.
         if record.call.kind != Kind::Drain {
-            let key = (record.call.host as usize, bucket);
-            here().history.cleared.insert(key, record.call.start);
+            let Call {
+                host, start, end, ..
+            } = record.call;
+            let is_done = record.call.outcome == Seen::Done;
+            let since = if is_done { end } else { start };
+            here()
+                .history
+                .cleared
+                .insert((host as usize, bucket), since);
         }
     }
 
@@ -305,70 +331,27 @@ impl Work {
             .raise(self.key(bucket), age, limit.span());
         self.changed(bucket, &answer);
     }
-
-    /// Reserves tokens, and later uses them or gives them back.
-    fn reserve(&self, bucket: usize) {
-        let chance = &mut here().chance;
-        let tokens = 1 + chance.below(self.limits[bucket].capacity.min(8));
-        let wait = (1 + chance.below(2 * SECOND) / MICRO) * MICRO;
-        let step = self.step(Take {
-            tokens,
-            wait,
-            ..Take::one(bucket)
-        });
-        self.begin([(bucket, Kind::Reserve, tokens)]);
-        let (remote, key) = (self.client(bucket), self.key(bucket));
-        let answer = remote.take(key, &step, None);
-        self.judge(bucket, &answer);
-        let granted = match answer {
-            Ok(answer) if !answer.fallback && answer.value.granted() => answer.value,
-            _ => return self.unreserved(bucket, step, &answer),
-        };
-        let world = here();
-        world.history.used += step.cost;
-        let (delay, taken_at) = (step.debt(granted.empty_at, granted.now), world.now);
-        let start = world.current().running[0].call.start;
-        let longest = world.chance.of(&[20, 20, 1000]) * MILLI;
-        let holds = world.chance.below(delay + longest);
-        let cancels = world.chance.one_in(2);
-        World::wait(taken_at + if cancels { holds } else { 0 });
-        self.end(bucket, |call| {
-            (call.end, call.wait) = (taken_at, delay);
-            call.outcome = if cancels { Seen::Cancelled } else { Seen::Done };
-        });
-        if cancels {
-            self.begin([(bucket, Kind::Cancel, tokens)]);
-            let world = here();
-            world.current().running[0].call.wait = world.now - start;
-            let put = Put::cancel(step.cost, step.span, granted.empty_at);
-            let answer = remote.put(key, &put);
-            self.changed(bucket, &answer);
-        }
-    }
-
-    /// Ends a reservation that was not granted.
-    fn unreserved(&self, bucket: usize, step: Step, answer: &Answered<Outcome>) {
-        self.end(bucket, |call| {
-            call.wait = step.max_wait.cast_unsigned();
-            call.outcome = match answer {
-                Ok(it) if !it.fallback => {
-                    // A reservation promises what a take of its tokens does.
-                    let plain = Step::new(step.cost, step.span);
-                    let wait = plain.retry_after(it.value.empty_at, it.value.now);
-                    Seen::Denied {
-                        retry_after: Some(wait),
-                    }
-                }
-                _ => Seen::Unknown,
-            };
-        });
-    }
 }
 
 /// Returns a bucket; the first ones are used more.
 pub fn pick(chance: &mut Chance, count: usize) -> usize {
     let first = chance.below(count as u64);
     chance.below(first + 1) as usize
+}
+
+/// Does the same in a tide.
+fn in_tide(chance: &mut Chance, plan: &Plan, is_greedy: bool) -> Option<Part> {
+    let part = match chance.below(if is_greedy { 800 } else { 100 }) {
+        0 => Part::Clear,
+        1 => Part::Refund,
+        2..8 => Part::Reserve,
+        8..16 => Part::All,
+        16 => Part::Each,
+        17 => Part::Floor,
+        18..24 => Part::Many,
+        _ => return None,
+    };
+    plan.has(part).then_some(part)
 }
 
 /// Returns a kind of calls that the plan has; usually none.

@@ -34,6 +34,8 @@ pub struct Worker {
     pub stopped: u64,
     /// A bit for each server to which, or from which, a message of its call was lost or late.
     pub harmed: u64,
+    /// The denials since its last grant.
+    pub denials: u32,
     /// The calls that run.
     pub running: Vec<Record>,
     /// Its clients, which are no part of its stack.
@@ -53,6 +55,7 @@ impl Worker {
             dies: false,
             stopped: 0,
             harmed: 0,
+            denials: 0,
             running: Vec::new(),
             clients: None,
         }
