@@ -258,6 +258,7 @@ pub(super) fn may_be_kept(word: u128, now: Timestamp) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gcra::ahead::{FINGERPRINT_BITS, SENT_BITS};
     use gcra::clock::{EPOCH, TICKS_PER_SECOND};
 
     const MS: Ticks = TICKS_PER_SECOND / 1000;
@@ -301,6 +302,17 @@ mod tests {
         assert!(!cell.deny(at(440)));
         assert!(cell.deny(at(460)), "it has ended");
         assert_eq!(cell.claim(at(460)), None);
+    }
+
+    #[test]
+    fn only_a_place_or_a_slice_that_is_left_may_be_kept() {
+        let place = Place::granted(&TERMS, at(0), at(1), 20 * MS).unwrap();
+        let is_kept_at = |place: Place, now| may_be_kept(place.word(7), now);
+        let last = at(0) + 2 * MOST;
+        assert!(is_kept_at(place, last - MS) && !is_kept_at(place, last));
+        assert!(!is_kept_at(place.used(), at(1)));
+        let no_slice = 1 << (FINGERPRINT_BITS + SENT_BITS);
+        assert!(!has_tokens(no_slice));
     }
 
     #[test]

@@ -339,6 +339,7 @@ mod tests {
         let cache = DenialCache::new(&sets);
         let length = TICKS_PER_SECOND;
         assert!(cache.lease(77, NOW, length));
+        assert!(cache.is_leased(77) && !cache.is_leased(78));
         assert!(!cache.lease(77, NOW + length / 2, length));
         assert!(
             cache.lease(78, NOW, length),
