@@ -227,6 +227,7 @@ mod tests {
     fn tickets_on_one_bucket_become_neighbours_in_order() {
         assert_eq!(grouped(&[]), Vec::<Vec<usize>>::new());
         assert_eq!(grouped(&["c", "a", "b"]), [[0], [1], [2]]);
+        assert_eq!(Grouped::new(&mut tickets(&["c", "a"])).len(), 2);
         assert_eq!(
             grouped(&["c", "a", "c", "b", "a", "c"]),
             [vec![0, 2, 5], vec![1, 4], vec![3]]

@@ -243,6 +243,23 @@ fn a_store_that_failed_is_listed_while_calls_try_it() {
 }
 
 #[test]
+fn a_store_that_failed_once_keeps_its_cell() {
+    let (cells, own) = (cells(), cells());
+    let breakers = Breakers::new(&cells, &own);
+    let failing: Vec<_> = (1..=CELLS as u64)
+        .map(|store| (store, breakers.of(store, 0, "")))
+        .collect();
+    for (_, breaker) in &failing {
+        let now = boot_clock();
+        breaker.record(CauseKind::Timeout, "", now);
+        breaker.failed(Passage::Closed, now, 0);
+    }
+    breakers.of(100, 0, "");
+    assert!(failing.iter().all(|(store, it)| it.is_of(*store, 0)));
+    assert!(failing.iter().all(|(_, it)| !it.is_of(100, 0)));
+}
+
+#[test]
 fn a_full_table_costs_only_stores_that_fail() {
     let (cells, own) = (cells(), cells());
     let breakers = Breakers::new(&cells, &own);
