@@ -389,6 +389,8 @@ mod tests {
     use super::*;
     use crate::host::{Host, HostSettings, lines};
     use crate::memory::Segment;
+    use crate::slots::clients::Day;
+    use gcra::{Step, wall_clock};
     use std::sync::Barrier;
     use std::thread;
 
@@ -461,6 +463,29 @@ mod tests {
         host.slots().count(Event::PermitForeign);
         host.slots().add(Event::PermitForeign, 2);
         assert_eq!(host.slots().totals().get(Event::PermitForeign), 3);
+    }
+
+    #[test]
+    fn each_row_counts_its_blocks_and_its_denied_clients() {
+        let host = host();
+        let store = host.slots();
+        let names = [&b"guard: a"[..], b"guard: b"];
+        let hashers = names.map(|name| store.reserved_hasher(&[b"guard", b"limit", name], name));
+        let (day, step) = (Day::of(wall_clock()), Step::new(1 << 40, 1 << 40));
+        for (hasher, clients) in hashers.iter().zip([&[1u8, 2][..], &[3]]) {
+            for client in clients.chunks(1) {
+                let key = hasher.key(client);
+                assert!(store.run(key, &step, None).granted());
+                assert!(store.block(key, &step, 1 << 40).is_some());
+                store.add_denied_client(key.row, day, client);
+                store.count_in(key.row, By::Store, true);
+            }
+        }
+        let (totals, rows) = (store.totals(), hashers.map(|hasher| hasher.key(b"").row));
+        assert_eq!(rows.map(|row| totals.blocks[row]), [2, 1]);
+        assert_eq!(totals.all_blocks(), 3);
+        assert_eq!(rows.map(|row| totals.decisions(row, By::Store)[0]), [2, 1]);
+        assert_eq!(rows.map(|row| store.denied_clients(row, day)), [2, 1]);
     }
 
     #[test]
