@@ -219,6 +219,7 @@ impl<T: Transport> Remote<'_, T> {
     }
 
     /// Returns the bucket's entry for steps of this lifetime, if the denial cache is enabled.
+    #[inline(always)]
     pub(super) fn find(&self, key: Key<'_>, lifetime: Ticks, now: Timestamp) -> Option<CacheEntry> {
         self.settings.denial_cache_max_age?;
         self.host.denial_cache().find(entry_of(key, lifetime), now)
