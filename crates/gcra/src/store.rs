@@ -219,6 +219,29 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_change_that_names_its_take_is_an_undo() {
+        let undo = |taken| {
+            let (cost, span, in_debt) = (1, 10, 0);
+            let refund = Refund {
+                cost,
+                span,
+                taken,
+                in_debt,
+            };
+            Put::Refund(refund).is_undo()
+        };
+        assert!(undo(Timestamp(5)) && !undo(Put::VOUCHED));
+        let windows = Windows::new(Timestamp(0), [60; 3]);
+        let uncount = |is_undo| Put::Uncount {
+            cost: 1,
+            windows,
+            is_undo,
+        };
+        assert!(uncount(true).is_undo() && !uncount(false).is_undo());
+        assert!(!Put::Reset { span: 10 }.is_undo());
+    }
+
+    #[test]
     fn the_worked_examples_of_give_backs_hold() {
         let worth = |cost, in_debt, taken, empty_at, now| {
             let (taken, empty_at) = (Timestamp(taken), Timestamp(empty_at));

@@ -406,6 +406,18 @@ mod tests {
     }
 
     #[test]
+    fn flags_keep_each_lifetime_but_no_lead() {
+        for ticks in [1, 100, TICKS_PER_SECOND, UNKNOWN_SPAN] {
+            let lifetime = Lifetime::covering(ticks);
+            assert_eq!(Lifetime::of_flags(lifetime.to_flags()), Some(lifetime));
+        }
+        let lead = Lifetime::of_window(60, 0);
+        assert_eq!(Lifetime::of_flags(lead.to_flags()), None);
+        assert_eq!(Lifetime::of_flags(0), None);
+        assert_eq!(Lifetime::covering(100).to_flags(), 100 << 16);
+    }
+
+    #[test]
     fn a_lead_is_kept_and_never_too_long() {
         for seconds in [1, 2, 59, 3600, 86_400, 90_000, 2_000_000_000] {
             let ticks = Ticks::from(seconds) * TICKS_PER_SECOND;
