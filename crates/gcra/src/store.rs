@@ -239,6 +239,7 @@ mod tests {
         };
         assert!(uncount(true).is_undo() && !uncount(false).is_undo());
         assert!(!Put::Reset { span: 10 }.is_undo());
+        assert_eq!(UNKNOWN_SPAN, 31_622_400 * crate::TICKS_PER_SECOND);
     }
 
     #[test]

@@ -406,6 +406,14 @@ mod tests {
     }
 
     #[test]
+    fn the_lifetime_of_a_window_replaces_a_longer_one() {
+        let long = Word::live(Fingerprint::new(1), Lifetime::covering(900), Timestamp(9));
+        let full_at = |lifetime| long.moved(Timestamp(9), lifetime).full_at();
+        assert_eq!(full_at(Lifetime::of_window(0, 100)), Timestamp(109));
+        assert_eq!(full_at(Lifetime::covering(100)), Timestamp(909));
+    }
+
+    #[test]
     fn flags_keep_each_lifetime_but_no_lead() {
         for ticks in [1, 100, TICKS_PER_SECOND, UNKNOWN_SPAN] {
             let lifetime = Lifetime::covering(ticks);
