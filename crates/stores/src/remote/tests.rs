@@ -724,6 +724,14 @@ fn after_a_reset_the_fallback_starts_full() {
 }
 
 #[test]
+fn a_store_is_not_asked_after_the_deadline() {
+    let host = host();
+    let remote = remote(&host, SETTINGS, silent);
+    let failed = remote.visit(b"name", NOW, NOW, |_| Ok(())).unwrap_err();
+    assert!(matches!(failed, (_, Cause::OutOfTime)));
+}
+
+#[test]
 fn a_bucket_is_said_to_exist_if_nobody_knows() {
     let failing = |on_failure| {
         let host = host();
