@@ -216,9 +216,10 @@ impl Caller {
         panic!("no call ends while the breaker is open");
     }
 
-    pub fn put(&self, identifier: &str, put: &Put) {
+    /// Makes a change. Returns false if it must be repeated. Panics if the store fails.
+    pub fn put(&self, identifier: &str, put: &Put) -> bool {
         let key = self.remote.key(identifier.as_bytes());
-        self.remote.put(key, put).unwrap();
+        self.remote.put(key, put).unwrap().value
     }
 
     /// Returns the whole tokens in a bucket of [`CAPACITY`].

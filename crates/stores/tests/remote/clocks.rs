@@ -254,7 +254,7 @@ fn a_server_outside_of_all_windows_grants_nothing_and_replies_its_clock() {
             windows,
             is_undo: false,
         };
-        caller.put("id", &uncount(far));
+        assert!(!caller.put("id", &uncount(far)), "it must be repeated");
         assert_eq!(redis.cli(&["GET", "t:id"]), record);
         assert_eq!(redis.cli(&["EXISTS", "t:none"]), "0");
         let repeated = Windows {
