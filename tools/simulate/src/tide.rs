@@ -143,7 +143,7 @@ impl Plan {
     }
 
     fn without_losses(self) -> Self {
-        // What hosts keep is granted twice after a loss, so nothing is lost in most tides.
+        // A server that loses its state grants again what hosts keep. The rule skips such buckets.
         let losses = [Part::Flush, Part::Failover, Part::ServerClock];
         losses.into_iter().fold(self, Self::without)
     }

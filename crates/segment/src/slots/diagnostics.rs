@@ -5,9 +5,9 @@
 //!
 //! Each shard holds a small sketch of the identifiers that are denied most. The algorithm is
 //! Misra-Gries in sets of entries: the hash of a denied identifier selects a set. An entry of this
-//! set with the same hash counts one more. Otherwise the identifier replaces an entry whose count
-//! is 0. If there is none, each entry of the set counts one less. So an identifier with more than a
-//! 17th of the denials of its set stays in the sketch. Its count is a lower bound.
+//! set with the same hash counts one more. Otherwise the identifier replaces an entry with a count
+//! of 0. If no entry has one, the counts of all entries of the set are lowered by 1. An identifier
+//! with more than a 17th of the denials of its set stays in the sketch. Its count is a lower bound.
 
 use super::counters::SHARDS;
 use gcra::{Key, Row};
