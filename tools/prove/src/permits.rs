@@ -71,23 +71,26 @@ impl Limits {
     }
 }
 
-/// A span of time. Both instants belong to it.
-type Span = (Nanos, Nanos);
+/// A span of time. Both instants belong to it. It is empty if it ends before it begins.
+pub type Span = (Nanos, Nanos);
 
 /// A call that was denied because all permits of its limit were held.
 #[derive(Clone, Copy, Debug)]
-struct Denial {
-    during: Span,
-    limit: u32,
+pub struct Denial {
+    pub during: Span,
+    pub limit: u32,
 }
 
+/// The permits of one key.
 #[derive(Clone, Debug, Default)]
-struct History {
-    certain: Vec<Span>,
-    possible: Vec<Span>,
+pub struct History {
+    /// The times in which a permit is certainly held.
+    pub certain: Vec<Span>,
+    /// The times in which a permit is possibly held.
+    pub possible: Vec<Span>,
     /// The times in which the number of holders may have changed.
-    changes: Vec<Span>,
-    denials: Vec<Denial>,
+    pub changes: Vec<Span>,
+    pub denials: Vec<Denial>,
 }
 
 /// The result of the judgement. Sums are over all keys.
@@ -208,7 +211,8 @@ impl Verdict {
         Ok(())
     }
 
-    fn judge(&mut self, key: u32, history: &History, limit: u32) {
+    /// Judges the history of a key by the three rules.
+    pub fn judge(&mut self, key: u32, history: &History, limit: u32) {
         let certain = Counts::of(&history.certain);
         for &(start, _) in &history.certain {
             // A release may begin at the instant at which another call ends.

@@ -1,6 +1,7 @@
 //! The servers of keys: in a cluster, with slots on their way, and behind a proxy.
 
 use crate::keys::bucket;
+use crate::plan::Part;
 use crate::world::World;
 
 /// The slots of a cluster.
@@ -24,13 +25,15 @@ fn hash(key: &[u8]) -> u32 {
 impl World {
     /// Returns the server that executes a command: behind a proxy, that of its first key.
     pub fn behind(&self, server: usize, words: &[&[u8]]) -> usize {
-        let &[b"EVAL" | b"EVALSHA", _, _, key, ..] = words else {
+        let (&[b"EVAL" | b"EVALSHA", _, _, key, ..] | &[b"ZREM", key, ..]) = words else {
             return server;
         };
         let servers = self.plan.servers;
         match (self.plan.is_proxied, key) {
             (false, _) => server,
-            (true, [b'p', b':', b'b', _]) => bucket(key) % servers,
+            (true, [b'p', b':', b'b', _] | [b'p', b':', b'b', _, b'~', ..]) => {
+                bucket(key) % servers
+            }
             (true, _) => ((u64::from(hash(key)) * servers as u64) >> 32) as usize,
         }
     }
@@ -57,17 +60,20 @@ impl World {
         Some(format!("{word} {slot} 10.0.0.{}:6379", to + 1))
     }
 
-    /// Begins to move the slot of a bucket. Its key is on the other server from now on.
+    /// Begins to move the slot of a bucket, or of permits. Its key is on the other server from now
+    /// on.
     pub fn moves(&mut self) {
         let bucket = self.chance.below(self.plan.limits.len() as u64);
-        let slot = slot(format!("p:b{bucket}").as_bytes());
+        let is_permits = self.plan.has(Part::Permit) && self.chance.one_in(2);
+        let key = format!("p:b{bucket}{}", if is_permits { "~permits" } else { "" });
+        let slot = slot(key.as_bytes());
         let next = self.chance.below(self.plan.servers as u64) as usize;
         let from = self.keeper(slot);
         if self.plan.is_cluster && from != next && !self.moving.contains_key(&slot) {
             self.moving.insert(slot, next);
             let (from, to) = (&self.servers[from].keys, &self.servers[next].keys);
             from.borrow_mut()
-                .migrate(bucket as usize, &mut to.borrow_mut());
+                .migrate(key.as_bytes(), &mut to.borrow_mut());
         }
     }
 

@@ -1,5 +1,6 @@
 //! The record of a history: the calls of each bucket, and the states that the servers kept.
 
+use crate::permits::{PERMIT, Permits};
 use crate::plan::Plan;
 use crate::worker::Record;
 use crate::world::WALL;
@@ -34,6 +35,8 @@ pub struct History {
     /// The end of the last change of a bucket that moved its state back, by host and bucket; its
     /// start if it may have failed.
     pub cleared: BTreeMap<(usize, usize), u64>,
+    /// The permits of each bucket's identifier.
+    pub permits: Vec<Permits>,
     /// The faults that only the simulator can see.
     pub faults: Vec<String>,
     /// For each server, the faults that it has now, and the end of the last one.
@@ -70,6 +73,7 @@ impl History {
         Self {
             changes: vec![Vec::new(); plan.limits.len()],
             absent: vec![None; plan.limits.len()],
+            permits: vec![Permits::default(); plan.limits.len()],
             ill: vec![(0, 0); plan.servers],
             is_told,
             ..Self::default()
@@ -88,6 +92,9 @@ impl History {
 
     /// Adds a call whose worker was killed. It may have an effect until `end`.
     pub fn killed(&mut self, mut record: Record, end: u64) {
+        if record.bucket == PERMIT {
+            return;
+        }
         record.call.end = end;
         self.add(record);
         if matches!(record.call.kind, Kind::Refund | Kind::Reset | Kind::Cancel) {

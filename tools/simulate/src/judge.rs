@@ -58,6 +58,9 @@ pub fn judge(mut history: History, plan: &Plan) -> Judged {
         log.buckets
             .insert(bucket as u32, (Quota { capacity, rate }, calls));
     }
+    for (key, permits) in history.permits.iter().enumerate() {
+        faults.extend(permits.judge(key as u32, plan.permits as u32));
+    }
     let verdict = Verdict::of(&log);
     faults.extend(verdict.faults.iter().cloned());
     let History {

@@ -1,6 +1,7 @@
 //! The keys of a simulated Redis server, and the commands that scripts call.
 
 use crate::plan::Plan;
+use crate::sets::Set;
 
 /// A bucket's record, as bucket.lua explains it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +58,8 @@ pub struct Keys {
     /// The microsecond since the epoch.
     pub now: i64,
     items: Vec<Option<Item>>,
+    /// The permits of each bucket's identifier.
+    pub sets: Vec<Set>,
     /// The number of writes.
     pub changes: u64,
 }
@@ -67,6 +70,7 @@ pub enum Value {
     Done,
     Number(i64),
     Text(String),
+    List(Vec<String>),
     /// The seconds and microseconds of the server's time.
     Time(i64, i64),
 }
@@ -85,28 +89,40 @@ pub fn number(word: &[u8]) -> i64 {
     if is_negative { -sum } else { sum }
 }
 
-/// Returns the bucket of a key, such as `p:b2`.
+/// Returns the bucket of a key, such as `p:b2` or `p:b2~permits`.
 pub fn bucket(key: &[u8]) -> usize {
-    usize::from(key[key.len() - 1] - b'0')
+    usize::from(key[3] - b'0')
+}
+
+/// Reports whether a key is that of permits.
+pub fn is_permits(key: &[u8]) -> bool {
+    key.ends_with(b"~permits")
 }
 
 impl Keys {
     pub fn new(plan: &Plan) -> Self {
-        let items = vec![None; plan.limits.len()];
+        let count = plan.limits.len();
         Self {
             now: 0,
-            items,
+            items: vec![None; count],
+            sets: vec![Set::default(); count],
             changes: 0,
         }
     }
 
     pub fn clear(&mut self) {
         self.items.fill(None);
+        self.sets.fill(Set::default());
     }
 
-    /// Moves a bucket to another server.
-    pub fn migrate(&mut self, bucket: usize, to: &mut Self) {
-        to.items[bucket] = self.items[bucket].take();
+    /// Moves a key to another server.
+    pub fn migrate(&mut self, key: &[u8], to: &mut Self) {
+        let bucket = bucket(key);
+        if is_permits(key) {
+            to.sets[bucket] = std::mem::take(&mut self.sets[bucket]);
+        } else {
+            to.items[bucket] = self.items[bucket].take();
+        }
     }
 
     pub fn live(&mut self, bucket: usize) -> Option<Item> {
@@ -149,6 +165,9 @@ impl Keys {
     pub fn command(&mut self, words: &[&[u8]]) -> Value {
         match words {
             [b"TIME"] => Value::Time(self.now / 1_000_000, self.now % 1_000_000),
+            [verb, key, rest @ ..] if is_permits(key) => {
+                self.sets[bucket(key)].command(self.now / 1000, verb, rest)
+            }
             [b"GET", key] => {
                 let item = self.live(bucket(key));
                 item.map_or(Value::Nil, |item| Value::Text(item.record.text()))

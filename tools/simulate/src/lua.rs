@@ -55,6 +55,7 @@ fn define(lua: &Lua, keys: Rc<RefCell<Keys>>) -> mlua::Result<()> {
             Value::Done => mlua::Value::Boolean(true),
             Value::Number(number) => mlua::Value::Number(number as f64),
             Value::Text(text) => mlua::Value::String(lua.create_string(text)?),
+            Value::List(words) => mlua::Value::Table(lua.create_sequence_from(words)?),
             Value::Time(seconds, micros) => {
                 mlua::Value::Table(lua.create_sequence_from([seconds, micros])?)
             }

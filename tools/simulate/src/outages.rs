@@ -96,6 +96,9 @@ impl World {
     /// now.
     fn lose(&mut self, server: usize, start: u64, end: u64) {
         for bucket in self.buckets(server) {
+            if !crate::planted(44) {
+                self.history.permits[bucket].lost(start, self.now);
+            }
             let key = format!("p:b{bucket}");
             let keeps = |&it: &usize| {
                 self.plan.keeps(it, bucket) && self.elsewhere(it, true, key.as_bytes()).is_none()

@@ -62,6 +62,8 @@ parts! {
     Many,
     Each,
     All,
+    /// A permit of a concurrency limit is taken, renewed and released.
+    Permit,
 }
 
 /// The number of faults among the parts.
@@ -114,6 +116,9 @@ pub struct Plan {
     pub policy: OnFailure,
     /// How much more often than usual the rare kinds of calls come.
     pub zeal: u64,
+    /// The greatest limit of permits that callers of an identifier pass, and their longest lease.
+    pub permits: u64,
+    pub lease: u64,
     /// How calls come, unless they come evenly.
     pub tide: Option<Tide>,
 }
@@ -166,6 +171,9 @@ impl Plan {
         let timeout = (chance.of(&[20, 50, 50, 100, 300]) * MILLI).max(60 * latency);
         let take_ahead = chance.of(&[0, 0, 0, 0, 20, 50, 200, 1000]) * MILLI;
         let is_cluster = servers > 1 && chance.one_in(2);
+        let pause = 2 * between * hosts * workers;
+        let more = &mut Chance::new(seed ^ 0x7065_726d);
+        let lease = pause * more.of(&[2, 8, 32]);
         Self {
             seed,
             calls,
@@ -182,10 +190,12 @@ impl Plan {
             cached: chance.of(&[200, 1000, 1000, 2000]) * MILLI,
             take_ahead,
             abstains: chance.of(&[0, 2, 3]),
-            pause: 2 * between * hosts * workers,
+            pause,
             calm: (700 * between).max(4 * SECOND),
             policy: chance.of(&POLICIES),
             zeal: chance.of(&[1, 1, 3, 6]),
+            permits: 1 + more.below(1 + hosts * workers / 3),
+            lease: lease.clamp(20 * MILLI, 4 * SECOND),
             tide: None,
         }
         .in_tides()

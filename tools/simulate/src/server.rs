@@ -2,7 +2,7 @@
 
 use crate::buckets::{Known, known};
 use crate::history::Change;
-use crate::keys::{Keys, bucket, number};
+use crate::keys::{Keys, Value, bucket, is_permits, number};
 use crate::lua::Scripts;
 use crate::plan::Plan;
 use crate::world::{MICRO, WALL, World};
@@ -119,7 +119,7 @@ fn command(bytes: &[u8]) -> Option<(Vec<&[u8]>, &[u8])> {
 }
 
 /// Faults of scripts: their numbers in planted.txt, what the script says, and what it says instead.
-const PLANTED: [(u32, &str, &str); 9] = [
+const PLANTED: [(u32, &str, &str); 12] = [
     (33, "if state < full then", "if false then"),
     (35, "free, taken = ARGV[2] + 0", "free, taken = 2 * ARGV[2]"),
     (
@@ -144,6 +144,21 @@ const PLANTED: [(u32, &str, &str); 9] = [
         43,
         "{ periods < 1 and older or newer, periods < 1 and newer or 0 }",
         "nil",
+    ),
+    (
+        45,
+        "done = call('ZREM', key, permit)",
+        "done = call('ZSCORE', key, permit) and 1 or 0",
+    ),
+    (
+        46,
+        "call('ZREMRANGEBYSCORE', key, '-inf', text(now))",
+        "local _",
+    ),
+    (
+        47,
+        "verb == 'renew' and call('ZSCORE', key, permit)",
+        "verb == 'renew'",
     ),
 ];
 
@@ -194,6 +209,7 @@ impl World {
             [b"EVAL", b"return tostring(redis.call)", ..] => {
                 return Ok(format!("$1\r\n{server}\r\n").into_bytes());
             }
+            [b"ZREM", key, ..] => return self.remove(server, key, words),
             [b"EVALSHA", hash, ..] if !it.known.contains_key(*hash) => {
                 return Err("NOSCRIPT No matching script. Please use EVAL.".into());
             }
@@ -210,6 +226,19 @@ impl World {
             self.script(server, place, (&hash, keys, arguments));
         }
         Ok(reply)
+    }
+
+    /// Removes permits that nobody uses.
+    fn remove(&self, server: usize, key: &[u8], words: &[&[u8]]) -> Result<Vec<u8>, String> {
+        if let Some(elsewhere) = self.elsewhere(server, false, key) {
+            return Err(elsewhere);
+        }
+        let mut keys = self.servers[server].keys.borrow_mut();
+        keys.now = self.servers[server].time(self.now);
+        let Value::Number(count) = keys.command(words) else {
+            unreachable!("ZREM counts");
+        };
+        Ok(format!(":{count}\r\n").into_bytes())
     }
 
     /// Runs a script, and notes what it changed.
@@ -229,6 +258,11 @@ impl World {
         };
         let now = it.time(self.now) + late;
         it.keys.borrow_mut().now = now;
+        if is_permits(keys[0]) {
+            let reply = it.run(hash, keys, arguments);
+            self.mix(reply.len() as u64);
+            return reply;
+        }
         let kept = crate::planted(30).then(|| it.keys.borrow().clone());
         let changes = it.keys.borrow().changes;
         let mut befores = [0; 4];

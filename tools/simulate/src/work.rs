@@ -154,6 +154,7 @@ impl Work {
             Some(Part::Block) => self.block(bucket),
             Some(Part::Each) => self.each(),
             Some(Part::All) => self.all(),
+            Some(Part::Permit) => self.permit(bucket),
             _ => self.take(plain),
         }
     }
@@ -366,6 +367,7 @@ fn rare(chance: &mut Chance, plan: &Plan) -> Option<Part> {
         40..80 => Part::Many,
         80..100 => Part::Each,
         100..120 => Part::All,
+        120..132 => Part::Permit,
         _ => return None,
     };
     plan.has(part).then_some(part)

@@ -1,6 +1,7 @@
 //! The worker that runs: its calls, clocks and waits.
 #![allow(unsafe_code)]
 
+use crate::permits::Place;
 use crate::plan::{LONGEST_STOP, Part};
 use crate::threads::{Destructor, Thread, Waiting};
 use crate::work::Clients;
@@ -36,6 +37,8 @@ pub struct Worker {
     pub harmed: u64,
     /// The denials since its last grant.
     pub denials: u32,
+    /// The place of the permit that it holds or asks for in [`crate::permits::Permits`].
+    pub permit: Option<Place>,
     /// The calls that run.
     pub running: Vec<Record>,
     /// Its clients, which are no part of its stack.
@@ -56,6 +59,7 @@ impl Worker {
             stopped: 0,
             harmed: 0,
             denials: 0,
+            permit: None,
             running: Vec::new(),
             clients: None,
         }

@@ -264,6 +264,9 @@ impl World {
         for record in std::mem::take(&mut self.workers[index].running) {
             self.history.killed(record, self.now + linger);
         }
+        if let Some(permit) = self.workers[index].permit.take() {
+            self.history.permit(permit).dies(self.now, linger);
+        }
         self.history.note(self.now, index, || "killed".into());
         for it in self.connections.iter_mut().filter(|it| it.worker == index) {
             it.is_closed = true;
