@@ -1,7 +1,7 @@
 //! The record of a history: the calls of each bucket, and the states that the servers kept.
 
 use crate::permits::{PERMIT, Permits};
-use crate::plan::Plan;
+use crate::plan::{Limit, Plan};
 use crate::worker::Record;
 use crate::world::WALL;
 use prove::call::{Call, Kind, Outcome, TOKEN};
@@ -32,9 +32,9 @@ pub struct History {
     pub changes: Vec<Vec<Change>>,
     /// The loss of each bucket that has no record since.
     absent: Vec<Option<(u64, u64)>>,
-    /// The end of the last change of a bucket that moved its state back, by host and bucket; its
-    /// start if it may have failed.
-    pub cleared: BTreeMap<(usize, usize), u64>,
+    /// The end of the last change of a bucket that moved its state back, by host, bucket and limit;
+    /// its start if it may have failed.
+    pub cleared: BTreeMap<(usize, usize, Limit), u64>,
     /// The permits of each bucket's identifier.
     pub permits: Vec<Permits>,
     /// The faults that only the simulator can see.

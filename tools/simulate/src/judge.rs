@@ -47,16 +47,12 @@ pub fn judge(mut history: History, plan: &Plan) -> Judged {
             }
         }
         // Hosts drop what arrives late.
-        if bucket < LOCAL && plan.late == USUALLY_LATE {
+        if bucket < LOCAL && plan.late == USUALLY_LATE && !plan.changes() {
             faults.extend(starved(bucket, &calls, limit));
         }
-        let capacity = i128::from(limit.capacity) * TOKEN;
-        let rate = TOKEN / i128::from(limit.token);
-        if plan.take_ahead > 0 {
-            faults.extend(granted_again(bucket, &calls, Quota { capacity, rate }));
-        }
-        log.buckets
-            .insert(bucket as u32, (Quota { capacity, rate }, calls));
+        let (quota, over) = windows(bucket, &mut calls, plan, log.rules);
+        faults.extend(over);
+        log.buckets.insert(bucket as u32, (quota, calls));
     }
     for (key, permits) in history.permits.iter().enumerate() {
         faults.extend(permits.judge(key as u32, plan.permits as u32));
@@ -84,6 +80,74 @@ pub fn judge(mut history: History, plan: &Plan) -> Judged {
     }
 }
 
+/// Judges windows by other bounds than that of all calls. Returns this bound, and the windows that
+/// break the others.
+fn windows(bucket: usize, calls: &mut [Call], plan: &Plan, rules: Rules) -> (Quota, Vec<String>) {
+    let limit = plan.limits[bucket % LOCAL];
+    let rate = TOKEN / i128::from(limit.token);
+    let quota = |span| Quota {
+        capacity: rate * i128::from(span),
+        rate,
+    };
+    if !plan.changes() {
+        let quota = quota(limit.span());
+        let again = (plan.take_ahead > 0).then(|| granted_again(bucket, calls, quota));
+        return (quota, again.flatten().into_iter().collect());
+    }
+    let both = [limit, plan.others[bucket % LOCAL]];
+    let faults = both.iter().filter_map(|&own| {
+        let own_calls = under(own, bucket, calls, plan);
+        over("change", bucket, &own_calls, quota(own.span()), rules)
+    });
+    let faults = faults.collect();
+    let span = both[0].span().max(both[1].span());
+    excuse(calls, bucket, span, plan);
+    (quota(span), faults)
+}
+
+/// Excuses calls on a bucket whose limit changes. The judge of all calls does not know the limit of
+/// a denial. After a drain under a smaller limit, the bucket is full when that limit is full.
+fn excuse(calls: &mut [Call], bucket: usize, greatest: u64, plan: &Plan) {
+    for call in calls {
+        if call.is_denied() {
+            call.outcome = Outcome::Excused;
+        } else if call.kind == Kind::Drain
+            && call.host > 0
+            && limit_of(call, bucket, plan).span() < greatest
+        {
+            call.outcome = Outcome::Unknown;
+        }
+    }
+}
+
+/// Returns the limit of a bucket under which a call was made.
+fn limit_of(call: &Call, bucket: usize, plan: &Plan) -> Limit {
+    plan.limits_of(call.host as usize - 1, call.start)[bucket % LOCAL]
+}
+
+/// Returns the calls of which those under this limit count. A limit keeps its own bound, whatever
+/// calls take under another one. Its calls may get what others give back.
+fn under(own: Limit, bucket: usize, calls: &[Call], plan: &Plan) -> Vec<Call> {
+    let mut calls = calls.to_vec();
+    for call in &mut calls {
+        if call.outcome == Outcome::Undone || call.kind == Kind::Cancel {
+            call.kind = Kind::Refund;
+        } else if (call.is_granted() || call.is_charged()) && limit_of(call, bucket, plan) != own {
+            call.outcome = Outcome::Unknown;
+        }
+    }
+    calls
+}
+
+/// Returns the first window of a bucket that has too many tokens.
+fn over(rule: &str, bucket: usize, calls: &[Call], quota: Quota, rules: Rules) -> Option<String> {
+    let first = bound::judge(calls, &quota, &rules).first?;
+    let (excess, end) = (first.excess / (TOKEN / 1000), first.end);
+    Some(format!(
+        "({rule}) bucket {bucket}: {excess} thousandths of a token too many in the window that ends at {end}"
+    ))
+}
+
 /// After a give-back, no window has more than its bound, although hosts keep tokens that they took
 /// before. Returns a window that does. Only a loss of state grants these tokens again.
 ///
@@ -100,11 +164,7 @@ fn granted_again(bucket: usize, calls: &[Call], quota: Quota) -> Option<String> 
     for call in calls.iter_mut().filter(|call| call.is_charged()) {
         call.outcome = Outcome::Unknown;
     }
-    let first = bound::judge(&calls, &quota, &rules).first?;
-    let (excess, end) = (first.excess / (TOKEN / 1000), first.end);
-    Some(format!(
-        "(again) bucket {bucket}: {excess} thousandths of a token too many in the window that ends at {end}"
-    ))
+    over("again", bucket, &calls, quota, rules)
 }
 
 /// The least part of its rate that a bucket grants while calls want more, in hundredths.

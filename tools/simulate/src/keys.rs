@@ -152,12 +152,18 @@ impl Keys {
     }
 
     /// Returns the state of a bucket, which moves back with a clock that was set back. 0 without a
-    /// record.
+    /// record, or if it is full under each limit.
     pub fn state(&mut self, bucket: usize) -> i64 {
         let now = self.now;
         self.live(bucket).map_or(0, |Item { record, .. }| {
             let written = record.written.unwrap_or(record.state);
-            record.state - (written - now).max(0)
+            let ends = record.span.map_or(i64::MAX, |span| record.state + span);
+            let is_full = ends <= now.max(written);
+            if is_full {
+                0
+            } else {
+                record.state - (written - now).max(0)
+            }
         })
     }
 

@@ -25,6 +25,8 @@ impl World {
             Part::Flush => {
                 it.keys.borrow_mut().clear();
                 self.lose(index, self.now, self.now);
+                // A host restores the state that it saw before a reset.
+                self.history.stepped_at = self.now + self.plan.oldest();
             }
             Part::Failover => it.replica = Some(it.keys.borrow().clone()),
             Part::ForgetScripts => it.known.clear(),

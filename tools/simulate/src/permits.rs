@@ -84,10 +84,14 @@ impl Permits {
     }
 
     /// A server may have lost its writes since an instant, or its clock has stepped by up to a
-    /// second.
+    /// second. Then a lease that has just ended may go on.
     pub fn lost(&mut self, since: u64, now: u64) {
         self.lost_at = now;
-        for held in self.held.iter_mut().filter(|it| it.possible.1 >= since) {
+        for held in self
+            .held
+            .iter_mut()
+            .filter(|it| it.possible.1 + SECOND >= since)
+        {
             held.certain.1 = held.certain.1.min(now);
             held.possible.1 = held.possible.1.max(held.ends) + SECOND;
         }

@@ -64,12 +64,14 @@ parts! {
     All,
     /// A permit of a concurrency limit is taken, renewed and released.
     Permit,
+    /// Hosts change the limits of buckets, and change them back.
+    Change,
 }
 
 /// The number of faults among the parts.
 pub const FAULTS: u64 = Part::Refund as u64;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Limit {
     /// The tokens of a full bucket.
     pub capacity: u64,
@@ -99,6 +101,11 @@ pub struct Plan {
     pub parts: u64,
     /// The limits of the buckets.
     pub limits: Vec<Limit>,
+    /// The other limits, if limits change.
+    pub others: Vec<Limit>,
+    /// The time after which a host changes the limits, and by how much the next host is earlier.
+    pub period: u64,
+    pub lead: u64,
     /// The least time of a message.
     pub latency: u64,
     /// One message in so many is late.
@@ -137,18 +144,29 @@ const POLICIES: [OnFailure; 6] = [
     OnFailure::Throw,
 ];
 
+/// Returns the number of hosts, and that of the workers of each.
+fn fleet(chance: &mut Chance) -> (u64, u64) {
+    let hosts = match chance.below(20) {
+        0 => 1 + chance.below(50),
+        1..4 => 1,
+        _ => 2 + chance.below(7),
+    };
+    let workers = match chance.below(20) {
+        0 if hosts < 10 => 1 + chance.below(20),
+        _ => 1 + chance.below(4),
+    };
+    (hosts, workers)
+}
+
+fn latency(chance: &mut Chance) -> u64 {
+    let usual = chance.of(&[20, 40, 40, 100, 400, 2000]) * MICRO;
+    if chance.one_in(20) { 60 * MILLI } else { usual }
+}
+
 impl Plan {
     pub fn new(seed: u64, calls: u64) -> Self {
         let chance = &mut Chance::new(seed ^ 0x706c_616e);
-        let hosts = match chance.below(20) {
-            0 => 1 + chance.below(50),
-            1..4 => 1,
-            _ => 2 + chance.below(7),
-        };
-        let workers = match chance.below(20) {
-            0 if hosts < 10 => 1 + chance.below(20),
-            _ => 1 + chance.below(4),
-        };
+        let (hosts, workers) = fleet(chance);
         let most = 1 + chance.below(RATES.len() as u64);
         let slow = if chance.one_in(10) { 40 } else { 1 };
         let limit = |chance: &mut Chance| Limit {
@@ -161,19 +179,11 @@ impl Plan {
         let token = limits.iter().map(|it| it.token).min().unwrap_or(SECOND);
         let between = (2 * token / chance.of(&[1, 2, 4, 16, 32, 64])).max(20 * MICRO);
         let servers = chance.of(&[1, 1, 1, 2, 3]);
-        let latency = chance.of(&[20, 40, 40, 100, 400, 2000]) * MICRO;
-        let latency = if chance.one_in(20) {
-            60 * MILLI
-        } else {
-            latency
-        };
+        let latency = latency(chance);
         // A call on a cluster that has changed takes several round trips of up to ten latencies.
         let timeout = (chance.of(&[20, 50, 50, 100, 300]) * MILLI).max(60 * latency);
         let take_ahead = chance.of(&[0, 0, 0, 0, 20, 50, 200, 1000]) * MILLI;
         let is_cluster = servers > 1 && chance.one_in(2);
-        let pause = 2 * between * hosts * workers;
-        let more = &mut Chance::new(seed ^ 0x7065_726d);
-        let lease = pause * more.of(&[2, 8, 32]);
         Self {
             seed,
             calls,
@@ -190,15 +200,64 @@ impl Plan {
             cached: chance.of(&[200, 1000, 1000, 2000]) * MILLI,
             take_ahead,
             abstains: chance.of(&[0, 2, 3]),
-            pause,
+            pause: 2 * between * hosts * workers,
             calm: (700 * between).max(4 * SECOND),
             policy: chance.of(&POLICIES),
             zeal: chance.of(&[1, 1, 3, 6]),
-            permits: 1 + more.below(1 + hosts * workers / 3),
-            lease: lease.clamp(20 * MILLI, 4 * SECOND),
+            permits: 1,
+            lease: 0,
+            others: Vec::new(),
+            period: 1,
+            lead: 0,
             tide: None,
         }
+        .with_permits()
+        .with_changes()
         .in_tides()
+    }
+
+    fn with_permits(self) -> Self {
+        let chance = &mut Chance::new(self.seed ^ 0x7065_726d);
+        let lease = self.pause * chance.of(&[2, 8, 32]);
+        Self {
+            permits: 1 + chance.below(1 + (self.hosts * self.workers) as u64 / 3),
+            lease: lease.clamp(20 * MILLI, 4 * SECOND),
+            ..self
+        }
+    }
+
+    /// Lets the limits change in one seed of two that has such changes.
+    fn with_changes(self) -> Self {
+        let chance = &mut Chance::new(self.seed ^ 0x6c69_6d69);
+        if !self.has(Part::Change) || chance.one_in(2) {
+            return self;
+        }
+        let other = |limit: &Limit| Limit {
+            capacity: (5 + chance.below(40)) * chance.of(&[1, 1, 20]),
+            token: limit.token * chance.of(&[1, 2, 4, 8]) / 2,
+        };
+        let others = self.limits.iter().map(other).collect();
+        let period = self.limits[0].token * chance.of(&[20, 100, 400]);
+        Self {
+            others,
+            period,
+            lead: chance.below(period) / chance.of(&[1, 10, 1000]),
+            ..self
+        }
+    }
+
+    /// Reports whether the limits change.
+    pub fn changes(&self) -> bool {
+        self.has(Part::Change) && !self.others.is_empty()
+    }
+
+    /// Returns the limits of a host at an instant.
+    pub fn limits_of(&self, host: usize, at: u64) -> &[Limit] {
+        let turns = (at + self.lead * host as u64) / self.period;
+        match self.changes() && turns % 2 == 1 {
+            true => &self.others,
+            false => &self.limits,
+        }
     }
 
     pub fn has(&self, part: Part) -> bool {

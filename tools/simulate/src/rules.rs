@@ -68,7 +68,7 @@ impl World {
         if !is_plain || self.plan.take_ahead > 0 || history.stepped_at > oldest {
             return;
         }
-        let key = (call.host as usize, bucket);
+        let key = (call.host as usize, bucket, limit);
         let cleared = history
             .cleared
             .get(&key)

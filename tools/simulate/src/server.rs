@@ -119,7 +119,7 @@ fn command(bytes: &[u8]) -> Option<(Vec<&[u8]>, &[u8])> {
 }
 
 /// Faults of scripts: their numbers in planted.txt, what the script says, and what it says instead.
-const PLANTED: [(u32, &str, &str); 12] = [
+const PLANTED: [(u32, &str, &str); 14] = [
     (33, "if state < full then", "if false then"),
     (35, "free, taken = ARGV[2] + 0", "free, taken = 2 * ARGV[2]"),
     (
@@ -160,6 +160,8 @@ const PLANTED: [(u32, &str, &str); 12] = [
         "verb == 'renew' and call('ZSCORE', key, permit)",
         "verb == 'renew'",
     ),
+    (50, "if left > life then", "if false then"),
+    (51, "math.max(kept or span, span)", "span"),
 ];
 
 /// Returns a script with the fault that is planted in it.
@@ -271,37 +273,48 @@ impl World {
         }
         let reply = it.run(hash, keys, arguments);
         if it.keys.borrow().changes != changes {
-            let is_take = arguments[0][0].is_ascii_digit();
-            let is_batch = arguments.len() == 4 * keys.len();
-            for (index, key) in keys.iter().enumerate() {
-                let bucket = bucket(key);
-                let change = it.state(bucket, self.now);
-                let state = (change.state / 1000).cast_signed();
-                self.history.changed(bucket, change);
-                let span = number(arguments[if is_batch { 4 * index + 1 } else { 1 }]);
-                let taken = (state - befores[index].max(now - span)).max(0) as u64 * 1000;
-                if is_late && befores[index] == 0 {
-                    // A request that is executed after its deadline may restore a state that is too
-                    // late. The bucket holds fewer tokens then, and no more.
-                    let left = (now - state).max(0) as u64 * 1000;
-                    let left = left / self.plan.limits[bucket].token;
-                    self.history.restored(bucket, self.now, left);
-                }
-                if is_take && taken > 0 {
-                    let debt = arguments
-                        .get(5)
-                        .filter(|_| !is_batch)
-                        .map_or(0, |it| number(it));
-                    let keeps = 2 * self.plan.take_ahead + debt.max(0) as u64 * 1000;
-                    let token = self.plan.limits[bucket].token;
-                    self.history.stored(bucket, self.now, (taken, token), keeps);
-                }
-            }
+            self.written(server, is_late, (keys, arguments), befores);
             if let Some(kept) = kept.filter(|_| self.chance.one_in(100)) {
                 *self.servers[server].keys.borrow_mut() = kept;
             }
         }
         self.mix(reply.len() as u64);
         reply
+    }
+
+    /// Notes what a script has written. `befores` are the states before.
+    fn written(
+        &mut self,
+        server: usize,
+        is_late: bool,
+        (keys, arguments): (&[&[u8]], &[&[u8]]),
+        befores: [i64; 4],
+    ) {
+        let is_take = arguments[0][0].is_ascii_digit();
+        let is_batch = arguments.len() == 4 * keys.len();
+        for (index, key) in keys.iter().enumerate() {
+            let (bucket, at) = (bucket(key), self.now);
+            let change = self.servers[server].state(bucket, at);
+            let (now, state) = (
+                self.servers[server].time(at),
+                (change.state / 1000).cast_signed(),
+            );
+            let token = self.plan.limits[bucket].token;
+            self.history.changed(bucket, change);
+            let span = number(arguments[if is_batch { 4 * index + 1 } else { 1 }]);
+            let taken = (state - befores[index].max(now - span)).max(0) as u64 * 1000;
+            if is_late && befores[index] == 0 {
+                // A request that is executed after its deadline may restore a state that is too
+                // late. The bucket holds fewer tokens then, and no more.
+                let left = (now - state).max(0) as u64 * 1000 / token;
+                self.history.restored(bucket, at, left);
+            }
+            if is_take && taken > 0 {
+                let debt = arguments.get(5).filter(|_| !is_batch);
+                let debt = debt.map_or(0, |it| number(it)).max(0) as u64 * 1000;
+                let keeps = 2 * self.plan.take_ahead + debt;
+                self.history.stored(bucket, at, (taken, token), keeps);
+            }
+        }
     }
 }

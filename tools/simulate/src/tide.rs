@@ -115,6 +115,7 @@ impl Plan {
             take_ahead,
             pause: 2 * limits[0].token * hosts * workers * chance.of(&[1, 2, 4]),
             limits,
+            others: Vec::new(),
             calm: 4 * tide.length,
             tide: Some(tide),
             ..self

@@ -80,13 +80,16 @@ pub fn work(index: usize) {
     // SAFETY: the clients live until the worker has ended.
     let clients = unsafe { &*std::ptr::from_ref(&**clients) };
     let limits = world.plan.limits.clone();
-    let work = Work {
+    let mut work = Work {
         host,
         clients,
         limits,
     };
     while here().calls < here().plan.calls {
-        here().calls += 1;
+        let world = here();
+        world.calls += 1;
+        let limits = world.plan.limits_of(host, world.now);
+        work.limits.copy_from_slice(limits);
         work.one();
         let world = here();
         let (now, denials) = (world.now, world.current().denials);
@@ -121,6 +124,13 @@ impl Work {
 
     pub fn key(&self, bucket: usize) -> Key<'static> {
         self.client(bucket).hasher().key(NAMES[bucket])
+    }
+
+    /// Returns tokens in the unit of the judge, for which a token takes as long as under the first
+    /// limit.
+    fn amount(&self, bucket: usize, tokens: u64) -> i128 {
+        let first = here().plan.limits[bucket].token;
+        i128::from(tokens * self.limits[bucket].token) * TOKEN / i128::from(first)
     }
 
     fn one(&self) {
@@ -169,7 +179,7 @@ impl Work {
         worker
             .running
             .extend(calls.into_iter().map(|(bucket, kind, tokens)| {
-                let cost = i128::from(tokens) * TOKEN;
+                let cost = self.amount(bucket, tokens);
                 let call = Call {
                     host,
                     cost,
@@ -210,7 +220,7 @@ impl Work {
     pub fn taken(&self, take: Take, step: &Step, answer: &Answered<Outcome>) {
         self.judge(take.bucket, answer);
         let record = self.end(take.bucket, |call| {
-            call.floor = i128::from(take.floor) * TOKEN;
+            call.floor = self.amount(take.bucket, take.floor);
             call.outcome = match answer {
                 Ok(it) if it.fallback => Seen::Unknown,
                 Ok(it) if it.value.granted() => Seen::Done,
@@ -283,7 +293,7 @@ impl Work {
             here()
                 .history
                 .cleared
-                .insert((host as usize, bucket), since);
+                .insert((host as usize, bucket, self.limits[bucket]), since);
         }
     }
 
