@@ -203,7 +203,7 @@ impl Plan {
             pause: 2 * between * hosts * workers,
             calm: (700 * between).max(4 * SECOND),
             policy: chance.of(&POLICIES),
-            zeal: chance.of(&[1, 1, 3, 6]),
+            zeal: chance.of(&[1, 3, 6, 6]),
             permits: 1,
             lease: 0,
             others: Vec::new(),

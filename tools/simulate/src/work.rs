@@ -326,7 +326,7 @@ impl Work {
         self.put((bucket, Kind::Reset, 0), &Put::Reset { span });
     }
 
-    /// Blocks a bucket for some tokens' time, or drains it.
+    /// Blocks a bucket for some tokens' time, or drains it. Then it may be reset at once.
     fn block(&self, bucket: usize) {
         let limit = self.limits[bucket];
         let chance = &mut here().chance;
@@ -341,6 +341,9 @@ impl Work {
             .client(bucket)
             .raise(self.key(bucket), age, limit.span());
         self.changed(bucket, &answer);
+        if here().plan.has(Part::Clear) && here().chance.one_in(2) {
+            self.reset(bucket);
+        }
     }
 }
 
@@ -368,11 +371,11 @@ fn in_tide(chance: &mut Chance, plan: &Plan, is_greedy: bool) -> Option<Part> {
 /// Returns a kind of calls that the plan has; usually none.
 fn rare(chance: &mut Chance, plan: &Plan) -> Option<Part> {
     let part = match chance.below(1000 / plan.zeal) {
-        0 => Part::Clear,
-        1..4 => Part::Refund,
-        4..8 => Part::Reserve,
-        8 => Part::Block,
-        9 | 10 => Part::Charge,
+        0..3 => Part::Clear,
+        3..6 => Part::Refund,
+        6..10 => Part::Reserve,
+        10..13 => Part::Block,
+        13..15 => Part::Charge,
         20..40 => Part::Floor,
         40..80 => Part::Many,
         80..100 => Part::Each,
