@@ -62,8 +62,8 @@ print_line() {
 run_step() {
     local name=$1 log=$logs/$1.log code ran_well broken unclear skipped
     SECONDS=0
-    # core compiles for minutes. If it did not come first, it would still run after all others.
-    [[ $name == core ]] || renice --priority 5 "$BASHPID" >/dev/null
+    # Both compile for minutes. If they did not come first, they would still run after all others.
+    [[ $name =~ ^(core|php)$ ]] || renice --priority 5 "$BASHPID" >/dev/null
     # The subshell is not part of a condition. Otherwise bash would continue after a command that
     # fails.
     set +e
@@ -81,6 +81,7 @@ run_step() {
     {
         flock 9
         print_line "$name" "$ran_well" "$broken" "$unclear" "$skipped" "$SECONDS"
+        grep -a ' is not available, so this step ' "$log" || true
         if [[ $((broken + unclear)) -ne 0 ]]; then
             grep -aE '^ *(FAIL|TIMEOUT|SIG[A-Z]+) ' "$log" | sort -u || true
             tail -n 60 "$log"

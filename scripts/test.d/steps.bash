@@ -13,11 +13,11 @@ steps=(
     'quick-php|quick|30|.phpt of the classes in shared memory, on the build for tests'
     'simulate-quick|quick|10|120 simulated histories of a fleet, each judged'
     'core|all|200|the engine, the other limiters and the judge, with real servers'
-    'php|all|200|every .phpt on PHP 8.2, on the release build'
+    'php|all|200|every .phpt on PHP 8.4, on the release build'
     'bridges|all|100|the bridges, on the newest frameworks for PHP 8.2'
     'wordpress|all|120|the plugin, on WordPress'
     'polyfill|all|100|the polyfill, on PHP 8.2'
-    'php8.4|zend|150|the .phpt that depend on PHP or its servers, on PHP 8.4'
+    'php8.2|zend|150|the .phpt that depend on PHP or its servers, on PHP 8.2'
     'php8.5|zend|80|the .phpt that depend on the version of PHP, on PHP 8.5'
     'valgrind|zend|120|.phpt of lifetimes, reentrancy and errors, with a planted leak as control'
     'jit|zend|30|.phpt of the classes with the tracing JIT'
@@ -28,7 +28,7 @@ steps=(
     'php8.6|full|200|every .phpt on PHP 8.6'
     'bridges-whole|full|400|bridges in each framework of Debian, the polyfill on each PHP'
     'php8.5-whole|full|200|every .phpt on PHP 8.5'
-    'php8.4-whole|full|200|every .phpt on PHP 8.4'
+    'php8.2-whole|full|200|every .phpt on PHP 8.2'
     'opcache|full|200|every .phpt with opcache'
     'jit-whole|full|200|every .phpt with the tracing JIT'
     'valgrind-whole|full|2400|every .phpt under valgrind'
@@ -83,6 +83,7 @@ prepare() {
 
 # Chooses PHP, and makes a folder for copies.
 choose_php() {
+    php_of_user=${PHP_CONFIG:-}
     # shellcheck source=scripts/php.bash
     source scripts/php.bash
     copies=$(mktemp -d)
@@ -126,35 +127,42 @@ readable() {
     echo "$copy/${1##*/}"
 }
 
-# Builds the module for the chosen PHP into a folder, for tests, and sets `module`. One build at a
-# time, because builds for several PHPs share cargo's folder.
-build_for_tests() {
-    BUILD_PROFILE="test" flock target/.build-for-tests scripts/build "$1" || return
-    module=$1/tokenbucket.so
+# Builds the module for the chosen PHP with a profile into a folder, and sets `module`. One build at
+# a time, because builds for several PHPs share cargo's folder. Does not wait if the module is new.
+#   build_module test|release FOLDER
+build_module() {
+    local -x BUILD_ONCE=1 BUILD_PROFILE=$1
+    CARGO=false scripts/build "$2" || flock "target/.build-$1" scripts/build "$2" || return
+    module=$2/tokenbucket.so
 }
+build_for_tests() { build_module test "$1"; }
+build_release() { build_module release "$PWD/modules"; }
 
-# Builds the module as it is released, and sets `module`.
-build_release() {
-    flock target/.build-release scripts/build || return
-    module=$PWD/modules/tokenbucket.so
-}
-
-# Chooses a newer PHP and builds its module in the folder of that PHP, unless it is up to date.
+# Chooses a newer PHP, and builds its module in its folder.
+#   choose_newer_php VERSION test|release
 choose_newer_php() {
     local home
     PHP_CONFIG=$(scripts/setup php "$1")
     [[ -n $PHP_CONFIG ]] || skip "PHP $1 is not available"
     export PHP_CONFIG
     home=${PHP_CONFIG%/*}
-    module=$home/tokenbucket.so
-    if [[ ! -e $module || -n $(find Cargo.toml Cargo.lock build.rs src crates -newer "$module" -print -quit) ]]; then
-        build_for_tests "$home" || return
-    fi
+    build_module "$2" "$home" || return
     home=$(readable "$home")
     PHP_CONFIG=$home/php-config
     module=$home/tokenbucket.so
     # shellcheck source=scripts/php.bash
     source scripts/php.bash
+}
+
+# Chooses PHP 8.4 and builds its release. If it is not available, or the user has set PHP_CONFIG,
+# does so with the PHP of the other steps.
+choose_reference() {
+    if [[ -z $php_of_user && -n $(scripts/setup php 8.4) ]]; then
+        choose_newer_php 8.4 release
+    else
+        [[ -n $php_of_user ]] || echo "PHP 8.4 is not available, so this step runs on $PHP."
+        build_release
+    fi
 }
 
 # Runs .phpt files with the chosen PHP and module. Each run has its own copy of the tests, because
@@ -181,7 +189,7 @@ phpt() (
     fi
 )
 
-# The tests that depend on the version of PHP. On PHP 8.4 and 8.5 the other tests run only with
+# The tests that depend on the version of PHP. On PHP 8.2 and 8.5 the other tests run only with
 # --full: they test servers, databases and pages through the same classes.
 of_each_php=(
     php-tests/{00_module,01_token_bucket,02_shared_memory,10_concurrency}/*.phpt
@@ -190,8 +198,8 @@ of_each_php=(
     php-tests/06_compat/{client_throttle,leaky_bucket,minute_window,rate_limiter,redis_client}{,*_error}.phpt
     php-tests/06_compat/{live_clients,memcached_client,outages_error}.phpt
 )
-# The tests that depend on php-fpm, php-cgi, Apache's module or the embed library. The unpacked PHP
-# 8.4 has all of them.
+# The tests that depend on php-fpm, php-cgi, Apache's module or the embed library, which PHP 8.5
+# lacks in part.
 of_servers=(php-tests/{03_apache,03_php_fpm,08_guard}/*.phpt)
 # Left out are instructions, races, and programs that read the same text from each PHP.
 left_out='/(.*_instructions|(.*_)?race|killed|workers_killed|prometheus|alerts|fail2ban|stalls|floods)\.phpt$'
@@ -368,9 +376,17 @@ step_databases() {
 
 step_php() {
     scripts/setup revolt >/dev/null
-    build_release
+    choose_reference
     phpt php-tests
 }
+
+on_php8.2() {
+    [[ $("$PHP_CONFIG" --vernum) == 802* ]] || skip "$PHP is not PHP 8.2"
+    build_release
+    phpt "$@"
+}
+step_php8.2() { on_php8.2 "${of_each_php[@]}" "${of_servers[@]}"; }
+step_php8.2-whole() { on_php8.2 php-tests; }
 
 step_jit() {
     build_release
@@ -417,12 +433,10 @@ counts() {
 }
 
 newer_php() {
-    choose_newer_php "$1"
+    choose_newer_php "$1" test
     phpt "${@:2}"
 }
-step_php8.4() { newer_php 8.4 "${of_each_php[@]}" "${of_servers[@]}"; }
 step_php8.5() { newer_php 8.5 "${of_each_php[@]}"; }
-step_php8.4-whole() { newer_php 8.4 php-tests; }
 step_php8.5-whole() { newer_php 8.5 php-tests; }
 step_php8.6() { newer_php 8.6 php-tests; }
 
@@ -455,12 +469,12 @@ step_polyfill() { BRIDGES=short bridges polyfill; }
 
 step_bridges-whole() {
     scripts/setup php 8.4
-    (choose_newer_php 8.4) || [[ $? -eq $SKIPPED ]]
+    (choose_newer_php 8.4 release) || [[ $? -eq $SKIPPED ]]
     bridges
 }
 
 step_opcache() {
-    build_release
+    choose_reference
     with_opcache -d opcache.jit=disable php-tests
 }
 

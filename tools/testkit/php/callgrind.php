@@ -1,14 +1,10 @@
 <?php
 require_once __DIR__ . '/child.php';
 
-/**
- * Reports whether callgrind can run here. Valgrind cannot run itself. An unpacked PHP is started by
- * a script, whose shell valgrind would count.
- */
+/** Reports whether callgrind can run here. Valgrind cannot run itself. */
 function has_callgrind(): bool
 {
-    $is_program = file_get_contents(getenv('TEST_PHP_EXECUTABLE') ?: PHP_BINARY, length: 2) !== '#!';
-    return $is_program && getenv('USE_ZEND_ALLOC') !== '0' && exec('valgrind --version') !== '';
+    return getenv('USE_ZEND_ALLOC') !== '0' && exec('valgrind --version') !== '';
 }
 
 /**
@@ -35,7 +31,8 @@ function instructions(string $setup, array $statements, array $ini = [], int $sh
             $code .= "\nphp_uname('m'); for (\$turn = 0; \$turn < $turns; \$turn++) { $statement; } php_uname('m');";
         }
     }
-    $callgrind = "setarch -R valgrind --quiet --vgdb=no --tool=callgrind --dump-before=php_get_uname --callgrind-out-file=$counts";
+    // A script may start PHP, and then is replaced by PHP.
+    $callgrind = "setarch -R valgrind --quiet --vgdb=no --trace-children=yes --tool=callgrind --dump-before=php_get_uname --callgrind-out-file=$counts";
     $output = shell_exec("$callgrind " . php_command($ini) . ' -r ' . escapeshellarg($code) . ' 2>&1');
     $number = 0;
     $next = function () use (&$number, $counts, $output): int {
