@@ -85,6 +85,8 @@ pub fn judge(mut history: History, plan: &Plan) -> Judged {
 fn windows(bucket: usize, calls: &mut [Call], plan: &Plan, rules: Rules) -> (Quota, Vec<String>) {
     let limit = plan.limits[bucket % LOCAL];
     let rate = TOKEN / i128::from(limit.token);
+    // A host's own bucket follows the clock of the host, which may be fast.
+    let rate = rate + if bucket < LOCAL { 0 } else { rate / 1000 };
     let quota = |span| Quota {
         capacity: rate * i128::from(span),
         rate,

@@ -12,8 +12,8 @@ use crate::world::{MICRO, SECOND, World, here};
 use prove::call::{Kind, Outcome};
 use prove::permits::{Denial, Span, Verdict};
 use segment::Refusal;
+use stores::remote::Answered;
 use stores::remote::permits::ServerPermit;
-use stores::remote::{Answer, Answered};
 
 /// The bucket of a running call that asks for a permit.
 pub const PERMIT: usize = usize::MAX;
@@ -124,9 +124,9 @@ impl History {
         }
         let held = self.permit(place);
         held.possible.1 = during.1;
-        let Held { certain, .. } = *held;
-        if certain.1 > during.1 {
-            let fault = format!("(permits) {place:?} was not renewed in {during:?}: {certain:?}");
+        let end = held.certain.1;
+        if end > during.1 {
+            let fault = format!("(permits) {place:?} was not renewed in {during:?} before {end}");
             self.faults.push(fault);
         }
     }
@@ -135,30 +135,23 @@ impl History {
 impl Work {
     /// Takes a permit, works, renews it now and then, and releases it.
     pub fn permit(&self, bucket: usize) {
-        let World {
-            chance,
-            plan,
-            history,
-            now,
-            ..
-        } = here();
-        let most = plan.permits;
-        let fewer = 1 + chance.below(most);
-        let limit = chance.of(&[most, most, most, fewer]);
-        let lease = plan.lease / chance.of(&[1, 1, 2]) / MICRO * MICRO;
-        let held = &mut history.permits[bucket].held;
+        let world = here();
+        let most = world.plan.permits;
+        let fewer = 1 + world.chance.below(most);
+        let limit = world.chance.of(&[most, most, most, fewer]);
+        let lease = world.plan.lease / world.chance.of(&[1, 1, 2]) / MICRO * MICRO;
+        let held = &mut world.history.permits[bucket].held;
         let place = (bucket, held.len());
         held.push(Held {
             lease,
             certain: (1, 0),
-            possible: (*now, UNKNOWN),
+            possible: (world.now, UNKNOWN),
             ends: UNKNOWN,
         });
         let (client, key) = (self.client(bucket), self.key(bucket));
         let acquire = || client.acquire(key, limit as u16, lease);
         let (answer, during) = self.ask(place, "acquire", acquire);
-        let History { permits, .. } = &mut here().history;
-        let permits = &mut permits[bucket];
+        let permits = &mut here().history.permits[bucket];
         let sure = matches!(&answer, Ok(answer) if !answer.fallback);
         match answer.map(|it| it.value) {
             Ok(Ok(acquired)) if sure => {
@@ -190,15 +183,11 @@ impl Work {
             }
             here().history.permit(place).possible.1 = UNKNOWN;
             let (answer, during) = self.ask(place, "renew", || client.renew(&mut permit));
-            if let Ok(Answer {
-                value,
-                fallback: false,
-                ..
-            }) = answer
-            {
-                here().history.renewed(place, value, during);
+            let Ok(answer) = answer else { break };
+            if !answer.fallback {
+                here().history.renewed(place, answer.value, during);
             }
-            if !matches!(answer, Ok(Answer { value: true, .. })) {
+            if !answer.value {
                 break;
             }
         }
@@ -238,11 +227,7 @@ impl Work {
             _ => "failed",
         };
         world.history.note(end, index, || {
-            let (bucket, place) = place;
-            format!(
-                "b{bucket} {verb} permit {place}: {what}, {} us",
-                (end - start) / 1000
-            )
+            format!("b{} {verb} permit {}: {what}", place.0, place.1)
         });
         world.mix(end);
         let held = world.history.permit(place);
