@@ -4,7 +4,7 @@
 //! replies and records with those of Lua ([`crate::server`]). Windows and bootstraps are left to
 //! Lua.
 
-use crate::keys::{Item, Keys, Record, bucket, number};
+use crate::keys::{Ahead, Item, Keys, Record, bucket, number};
 use std::fmt::Write;
 
 /// The scripts that this module knows.
@@ -57,14 +57,14 @@ struct Found {
     kind: i64,
     before: Option<i64>,
     kept: Option<i64>,
-    ahead: Option<[i64; 2]>,
+    ahead: Option<Ahead>,
 }
 
 impl Found {
-    /// Notes that these microseconds are taken ahead.
-    fn take_ahead(&mut self, taken: i64) {
-        let [older, newer] = self.ahead.unwrap_or([0, 0]);
-        self.ahead = Some([older, newer + taken]);
+    /// Notes that a step of this span takes microseconds ahead.
+    fn take_ahead(&mut self, taken: i64, span: i64) {
+        let [older, newer, least] = self.ahead.unwrap_or([0, 0, span]);
+        self.ahead = Some([older, newer + taken, least.min(span)]);
     }
 }
 
@@ -137,7 +137,7 @@ impl Keys {
         let periods = now.div_euclid(PERIOD) - written.div_euclid(PERIOD);
         found.ahead = record.ahead.filter(|_| periods < 2);
         if periods == 1 {
-            found.ahead = found.ahead.map(|[_, newer]| [newer, 0]);
+            found.ahead = found.ahead.map(|[_, newer, least]| [newer, 0, least]);
         }
         if written > now {
             (found.state, found.kind) = (Some(state - (written - now)), SET_BACK);
@@ -168,11 +168,11 @@ impl Keys {
             ..Record::past(state)
         };
         let left = found.before.map_or(-1, |_| self.left(bucket));
+        let mut kept = found.kept;
         if left < 0 {
-            let record = ahead.map_or(record, |_| whole(span));
+            let record = ahead.map_or(record, |_| whole(kept.unwrap_or(span).max(span)));
             return self.keep(bucket, record, life);
         }
-        let mut kept = found.kept;
         let is_greater = kept.is_some_and(|kept| kept > span + ROUNDING);
         let before = found.before.unwrap_or(0);
         if let Some(kept) = kept {
@@ -254,7 +254,7 @@ impl Keys {
             state = empty_at;
         }
         if takes && is_place && state > now {
-            found.take_ahead(cost);
+            found.take_ahead(cost, span);
         }
         if state != empty_at || found.kind == SET_BACK {
             self.write(&found, state, state + span);
@@ -273,7 +273,7 @@ impl Keys {
             return None;
         }
         let state = start + extra;
-        found.take_ahead(extra);
+        found.take_ahead(extra, span);
         self.write(&found, state, state + span);
         let kind = if empty_at > 0 { 0 } else { ABSENT };
         Some(list(&[2 * state + 1, now, kind, extra]))
@@ -282,9 +282,11 @@ impl Keys {
     fn put(&mut self, bucket: usize, arguments: &[&[u8]]) -> Option<Vec<u8>> {
         let (now, mut found) = (self.now, self.read(bucket));
         let seen = |seen: &[u8]| (!seen.is_empty()).then(|| now - number(seen));
-        let ahead = found
-            .ahead
-            .map_or(0, |[older, newer]| PERIOD + older + newer);
+        let ahead = found.ahead;
+        let full = |span: i64| {
+            let least = ahead.map(|[older, newer, least]| least - PERIOD - older - newer);
+            now - least.map_or(span, |least| least.min(span))
+        };
         match *arguments {
             [b"refund", cost, span, lost, taken, in_debt] => {
                 let (span, taken) = (number(span), number(taken));
@@ -298,7 +300,7 @@ impl Keys {
                     free = (free - later).max(0).min(number(in_debt));
                 }
                 let cost = free.min((taken - (now - span)).max(0));
-                let state = empty_at.min((empty_at - cost).max(now - span + ahead));
+                let state = empty_at.min((empty_at - cost).max(full(span)));
                 if state > 0 {
                     self.write(&found, state, state + span);
                 }
@@ -306,7 +308,7 @@ impl Keys {
             [b"reset", span] => {
                 let span = number(span);
                 if let (Some(_), Some(record)) = (found.ahead, found.state) {
-                    let state = record.min(now - span + ahead);
+                    let state = record.min(full(span));
                     self.write(&found, state, state + span);
                 } else {
                     (found.before, found.kept) = (None, None);

@@ -10,9 +10,12 @@ pub struct Record {
     /// The microsecond at which it was written, if the record has it.
     pub written: Option<i64>,
     pub span: Option<i64>,
-    /// The microseconds that were taken ahead in the period before, and in this one.
-    pub ahead: Option<[i64; 2]>,
+    pub ahead: Option<Ahead>,
 }
+
+/// The microseconds that were taken ahead in the period before and in this one, and the least span
+/// of the steps that took them.
+pub type Ahead = [i64; 3];
 
 impl Record {
     pub const fn past(state: i64) -> Self {
@@ -28,7 +31,8 @@ impl Record {
         let mut numbers = text.split(|&byte| byte == b':').map(number);
         let (state, written) = (numbers.next().unwrap_or(0), numbers.next());
         let (span, older, newer) = (numbers.next(), numbers.next(), numbers.next());
-        let ahead = older.zip(newer).map(<[i64; 2]>::from);
+        let least = numbers.next().or(span).unwrap_or(0);
+        let ahead = older.zip(newer).map(|(older, newer)| [older, newer, least]);
         Self {
             state,
             written,
@@ -38,8 +42,9 @@ impl Record {
     }
 
     fn text(&self) -> String {
-        let others = [self.written, self.span].into_iter();
-        let others = others.chain(self.ahead.into_iter().flatten().map(Some));
+        let [older, newer, least] = self.ahead.map_or([None; 3], |ahead| ahead.map(Some));
+        let least = least.filter(|_| least < self.span);
+        let others = [self.written, self.span, older, newer, least].into_iter();
         let others = others.flatten().map(|it| format!(":{it}"));
         self.state.to_string() + &others.collect::<String>()
     }

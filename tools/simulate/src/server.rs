@@ -122,11 +122,7 @@ fn command(bytes: &[u8]) -> Option<(Vec<&[u8]>, &[u8])> {
 const PLANTED: [(u32, &str, &str); 13] = [
     (33, "if state < full then", "if false then"),
     (35, "free, taken = ARGV[2] + 0", "free, taken = 2 * ARGV[2]"),
-    (
-        36,
-        "local state, taken = start + extra",
-        "local state, taken = start",
-    ),
+    (36, "local state = start + extra", "local state = start"),
     (
         38,
         "free = math.min(math.max(free - later, 0), ARGV[6] + 0)",
@@ -138,11 +134,11 @@ const PLANTED: [(u32, &str, &str); 13] = [
         "math.max(empty_at - cost, now - span)",
     ),
     (40, "if ahead[KEYS[1]] then", "if false then"),
-    (41, "{ taken[1], taken[2] + extra }", "nil"),
-    (42, "ahead[KEYS[1]] = { taken[1], taken[2] + cost }", ""),
+    (41, "take_ahead(KEYS[1], extra, span)", ""),
+    (42, "take_ahead(KEYS[1], cost, span)", ""),
     (
         43,
-        "{ periods < 1 and older or newer, periods < 1 and newer or 0 }",
+        "{ periods < 1 and older or newer, periods < 1 and newer or 0, least or kept }",
         "nil",
     ),
     (

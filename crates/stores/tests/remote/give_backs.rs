@@ -114,6 +114,21 @@ fn a_give_back_leaves_what_hosts_have_taken_ahead() {
 }
 
 #[test]
+fn a_give_back_of_another_span_leaves_them_to_the_span_that_took_them() {
+    let bucket = Bucket::new();
+    let shorter = Step::new(COST, SPAN / 10);
+    for put in [Put::refund(SPAN, SPAN), Put::Reset { span: SPAN }] {
+        let now = bucket.time().0 / 1000;
+        bucket.set(&now.to_string());
+        bucket.take(shorter.with(Patience::Wait(SECOND)), Wanted::Place);
+        RedisStore::put(&bucket.visit(), &bucket.name, &put, None).unwrap();
+        let full = Timestamp(bucket.record()[0] * 1000) + SPAN / 10;
+        let lacks = full.saturating_since(bucket.time());
+        assert!(lacks > PERIOD, "{put:?}: {lacks}");
+    }
+}
+
+#[test]
 fn a_give_back_never_moves_a_nearly_full_bucket_forward() {
     let bucket = Bucket::new();
     let micros = bucket.time().0 / 1000;
@@ -140,7 +155,7 @@ fn a_reset_of_a_bucket_in_debt_keeps_its_span() {
 fn the_record_has_what_was_taken_ahead_in_two_periods() {
     let bucket = Bucket::new();
     let taken = |bucket: &Bucket| match bucket.record()[..] {
-        [_, _, _, older, newer] => (older + newer) * 1000,
+        [_, _, _, older, newer, ..] => (older + newer) * 1000,
         _ => 0,
     };
     let step = Step::new(COST, SPAN);

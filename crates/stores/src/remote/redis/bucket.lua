@@ -15,8 +15,15 @@
 -- these tokens again, as `ahead.rs` of gcra explains. So ":" and the microseconds that were taken
 -- ahead in the period before this one may follow, and then ":" and those of this period.
 local PERIOD = 2000000
--- By key: these two numbers, for buckets of which something was taken ahead.
+-- By key: these two numbers and the least span of the steps that took them, for buckets of which
+-- something was taken ahead. The record has this span after ":" if it is not the span there.
 local ahead = {}
+
+-- Notes that a step of this span takes microseconds ahead.
+local function take_ahead(key, micros, span)
+    local taken = ahead[key] or { 0, 0, span }
+    ahead[key] = { taken[1], taken[2] + micros, math.min(taken[3], span) }
+end
 
 -- The kinds of states, which `StateKind` in `transport.rs` explains. Other states have no kind.
 local ABSENT, RESTORED, SET_BACK, SHORTER = 1, 2, 3, 4
@@ -35,13 +42,14 @@ local function read(key, has_windows)
     local state, refusal = number(record)
     local written, kept = state, nil
     if refusal then
-        local head, older, newer = string.match(record, '^(%d+:%d+:%d+):(%d+):(%d+)$')
+        local head, older, newer, least = string.match(record, '^(%d+:%d+:%d+):(%d+):(%d+)(:?%d*)$')
         local first, instant, rest = string.match(head or record, '^(%d+):(%d+)(:?%d*)$')
         state, written = number(first), number(instant)
         older, newer = number(older), number(newer)
         kept = (rest or '') ~= '' and number(string.sub(rest, 2))
+        least = (least or '') ~= '' and number(string.sub(least, 2))
         if not state or not written or kept == nil or not kept and state <= written
-            or older == nil or newer == nil then
+            or older == nil or newer == nil or least == nil then
             return nil, refusal
         end
         if kept and not has_windows and state + kept <= math.max(now, written) then
@@ -49,7 +57,7 @@ local function read(key, has_windows)
         end
         local periods = head and math.floor(now / PERIOD) - math.floor(written / PERIOD) or 2
         if periods < 2 then
-            ahead[key] = { periods < 1 and older or newer, periods < 1 and newer or 0 }
+            ahead[key] = { periods < 1 and older or newer, periods < 1 and newer or 0, least or kept }
         end
     end
     if written and written > now and not has_windows then
@@ -69,15 +77,18 @@ local ROUNDING = 10000
 local function write(key, state, full_at, before, kept)
     local record = string.format(state > now and '%.0f:%.0f' or '%.0f', state, now)
     local life, span = math.ceil((full_at - now) / 1000) + 1, full_at - state
-    local left, taken = before and call('PTTL', key) or -1, ''
-    if ahead[key] then
-        taken = string.format(':%.0f:%.0f', ahead[key][1], ahead[key][2])
+    local left = before and call('PTTL', key) or -1
+    local function whole()
+        span = math.max(kept or span, span)
+        local text, taken = string.format('%.0f:%.0f:%.0f', state, now, span), ahead[key]
+        if taken then
+            text = text .. string.format(':%.0f:%.0f', taken[1], taken[2])
+            text = text .. (taken[3] < span and string.format(':%.0f', taken[3]) or '')
+        end
+        return text
     end
     if left < 0 then
-        if taken ~= '' then
-            record = string.format('%.0f:%.0f:%.0f', state, now, span) .. taken
-        end
-        return keep(key, record, life)
+        return keep(key, ahead[key] and whole() or record, life)
     end
     -- A greater span of earlier steps stays until the bucket is full. If the record has it, it
     -- stays there, because reading it from times to live again and again adds up their rounding.
@@ -89,9 +100,8 @@ local function write(key, state, full_at, before, kept)
         life = math.max(life, left + math.ceil(state / 1000) - math.ceil(before / 1000))
         kept = math.min(now + left * 1000 - before, 2 ^ 52)
     end
-    if left > life or is_greater or taken ~= '' then
-        record = string.format('%.0f:%.0f:%.0f', state, now, math.max(kept or span, span)) .. taken
-        life = math.max(left, life)
+    if left > life or is_greater or ahead[key] then
+        record, life = whole(), math.max(left, life)
     end
     call('SET', key, record, 'PX', string.format('%.0f', math.max(life, 1)))
 end

@@ -36,7 +36,7 @@ end
 -- Returns the earliest state to which a change may move a bucket of this span back.
 local function full(span)
     local taken = ahead[KEYS[1]]
-    return now - span + (taken and PERIOD + taken[1] + taken[2] or 0)
+    return now - math.min(span, taken and taken[3] - PERIOD - taken[1] - taken[2] or span)
 end
 
 if ARGV[1] == 'refund' then

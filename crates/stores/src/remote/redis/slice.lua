@@ -21,8 +21,8 @@ do
         if extra >= 4 * cost then
             -- The record lives for the whole span, because others take from it while the calls may
             -- still be used.
-            local state, taken = start + extra, ahead[KEYS[1]] or { 0, 0 }
-            ahead[KEYS[1]] = { taken[1], taken[2] + extra }
+            local state = start + extra
+            take_ahead(KEYS[1], extra, span)
             write(KEYS[1], state, state + span, before, kept)
             return { 2 * state + 1, now, empty_at > 0 and 0 or ABSENT, extra }
         end

@@ -63,8 +63,7 @@ if not granted then
     end
 end
 if takes and ARGV[8] == '-' and state > now then
-    local taken = ahead[KEYS[1]] or { 0, 0 }
-    ahead[KEYS[1]] = { taken[1], taken[2] + cost }
+    take_ahead(KEYS[1], cost, span)
 end
 if state ~= empty_at or kind == SET_BACK then
     write(KEYS[1], state, full_at or state + span + tick - 1, not full_at and before, kept)
