@@ -261,8 +261,9 @@ final class RedisStore implements Store
             [$hello, $time] = $replies = [null, null, null];
         }
         $servers = array_slice($replies, 2);
-        $is_redis = is_array($hello) && self::error($hello) === ''
-            && is_array($time) && preg_match('/^(NOPERM|$)/', self::error($time)) === 1;
+        // For the id of the connection, Envoy has 0 or nothing.
+        $id = is_array($hello) && self::error($hello) === '' ? array_column(array_chunk($hello, 2), 1, 0)['id'] ?? null : null;
+        $is_redis = is_int($id) && $id > 0 && is_array($time) && preg_match('/^(NOPERM|$)/', self::error($time)) === 1;
         return match (true) {
             self::error($servers[0]) !== '' => Finding::failure(self::error($servers[0]), 'follow the text of the server'),
             $stated !== null => Finding::ok('the DSN states ' . ($stated ? 'that all keys are on one server' : 'that a proxy spreads the keys')),

@@ -202,7 +202,8 @@ impl World {
             [b"HELLO" | b"TIME", ..] if self.plan.is_proxied => {
                 return Err("ERR unsupported command".into());
             }
-            [b"HELLO" | b"TIME", ..] => return Ok(b"*1\r\n:1\r\n".to_vec()),
+            [b"HELLO", ..] => return Ok(b"*2\r\n$2\r\nid\r\n:1\r\n".to_vec()),
+            [b"TIME"] => return Ok(b"*1\r\n:1\r\n".to_vec()),
             [b"EVAL", b"return tostring(redis.call)", ..] => {
                 return Ok(format!("$1\r\n{server}\r\n").into_bytes());
             }

@@ -5,7 +5,8 @@
 //! one, as in a cluster. So the keys of a server count as scattered, unless the DSN states that
 //! they are on one server, or the server answers these commands as a Redis does:
 //!
-//! - `HELLO`, which twemproxy, predixy and Envoy refuse. Redis allows it to every user.
+//! - `HELLO`, which twemproxy and predixy refuse, and in which Envoy states no id of the connection.
+//!   Redis allows it to every user.
 //! - `TIME`, which twemproxy, predixy and Codis refuse.
 //! - A script that returns the address of a function, which differs between servers, for keys with
 //!   random names. It finds most other proxies, too, but proves nothing by itself.
@@ -109,12 +110,15 @@ fn is_passing(error: &ServerError) -> bool {
 
 /// Reports whether these are the replies of a Redis.
 fn is_one_server(replies: &[Value]) -> bool {
-    let [Value::Array(_), time, servers @ ..] = replies else {
+    let [Value::Array(hello), time, servers @ ..] = replies else {
         return false;
     };
+    // A proxy's connection is none of its servers. For its id, Envoy has 0 or nothing.
+    let is_id = |field: &[Value]| matches!(field, [Value::BulkString(name), Value::Int(1..)] if name == b"id");
+    let has_id = hello.chunks_exact(2).any(is_id);
     let tells_time = matches!(time, Value::Array(_)) || code(time) == "NOPERM";
     let is_first = |server: &Value| matches!(server, Value::BulkString(_)) && *server == servers[0];
-    tells_time && servers.len() == KEYS && servers.iter().all(is_first)
+    has_id && tells_time && servers.len() == KEYS && servers.iter().all(is_first)
 }
 
 #[cfg(test)]
@@ -124,6 +128,8 @@ mod tests {
     #[test]
     fn keys_are_on_one_server_only_if_it_answers_as_a_redis() {
         let list = || Value::Array(vec![Value::Int(1)]);
+        let hello = |id| Value::Array(vec![Value::BulkString(b"id".to_vec()), id]);
+        let hello_of_redis = || hello(Value::Int(7));
         let error =
             |text: &str| redis::parse_redis_value(format!("-{text}\r\n").as_bytes()).unwrap();
         let server = |name: &str| Value::BulkString(name.as_bytes().to_vec());
@@ -132,15 +138,26 @@ mod tests {
             let servers = (0..KEYS).map(|place| other(servers(place)));
             is_one_server(&[hello, time].into_iter().chain(servers).collect::<Vec<_>>())
         };
-        assert!(is_one(list(), list(), |_| 0));
+        assert!(is_one(hello_of_redis(), list(), |_| 0));
         let denied = "NOPERM this user has no permissions to run the 'time' command";
-        assert!(is_one(list(), error(denied), |_| 0), "a user without +time");
+        assert!(
+            is_one(hello_of_redis(), error(denied), |_| 0),
+            "a user without +time"
+        );
+        assert!(!is_one(hello(Value::Int(0)), list(), |_| 0), "Envoy 1.40");
+        assert!(!is_one(hello(Value::Nil), list(), |_| 0), "Envoy 1.37");
         assert!(
             !is_one(error("ERR unknown command"), list(), |_| 0),
-            "Envoy"
+            "predixy"
         );
-        assert!(!is_one(list(), error("ERR not allowed"), |_| 0), "Codis");
-        assert!(!is_one(list(), list(), |place| place), "several servers");
+        assert!(
+            !is_one(hello_of_redis(), error("ERR not allowed"), |_| 0),
+            "Codis"
+        );
+        assert!(
+            !is_one(hello_of_redis(), list(), |place| place),
+            "several servers"
+        );
         assert!(!is_one_server(&[]));
     }
 
