@@ -39,9 +39,10 @@ use crate::clock::{EPOCH, TICKS_PER_MICROSECOND, Ticks, Timestamp};
 
 /// The longest time that a host may take ahead: a second, in ticks.
 pub const MOST: Ticks = crate::TICKS_PER_SECOND;
-/// The denials within [`Terms::patience`] after which a host may ask for a place. If fewer calls
-/// come, the place would often end before the next call. The host may go on asking until no call is
-/// denied for that time, a place ends unused, or the queue is too long for a place.
+/// The denials within [`Terms::patience`] after which a host may ask for a place, if the first of
+/// them was a quarter of that time ago. If fewer calls come, or all of them at once, the place would
+/// often end before the next call. The host may go on asking until no call is denied for that time,
+/// a place ends unused, or the queue is too long for a place.
 pub const DENIALS: u64 = 8;
 
 pub const FINGERPRINT_BITS: u32 = 48;
@@ -106,7 +107,8 @@ impl Terms {
 pub struct Place {
     /// The unit in which the request was sent. Without a place, the unit of the first denial.
     sent: u64,
-    /// The wait in units, rounded down.
+    /// The wait in units, rounded down. Without a place, it is 0 if all denials may be those of one
+    /// burst.
     wait: u64,
     /// The units from `sent` to the reply, rounded up. 0 without a place.
     call: u64,
@@ -186,7 +188,7 @@ impl Place {
         self.call > 0 && self.sent <= unit(now) && now < self.end(terms)
     }
 
-    /// Returns what stays of a place after its use: the denials.
+    /// Returns what stays of a place after its use: the denials, and that the host goes on calling.
     pub const fn used(self) -> Self {
         Self { call: 0, ..self }
     }
@@ -201,7 +203,10 @@ impl Place {
     pub fn denied(found: Option<Self>, terms: &Terms, now: Timestamp) -> Self {
         match found {
             Some(place) if place.is_kept(terms, now) => place.denied_again(),
-            Some(place) if place.is_aging(terms, now) => Self::denials(DENIALS, now),
+            Some(place) if place.is_aging(terms, now) => Self {
+                wait: 1,
+                ..Self::denials(DENIALS, now)
+            },
             Some(place) if place.is_recent(terms, now) => place.used().denied_again(),
             _ => Self::denials(1, now),
         }
@@ -233,6 +238,7 @@ impl Place {
             && self.denials >= DENIALS
             && !self.is_kept(terms, now)
             && self.is_recent(terms, now)
+            && (self.wait > 0 || now - start(self.sent) >= terms.patience() / 4)
     }
 
     fn is_recent(&self, terms: &Terms, now: Timestamp) -> bool {
@@ -426,9 +432,13 @@ mod tests {
     #[test]
     fn a_host_asks_after_eight_denials_in_time() {
         let at = |n: u64, apart| NOW + (n - 1) * apart;
-        assert!(!denied(7, MS).may_ask(&TERMS, at(7, MS)));
-        assert!(denied(8, MS).may_ask(&TERMS, at(8, MS)));
+        assert!(!denied(7, 8 * MS).may_ask(&TERMS, at(7, 8 * MS)));
+        assert!(denied(8, 8 * MS).may_ask(&TERMS, at(8, 8 * MS)));
         assert!(denied(100, MS).may_ask(&TERMS, at(100, MS)));
+        let burst = denied(100, 0);
+        let quarter = start(burst.sent) + TERMS.patience() / 4;
+        assert!(!burst.may_ask(&TERMS, quarter - 1), "a burst");
+        assert!(burst.may_ask(&TERMS, quarter));
         assert!(!denied(8, 29 * MS).may_ask(&TERMS, at(8, 29 * MS)));
         assert!(!denied(8, MS).may_ask(&TERMS, at(8, MS) + TERMS.take_ahead));
         let short = Terms {

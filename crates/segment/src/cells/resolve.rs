@@ -153,10 +153,10 @@ pub fn learn(host: &str, port: u16, addresses: &[SocketAddr]) {
     }
 }
 
-/// Reports whether the next call looks the name up. Only for tests.
-#[doc(hidden)]
+/// Reports whether the next call looks the name up, or may wait for another worker's lookup.
 pub fn is_due(host: &str, port: u16) -> bool {
-    LookupCell::of(host, port).is_none_or(|cell| cell.is_due(boot_clock()))
+    let is_name = host.parse::<IpAddr>().is_err();
+    is_name && LookupCell::of(host, port).is_none_or(|cell| cell.is_due(boot_clock()))
 }
 
 fn look_up(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {

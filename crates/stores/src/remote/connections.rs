@@ -45,6 +45,11 @@ impl<K: PartialEq + Clone, C> Connections<K, C> {
         Self(RefCell::new(Vec::new()))
     }
 
+    /// Reports whether there is a connection to `server`, which may be too old.
+    pub fn has(&self, server: &K) -> bool {
+        self.0.borrow().iter().any(|idle| idle.server == *server)
+    }
+
     /// Removes and returns the connection to `server` that was used last. Drops connections that
     /// another process opened or that were idle for too long.
     pub fn take(&self, server: &K) -> Option<C> {

@@ -1,7 +1,7 @@
 //! Give-backs on several buckets. Those on one server share a pipeline.
 
 use super::call::Failed;
-use super::pipeline::by_server;
+use super::pipeline::{by_server, leaving};
 use super::transport::BucketChange;
 use super::{Answer, Cause, Failure, Pipelined, Remote, Visit};
 use gcra::{Key, Put, Refund, Timestamp, boot_clock};
@@ -54,10 +54,13 @@ impl<T: Pipelined> Remote<'_, T> {
         clear();
         let mut result = Ok(());
         let servers = requests.iter().map(|it| (it, it.store, &it.name));
-        for (_, pipeline) in by_server(servers) {
+        let mut pipelines = by_server(servers).into_iter();
+        while let Some((_, pipeline)) = pipelines.next() {
             let &PendingChange { index, store, .. } = pipeline[0];
             // Hashing long identifiers has taken time, which is no part of the timeout.
-            if let Err((peer, cause)) = run(&pipeline, start + store.settings.timeout) {
+            let deadline = start + store.settings.timeout;
+            let deadline = leaving(pipelines.len() > 0, deadline);
+            if let Err((peer, cause)) = run(&pipeline, deadline) {
                 let answer = store.fall_back(&peer, cause, |_, _| ());
                 result = result.and(answer.map(|answer| failed(index, answer)));
             }

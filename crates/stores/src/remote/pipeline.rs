@@ -1,15 +1,21 @@
 //! Steps on several buckets, each decided on its own. Steps on one server share a pipeline, and all
-//! servers are asked at once. So several servers that hang delay the call by one timeout only.
+//! servers are asked at once. So several servers that hang delay the call by one timeout only, and
+//! those that reply decide their steps.
+//!
+//! A search for the server of a record and the lookup of a host name wait for others, and nothing
+//! else continues meanwhile. So they begin when no other server has a step any more, or after a head
+//! start.
 
 use super::breaker::Passage;
 use super::cached::PreparedStep;
 use super::call::{Failed, Peer};
-use super::race::Race;
+use super::race::{Race, head_start};
 use super::time_left::TimeLeft;
 use super::{Answer, Blame, Cause, Failure, Flown, OnFailure, Pipelined, Remote, Server, Visit};
 use gcra::{Outcome, Ticket, Ticks, Timestamp, boot_clock};
 use segment::Event;
-use std::collections::HashSet;
+use std::cell::OnceCell;
+use std::collections::{HashMap, HashSet};
 use std::iter::{once, repeat_with};
 use std::sync::Arc;
 
@@ -27,6 +33,12 @@ struct PendingStep {
 /// reports it.
 type Undecided<'h> = (usize, Option<Failed<'h>>);
 
+/// The steps of a pipeline that has not begun, and their server as far as it is known.
+struct Waiting {
+    server: Arc<Server>,
+    steps: Vec<PendingStep>,
+}
+
 /// A pipeline that was sent to a server, and the task that waits for its replies.
 type Begun<'r, 'h, T> = (Sent<'r, 'h>, <T as Pipelined>::Flight<'r>);
 
@@ -35,6 +47,67 @@ struct Sent<'r, 'h> {
     pipeline: &'r [PendingStep],
     peer: Peer<'h>,
     passage: Passage,
+    at: Timestamp,
+}
+
+impl Sent<'_, '_> {
+    fn login(&self) -> u64 {
+        self.peer.server.login
+    }
+}
+
+/// The pipelines of a call, which take turns at each server.
+struct Turns {
+    waiting: Vec<Waiting>,
+    /// The servers that have a pipeline.
+    running: HashSet<u64>,
+    start: Timestamp,
+    /// The instants at which servers replied, from which the time of their next pipeline counts.
+    replied: HashMap<u64, Timestamp>,
+}
+
+impl Turns {
+    fn new(waiting: Vec<Waiting>) -> Self {
+        let (running, replied) = (HashSet::new(), HashMap::new());
+        // Hashing long identifiers has taken time, which is no part of the timeout.
+        let start = boot_clock();
+        Self {
+            waiting,
+            running,
+            start,
+            replied,
+        }
+    }
+
+    fn is_free(&self, waiting: &Waiting) -> bool {
+        !self.running.contains(&waiting.server.login)
+    }
+
+    /// Removes and returns the next pipeline that may begin.
+    fn next(&mut self, may_begin: impl Fn(&Waiting) -> bool) -> Option<Waiting> {
+        let mut waiting = self.waiting.iter();
+        let place = waiting.position(|it| self.is_free(it) && may_begin(it))?;
+        Some(self.waiting.remove(place))
+    }
+
+    /// Reports whether no pipeline waits for anything but another one to its server.
+    fn are_over(&self) -> bool {
+        !self.waiting.iter().any(|it| self.is_free(it))
+    }
+
+    fn since(&self, server: &Server) -> Timestamp {
+        let replied = self.replied.get(&server.login);
+        replied.copied().unwrap_or(self.start)
+    }
+}
+
+/// Returns `deadline`, or an instant that leaves half of the time to `others`.
+pub(super) fn leaving(others: bool, deadline: Timestamp) -> Timestamp {
+    if others {
+        boot_clock().midpoint(deadline).min(deadline)
+    } else {
+        deadline
+    }
 }
 
 /// A call of [`Remote::take_each`].
@@ -71,85 +144,89 @@ impl<T: Pipelined> Remote<'_, T> {
             (index, *store, name)
         });
         let pipelines = by_server(named).into_iter();
-        let prepared = pipelines.map(|(server, indexes)| (server, each.prepare(&indexes)));
-        let mut pipelines: Vec<_> = prepared.filter(|(_, all)| !all.is_empty()).collect();
-        // Hashing long identifiers has taken time, which is no part of the timeout.
-        let mut start = boot_clock();
-        while !pipelines.is_empty() {
-            let wave = each.wave(&mut pipelines);
-            each.run(wave, start);
-            if each.failures.is_empty() && left.is_none() {
-                // Servers that reply may take longer together. Those that hang share one timeout.
-                start = boot_clock();
-            }
-        }
+        let waiting = pipelines.map(|(server, indexes)| Waiting {
+            server,
+            steps: each.prepare(&indexes),
+        });
+        let waiting = waiting.filter(|it| !it.steps.is_empty()).collect();
+        each.run(waiting);
         each.fall_back_all()
     }
 }
 
 impl<'h, T: Pipelined, F: FnMut(usize, Answer<Outcome>)> Each<'_, 'h, T, F> {
-    /// Runs the steps of pipelines to different servers at once, until the timeout after `start`.
-    fn run(&mut self, mut wave: Vec<Vec<PendingStep>>, start: Timestamp) {
-        let sent = boot_clock();
-        for pending in wave.iter_mut().flatten() {
-            let (store, _) = self.buckets[pending.index];
-            store.set_seen(&mut pending.prepared, sent);
-        }
-        let Some(first) = wave.iter().flatten().next() else {
-            return;
-        };
-        let left = self.left.unwrap_or(TimeLeft::ALL);
-        let deadline = start + left.of(self.timeout(first.index));
-        let (flying, tasks): (Vec<_>, Vec<_>) = self.send(&wave, deadline).into_iter().unzip();
-        let mut moved = Vec::new();
-        for (place, flown) in Race::of(tasks.into_iter().enumerate().collect(), deadline) {
+    /// Runs the steps of pipelines. A server has one pipeline at a time, and the next one when it
+    /// has replied.
+    fn run(&mut self, waiting: Vec<Waiting>) {
+        // Each pipeline has at least one step.
+        let cells = repeat_with(OnceCell::new).take(self.buckets.len());
+        let cells: Vec<OnceCell<Vec<PendingStep>>> = cells.collect();
+        let (mut free, mut race, mut moved) = (cells.iter(), Race::empty(), Vec::new());
+        let mut turns = Turns::new(waiting);
+        let timeouts = turns.waiting.iter().map(|it| self.timeout(it));
+        let first = turns.start + timeouts.min().unwrap_or(0);
+        let patience = turns.start + head_start(2, first);
+        loop {
+            let may_wait = race.is_empty() || boot_clock() >= patience;
+            if let Some(mut next) = turns.next(|it| may_wait || self.is_ready(it)) {
+                let deadline = turns.since(&next.server) + self.timeout(&next);
+                let others = !turns.waiting.is_empty() || !race.is_empty();
+                let Some((route, peer)) = self.locate(&next, others, deadline) else {
+                    continue;
+                };
+                if *peer.server != *next.server {
+                    // The search may have found several servers.
+                    turns.waiting.extend(self.by_server(next.steps));
+                } else if let Some(cell) = free.next() {
+                    self.set_seen(&mut next.steps);
+                    let pipeline = cell.get_or_init(|| next.steps);
+                    let begun = self.begin(pipeline, route, peer, deadline);
+                    if let Some((sent, flight)) = begun {
+                        turns.running.insert(sent.login());
+                        race.add((sent, deadline), flight);
+                    }
+                }
+                continue;
+            }
+            let until = if turns.are_over() {
+                Timestamp::MAX
+            } else {
+                patience
+            };
+            let Some(((sent, deadline), flown)) = race.next_before(until) else {
+                if race.is_empty() && turns.waiting.is_empty() {
+                    break;
+                }
+                continue;
+            };
             let flown = flown.unwrap_or_else(|cause| (Vec::new(), Err(cause)));
-            moved.extend(self.land(&flying[place], flown, sent));
+            if flown.1.is_ok() && self.left.is_none() {
+                // Servers that reply may take longer together. Those that hang share one timeout.
+                turns.replied.insert(sent.login(), boot_clock());
+            }
+            turns.running.remove(&sent.login());
+            let steps = self.land(&sent, flown);
+            moved.extend(steps.into_iter().map(|pending| (pending, deadline)));
         }
-        for pending in moved {
-            match self.follow(pending, deadline) {
+        while let Some((pending, deadline)) = moved.pop() {
+            let until = leaving(!moved.is_empty(), deadline);
+            match self.follow(pending, until) {
                 Ok(outcome) => (self.decided)(pending.index, Answer::sure(outcome)),
                 Err(failed) => self.failures.push((pending.index, Some(failed))),
             }
         }
     }
 
-    /// Sends pipelines to their servers.
-    fn send<'r>(
-        &mut self,
-        wave: &'r [Vec<PendingStep>],
-        deadline: Timestamp,
-    ) -> Vec<Begun<'r, 'h, T>> {
-        let mut all = Vec::with_capacity(wave.len());
-        let mut others = Vec::new();
-        for pipeline in wave {
-            match self.located(pipeline, deadline) {
-                Some((route, peer)) => all.extend(self.begin(pipeline, route, peer, deadline)),
-                None => others.push(pipeline),
-            }
-        }
-        // The search for a server waits for replies, so the servers that are known were asked
-        // before.
-        for pipeline in others {
-            match self.locate(pipeline, wave.len() > 1, deadline) {
-                Ok((route, peer)) => all.extend(self.begin(pipeline, route, peer, deadline)),
-                Err(failed) => self.fail(pipeline, failed),
-            }
-        }
-        all
-    }
-
-    /// Decides the steps of a pipeline from the replies to requests that were sent at `sent`.
-    /// Returns the requests whose records another server keeps now.
+    /// Decides the steps of a pipeline from the replies to its requests. Returns the requests whose records another server keeps now.
     fn land<'r>(
         &mut self,
         &Sent {
             pipeline,
             ref peer,
             passage,
+            at: sent,
         }: &Sent<'r, 'h>,
         (replies, result): Flown,
-        sent: Timestamp,
     ) -> Vec<&'r PendingStep> {
         let (store, _) = self.buckets[pipeline[0].index];
         let mut open: Vec<_> = pipeline.iter().map(Some).collect();
@@ -200,37 +277,55 @@ impl<'h, T: Pipelined, F: FnMut(usize, Answer<Outcome>)> Each<'_, 'h, T, F> {
         pipeline
     }
 
-    /// Returns the server of a pipeline, if it is known without asking another server and
-    /// `deadline` has not passed.
-    fn located(
-        &self,
-        pipeline: &[PendingStep],
-        deadline: Timestamp,
-    ) -> Option<(T::Route, Peer<'h>)> {
-        let (store, _) = self.buckets[pipeline[0].index];
-        let (route, peer) = store.find_server(&pipeline[0].prepared.request.name).ok()?;
-        let now = boot_clock();
-        let is_located = now < deadline && store.fleet(&route, &peer, now).is_none();
-        is_located.then_some((route, peer))
+    /// Reports whether a pipeline can begin without waiting.
+    fn is_ready(&self, waiting: &Waiting) -> bool {
+        let (store, name) = self.first(&waiting.steps);
+        store.find_server(name).is_ok_and(|(route, peer)| {
+            store.fleet(&route, &peer, boot_clock()).is_none() && !T::looks_up(&route)
+        })
     }
 
-    /// Searches for the server of a pipeline. If there are `others`, the search leaves them half of
-    /// the time until `deadline`.
+    /// Returns the store and the name of the first step.
+    fn first<'s>(&self, steps: &'s [PendingStep]) -> (&Remote<'h, T>, &'s [u8]) {
+        let PendingStep { index, prepared } = &steps[0];
+        (self.buckets[*index].0, &prepared.request.name)
+    }
+
+    /// Returns the server of a pipeline, which may have to be searched for. If there are `others`,
+    /// the search leaves them half of the time until `deadline`. If there is no server, decides the
+    /// steps.
     fn locate(
-        &self,
-        pipeline: &[PendingStep],
+        &mut self,
+        waiting: &Waiting,
         others: bool,
         deadline: Timestamp,
-    ) -> Result<(T::Route, Peer<'h>), Failed<'h>> {
-        let (store, _) = self.buckets[pipeline[0].index];
-        let name = &pipeline[0].prepared.request.name;
+    ) -> Option<(T::Route, Peer<'h>)> {
+        let (store, name) = self.first(&waiting.steps);
+        let until = leaving(others, deadline);
+        let located = store.locate(name, store.find_server(name), boot_clock(), until);
+        located
+            .map_err(|failed| self.fail(&waiting.steps, failed))
+            .ok()
+    }
+
+    fn set_seen(&self, steps: &mut [PendingStep]) {
         let now = boot_clock();
-        let until = if others {
-            now.midpoint(deadline)
-        } else {
-            deadline
-        };
-        store.locate(name, store.find_server(name), now, until)
+        for PendingStep { index, prepared } in steps {
+            self.buckets[*index].0.set_seen(prepared, now);
+        }
+    }
+
+    /// Groups steps by the servers that are known now.
+    fn by_server(&self, steps: Vec<PendingStep>) -> Vec<Waiting> {
+        let named = steps.into_iter().map(|pending| {
+            let name = pending.prepared.request.name.clone();
+            let store = self.buckets[pending.index].0;
+            (pending, store, name)
+        });
+        let groups = by_server(named).into_iter();
+        groups
+            .map(|(server, steps)| Waiting { server, steps })
+            .collect()
     }
 
     /// Sends the requests of a pipeline, unless the breaker of their server is open.
@@ -242,7 +337,8 @@ impl<'h, T: Pipelined, F: FnMut(usize, Answer<Outcome>)> Each<'_, 'h, T, F> {
         deadline: Timestamp,
     ) -> Option<Begun<'r, 'h, T>> {
         let (store, _) = self.buckets[pipeline[0].index];
-        let passage = store.enter(&peer, boot_clock());
+        let at = boot_clock();
+        let passage = store.enter(&peer, at);
         let passage = passage.map_err(|failed| self.fail(pipeline, failed)).ok()?;
         store.host.slots().count(Event::Asked);
         let requests: Vec<_> = pipeline
@@ -260,6 +356,7 @@ impl<'h, T: Pipelined, F: FnMut(usize, Answer<Outcome>)> Each<'_, 'h, T, F> {
                     pipeline,
                     peer,
                     passage,
+                    at,
                 };
                 Some((sent, flight))
             }
@@ -293,25 +390,12 @@ impl<'h, T: Pipelined, F: FnMut(usize, Answer<Outcome>)> Each<'_, 'h, T, F> {
         self.failures.extend(failures);
     }
 
-    /// Removes and returns pipelines that can run at once: to different servers, and with the same
-    /// timeout.
-    fn wave(&self, pipelines: &mut Vec<(Arc<Server>, Vec<PendingStep>)>) -> Vec<Vec<PendingStep>> {
-        let timeout = |pipeline: &[PendingStep]| self.timeout(pipeline[0].index);
-        let first = pipelines.first().map(|(_, pipeline)| timeout(pipeline));
-        let (mut servers, mut wave, mut others) = (HashSet::new(), Vec::new(), Vec::new());
-        for (server, pipeline) in pipelines.drain(..) {
-            if Some(timeout(&pipeline)) == first && servers.insert(server.login) {
-                wave.push(pipeline);
-            } else {
-                others.push((server, pipeline));
-            }
-        }
-        *pipelines = others;
-        wave
-    }
-
-    fn timeout(&self, index: usize) -> Ticks {
-        self.buckets[index].0.settings.timeout
+    /// Returns the time of a pipeline.
+    fn timeout(&self, waiting: &Waiting) -> Ticks {
+        let (store, _) = self.first(&waiting.steps);
+        self.left
+            .unwrap_or(TimeLeft::ALL)
+            .of(store.settings.timeout)
     }
 
     fn policy(&self, index: usize) -> OnFailure {

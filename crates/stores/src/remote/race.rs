@@ -30,6 +30,11 @@ pub trait Task {
     /// Continues the task after an event. Returns `None` if the task must wait again.
     fn advance(&mut self) -> Result<Option<Self::Output>, Cause>;
 
+    /// Returns the instant at which the task ends, if the race does not end before.
+    fn deadline(&self) -> Timestamp {
+        Timestamp::MAX
+    }
+
     /// Returns the result of a task that still waits at the deadline.
     fn stop(&mut self) -> Result<Self::Output, Cause> {
         Err(Cause::Timeout)
@@ -59,12 +64,32 @@ pub struct Race<K, T, I> {
 }
 
 impl<K, T: Task> Race<K, T, Empty<(K, Result<T, Cause>)>> {
-    /// Creates the race of tasks that have begun, which ends at `deadline`. Each task has a result.
-    pub fn of(running: Vec<(K, T)>, deadline: Timestamp) -> Self {
-        Self {
-            running,
-            ..Self::new(std::iter::empty(), 0, deadline)
+    /// Creates a race without a task, in which each has its own deadline.
+    pub fn empty() -> Self {
+        Self::new(std::iter::empty(), 0, Timestamp::MAX)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.running.is_empty()
+    }
+
+    /// Adds a task that has begun. It has a result.
+    pub fn add(&mut self, key: K, task: T) {
+        self.running.push((key, task));
+    }
+
+    /// Returns the next task that has ended, and its result. Returns `None` at `until`, or if there
+    /// is no task.
+    pub fn next_before(&mut self, until: Timestamp) -> Option<(K, Result<T::Output, Cause>)> {
+        while !self.is_empty() {
+            let now = boot_clock();
+            self.next_at = until;
+            let ended = self.turn(now);
+            if ended.is_some() || now >= until {
+                return ended;
+            }
         }
+        None
     }
 }
 
@@ -81,14 +106,43 @@ impl<K, T: Task, I: Iterator<Item = (K, Result<T, Cause>)>> Race<K, T, I> {
         }
     }
 
+    fn deadline_of(&self, task: &T) -> Timestamp {
+        task.deadline().min(self.deadline)
+    }
+
+    /// Continues a task that can continue, or stops one at its deadline. Returns the task if it has
+    /// ended, and its result.
+    fn turn(&mut self, now: Timestamp) -> Option<(K, Result<T::Output, Cause>)> {
+        match self.wait(now) {
+            Ok(Some(index)) => {
+                let result = self.running[index].1.advance().transpose()?;
+                // A result that is of no use ends the head start, too.
+                self.next_at = self.next_at.min(now);
+                Some((self.running.swap_remove(index).0, result))
+            }
+            Ok(None) => {
+                let is_late = |(_, task): &(K, T)| now >= self.deadline_of(task);
+                let index = self.running.iter().position(is_late)?;
+                let (key, mut task) = self.running.swap_remove(index);
+                Some((key, task.stop()))
+            }
+            Err(error) => {
+                let (key, _) = self.running.pop()?;
+                Some((key, Err(error.into())))
+            }
+        }
+    }
+
     /// Waits until a task can continue, and returns its index. Returns `None` if the next task must
-    /// begin first, or at the deadline.
+    /// begin first, or at a deadline.
     fn wait(&self, now: Timestamp) -> io::Result<Option<usize>> {
         let is_ready = |(_, task): &(K, T)| task.waits_for().is_none();
         if let Some(index) = self.running.iter().position(is_ready) {
             return Ok(Some(index));
         }
-        let left = self.next_at.min(self.deadline).saturating_since(now);
+        let deadlines = self.running.iter().map(|(_, task)| self.deadline_of(task));
+        let until = deadlines.min().unwrap_or(self.deadline).min(self.next_at);
+        let left = until.saturating_since(now);
         let left = Timespec::try_from(Duration::from_nanos(left)).map_err(io::Error::other)?;
         let sockets = self.running.iter().enumerate();
         let sockets = sockets.filter_map(|(index, (_, task))| Some((index, task.waits_for()?)));
@@ -126,24 +180,9 @@ impl<K, T: Task, I: Iterator<Item = (K, Result<T, Cause>)>> Iterator for Race<K,
                     None => self.next_at = Timestamp::MAX,
                 }
             }
-            match self.wait(now) {
-                Ok(Some(index)) => {
-                    let result = self.running[index].1.advance().transpose();
-                    if let Some(result) = result {
-                        // A result that is of no use ends the head start, too.
-                        self.next_at = self.next_at.min(now);
-                        return Some((self.running.swap_remove(index).0, result));
-                    }
-                }
-                Ok(None) if is_late => {
-                    let (key, mut task) = self.running.pop()?;
-                    return Some((key, task.stop()));
-                }
-                Ok(None) => {}
-                Err(error) => {
-                    let (key, _) = self.running.pop()?;
-                    return Some((key, Err(error.into())));
-                }
+            let ended = self.turn(now);
+            if ended.is_some() || (is_late && self.running.is_empty()) {
+                return ended;
             }
         }
     }
@@ -168,6 +207,10 @@ mod tests {
         fn advance(&mut self) -> Result<Option<()>, Cause> {
             Ok(Some(()))
         }
+
+        fn deadline(&self) -> Timestamp {
+            boot_clock()
+        }
     }
 
     #[test]
@@ -177,8 +220,12 @@ mod tests {
         for sender in [&mut first, &mut third] {
             sender.write_all(b"reply").unwrap();
         }
-        let running = [a, b, c].map(Reading).into_iter().enumerate().collect();
-        let mut results: Vec<_> = Race::of(running, boot_clock()).collect();
+        let mut race = Race::empty();
+        for (place, task) in [a, b, c].map(Reading).into_iter().enumerate() {
+            race.add(place, task);
+        }
+        let results = std::iter::from_fn(|| race.next_before(Timestamp::MAX));
+        let mut results: Vec<_> = results.collect();
         results.sort_by_key(|(place, _)| *place);
         let arrived = results.iter().map(|(_, result)| result.is_ok());
         assert_eq!(arrived.collect::<Vec<_>>(), [true, false, true]);

@@ -40,6 +40,11 @@ pub fn addresses(endpoint: &Endpoint, deadline: Timestamp) -> Result<Vec<SocketA
     }
 }
 
+/// Reports whether a call that connects to the server must look up its host first.
+pub fn looks_up(endpoint: &Endpoint) -> bool {
+    matches!(endpoint, Endpoint::Tcp { host, port } if resolve::is_due(host, *port))
+}
+
 /// Makes the next call look the server's host up again, because its address may have changed.
 pub fn forget(endpoint: &Endpoint) {
     if let Endpoint::Tcp { host, port } = endpoint {

@@ -110,6 +110,10 @@ impl Pipelined for Scripted<'_> {
         false
     }
 
+    fn looks_up(_: &Self::Route) -> bool {
+        false
+    }
+
     fn launch(visit: &Visit<'_, Self>, requests: &[&StepRequest]) -> Result<Replied, Cause> {
         let replies = requests.iter().map(|request| Self::take(visit, request));
         Ok(Replied(Some((replies.enumerate().collect(), Ok(())))))

@@ -225,6 +225,10 @@ pub trait Pipelined: Transport {
     /// on one server.
     fn pipelines(&self, other: &Self) -> bool;
 
+    /// Reports whether a call on the route must first look up the name of a host. A lookup may take
+    /// many seconds, in which nothing else continues.
+    fn looks_up(route: &Self::Route) -> bool;
+
     /// Sends each step on its own, and waits for no reply. So one thread can use several servers at
     /// once. All buckets must be on one server. Runs none of the steps that it refuses with
     /// [`Cause::Redirected`]. If the server fails, it is unknown whether steps without a reply were

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use stores::remote::redis::Redis;
 use stores::remote::redis::dsn::Dsn;
 use stores::remote::time_left::TimeLeft;
-use stores::remote::{Cause, Remote, Transport};
+use stores::remote::{Answer, Cause, OnFailure, Remote, Settings, Transport};
 use testkit::{Cluster, Mode, PRIMARIES, Redis as Node, eventually};
 
 /// Returns the DSN of a cluster, with the proxy of its last primary as the only seed.
@@ -181,6 +181,29 @@ fn a_server_that_hangs_is_not_the_others_fault() {
         }
     }
     assert_eq!(caller.count(Event::Opened), 1);
+}
+
+/// The first call asks for the slots, and then each server for its own steps.
+#[test]
+fn a_server_that_hangs_is_not_the_others_fault_in_the_first_call() {
+    let cluster = Cluster::start(false);
+    cluster.proxies[0].set(Mode::SwallowRequests);
+    let store = Redis::new(Dsn::parse(&dsn(&cluster)).unwrap(), PREFIX.as_bytes());
+    let settings = Settings {
+        on_failure: OnFailure::Deny,
+        ..within(2000 * MILLISECOND)
+    };
+    let store = Remote::new(store, settings, host());
+    let names = identifiers(&cluster);
+    let tickets = names.iter().enumerate().map(|(index, name)| {
+        let (key, step) = (store.hasher().key(name.as_bytes()), take(1));
+        (&store, Ticket { index, key, step })
+    });
+    let buckets: Vec<_> = tickets.collect();
+    let mut fallbacks = [None; PRIMARIES];
+    let decided = |index: usize, answer: Answer<_>| fallbacks[index] = Some(answer.fallback);
+    Remote::take_each(&buckets, None, decided).unwrap();
+    assert_eq!(fallbacks, [Some(true), Some(false), Some(false)]);
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! Tests servers that hang in the middle of a call, beside a server that works. The steps on the
 //! server that works are decided by it.
 
-use crate::caller::{host, take, under};
-use gcra::TICKS_PER_SECOND;
+use crate::caller::{CAPACITY, HASTY, host, refund, take, under};
 use gcra::batch::Ticket;
+use gcra::{TICKS_PER_SECOND, boot_clock};
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::thread::spawn;
@@ -56,12 +56,7 @@ fn assert_works_beside<T: Pipelined>(hangs: u16, works: u16, store: impl Fn(u16)
 fn a_redis_that_hangs_leaves_the_others_their_time() {
     let works = testkit::Redis::start(&[]);
     for text in ["*4\r\n", "-NOSCRIPT No matching script.\r\n"] {
-        assert_works_beside(server(text), works.port(), |port| {
-            Redis::new(
-                Dsn::parse(&format!("redis://127.0.0.1:{port}")).unwrap(),
-                b"t:",
-            )
-        });
+        assert_works_beside(server(text), works.port(), redis);
     }
 }
 
@@ -77,4 +72,64 @@ fn a_memcached_that_hangs_leaves_the_others_their_time() {
             )
         });
     }
+}
+
+fn redis(port: u16) -> Redis {
+    Redis::new(
+        Dsn::parse(&format!("redis://127.0.0.1:{port}")).unwrap(),
+        b"t:",
+    )
+}
+
+/// More steps than a pipeline has, on servers with another timeout, the first of which hangs.
+#[test]
+fn a_server_that_works_has_time_for_all_its_pipelines() {
+    let works = testkit::Redis::start(&[]);
+    let settings = |timeout| Settings {
+        timeout,
+        ..under(OnFailure::Deny)
+    };
+    let hangs = Remote::new(redis(server("")), settings(TICKS_PER_SECOND), host());
+    let works = Remote::new(redis(works.port()), settings(TICKS_PER_SECOND / 2), host());
+    let names: Vec<_> = (0..1200).map(|number: u32| number.to_string()).collect();
+    let ticket = |(index, name)| {
+        let name: &String = name;
+        let store = if index == 0 { &hangs } else { &works };
+        let (key, step) = (store.hasher().key(name.as_bytes()), take(1));
+        (store, Ticket { index, key, step })
+    };
+    let steps: Vec<_> = names.iter().enumerate().map(ticket).collect();
+    let mut fallbacks = vec![None; steps.len()];
+    let start = boot_clock();
+    let decided = |index: usize, answer: Answer<_>| fallbacks[index] = Some(answer.fallback);
+    Remote::take_each(&steps, None, decided).unwrap();
+    assert!(boot_clock() - start < 2 * TICKS_PER_SECOND, "one timeout");
+    assert_eq!(fallbacks.remove(0), Some(true));
+    let wrong = fallbacks.iter().filter(|&&it| it != Some(false));
+    assert_eq!(wrong.count(), 0);
+}
+
+#[test]
+fn a_server_that_hangs_leaves_give_backs_their_time() {
+    let works = testkit::Redis::start(&[]);
+    let settings = Settings {
+        on_failure: OnFailure::Deny,
+        ..HASTY
+    };
+    let stores = [server(""), works.port()].map(|port| Remote::new(redis(port), settings, host()));
+    let [_, works] = &stores;
+    let key = works.hasher().key(b"id");
+    works.take(key, &take(1), None).unwrap();
+    let buckets: Vec<_> = stores.iter().map(|store| (store, key)).collect();
+    let mut failed = Vec::new();
+    let puts = [refund(1), refund(1)];
+    Remote::give_back_each(&buckets, &puts, |index, _| failed.push(index)).unwrap();
+    assert_eq!(failed, [0]);
+    assert!(
+        works
+            .take(key, &take(CAPACITY), None)
+            .unwrap()
+            .value
+            .granted()
+    );
 }

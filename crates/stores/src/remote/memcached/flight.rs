@@ -58,7 +58,7 @@ impl<'a> ItemFlight<'a> {
             flight.send(connection)?;
             return Ok(flight);
         }
-        if let [address] = addresses(endpoint, deadline)?[..] {
+        if let [address] = addresses(endpoint, boot_clock().midpoint(deadline))?[..] {
             let stream = Stream::begin(address, deadline).inspect_err(|_| forget(endpoint))?;
             flight.state = State::Connecting(stream);
         } else {
@@ -145,6 +145,10 @@ impl Task for ItemFlight<'_> {
             },
             State::Over => Ok(None),
         }
+    }
+
+    fn deadline(&self) -> Timestamp {
+        self.deadline
     }
 
     fn stop(&mut self) -> Result<Flown, Cause> {

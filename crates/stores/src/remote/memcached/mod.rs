@@ -28,7 +28,7 @@ use super::connections::Connections;
 use super::endpoint::Endpoint;
 use super::ketama::{Distribution, Ring};
 use super::key::{Kind, item_key, kind_key, shared_key};
-use super::stream::Stream;
+use super::stream::{Stream, looks_up};
 use super::transport::BucketChange;
 use super::{Cause, Pipelined, Reply, Server, StepRequest, Transport, Visit, record};
 use flight::ItemFlight;
@@ -248,6 +248,11 @@ impl Pipelined for Memcached {
 
     fn pipelines(&self, _other: &Self) -> bool {
         true
+    }
+
+    fn looks_up(server: &Arc<ItemServer>) -> bool {
+        let is_connected = CONNECTIONS.with(|idle| idle.has(&server.endpoint));
+        !is_connected && looks_up(&server.endpoint)
     }
 
     fn launch<'a>(

@@ -119,6 +119,10 @@ impl Task for Flight<'_> {
         Ok(result.map(|result| self.flown(result)))
     }
 
+    fn deadline(&self) -> Timestamp {
+        self.deadline
+    }
+
     fn stop(&mut self) -> Result<Flown, Cause> {
         Ok(self.flown(Err(Cause::Timeout)))
     }

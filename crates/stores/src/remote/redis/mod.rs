@@ -404,6 +404,10 @@ impl Pipelined for Redis {
         self.topology.dsn == other.topology.dsn
     }
 
+    fn looks_up(route: &Route) -> bool {
+        route.node.looks_up()
+    }
+
     fn launch<'a>(
         visit: &Visit<'_, Self>,
         requests: &[&'a StepRequest],

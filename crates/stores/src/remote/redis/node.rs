@@ -5,7 +5,7 @@ use crate::remote::channel::Channel;
 use crate::remote::connections::Connections;
 use crate::remote::endpoint::Endpoint;
 use crate::remote::failure::closed;
-use crate::remote::stream::{Stream, forget};
+use crate::remote::stream::{Stream, forget, looks_up};
 use crate::remote::{Cause, Server, tls};
 use gcra::Timestamp;
 use redis::{Cmd, Parser, ServerError, Value, cmd};
@@ -127,6 +127,12 @@ impl Node {
 
     pub fn refused(&self, error: &ServerError) -> Cause {
         refused(&self.dsn, error)
+    }
+
+    /// Reports whether a call must look up the host of the server first.
+    pub fn looks_up(&self) -> bool {
+        let is_connected = CONNECTIONS.with(|idle| idle.has(&self.dsn));
+        !is_connected && looks_up(&self.dsn.endpoint)
     }
 
     /// Takes an idle connection that is still open.

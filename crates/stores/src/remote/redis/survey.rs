@@ -77,7 +77,7 @@ pub fn question(
     if let Some(line) = node.idle_line(deadline) {
         return Inquiry::on(node, line, commands, deadline);
     }
-    if let [address] = addresses(&node.dsn.endpoint, deadline)?[..] {
+    if let [address] = addresses(&node.dsn.endpoint, boot_clock().midpoint(deadline))?[..] {
         return Inquiry::at(node, address, commands, deadline);
     }
     let mut stream = Stream::connect(&node.dsn.endpoint, boot_clock().midpoint(deadline))?;
