@@ -2,9 +2,8 @@
 //! servers are asked at once. So several servers that hang delay the call by one timeout only, and
 //! those that reply decide their steps.
 //!
-//! A search for the server of a record and the lookup of a host name wait for others, and nothing
-//! else continues meanwhile. So they begin when no other server has a step any more, or after a head
-//! start.
+//! A search for the server of a record and the lookup of a host name wait, and nothing else
+//! continues meanwhile. So they begin when all other servers have replied, or after a head start.
 
 use super::breaker::Passage;
 use super::cached::PreparedStep;
@@ -217,7 +216,8 @@ impl<'h, T: Pipelined, F: FnMut(usize, Answer<Outcome>)> Each<'_, 'h, T, F> {
         }
     }
 
-    /// Decides the steps of a pipeline from the replies to its requests. Returns the requests whose records another server keeps now.
+    /// Decides the steps of a pipeline from the replies to its requests. Returns the requests whose
+    /// records another server keeps now.
     fn land<'r>(
         &mut self,
         &Sent {

@@ -209,7 +209,7 @@ mod tests {
         }
 
         fn deadline(&self) -> Timestamp {
-            boot_clock()
+            Timestamp::ZERO
         }
     }
 

@@ -7,7 +7,8 @@
 //! future of the reader's clock, the two clocks differ.
 //!
 //! `redis/bucket.lua` implements the same rule. A record on Redis may also have a third number, a
-//! span, which memcached keeps in the item's flags, and two or three numbers of what was taken ahead.
+//! span, which memcached keeps in the item's flags, and two or three numbers of what was taken
+//! ahead.
 
 use gcra::{TICKS_PER_MICROSECOND, Timestamp};
 

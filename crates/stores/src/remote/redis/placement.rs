@@ -5,8 +5,8 @@
 //! one, as in a cluster. So the keys of a server count as scattered, unless the DSN states that
 //! they are on one server, or the server answers these commands as a Redis does:
 //!
-//! - `HELLO`, which twemproxy and predixy refuse, and in which Envoy states no id of the connection.
-//!   Redis allows it to every user.
+//! - `HELLO`, which twemproxy and predixy refuse, and to which Envoy replies no id of the
+//!   connection. Redis allows it to every user.
 //! - `TIME`, which twemproxy, predixy and Codis refuse.
 //! - A script that returns the address of a function, which differs between servers, for keys with
 //!   random names. It finds most other proxies, too, but proves nothing by itself.
