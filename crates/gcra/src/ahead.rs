@@ -40,9 +40,9 @@ use crate::clock::{EPOCH, TICKS_PER_MICROSECOND, Ticks, Timestamp};
 /// The longest time that a host may take ahead: a second, in ticks.
 pub const MOST: Ticks = crate::TICKS_PER_SECOND;
 /// The denials within [`Terms::patience`] after which a host may ask for a place, if the first of
-/// them was a quarter of that time ago. If fewer calls come, or all of them at once, the place would
-/// often end before the next call. The host may go on asking until no call is denied for that time,
-/// a place ends unused, or the queue is too long for a place.
+/// them was a quarter of that time ago. If fewer calls come, or all of them at once, the place
+/// would often end before the next call. The host may go on asking until no call is denied for that
+/// time, a place ends unused, or the queue is too long for a place.
 pub const DENIALS: u64 = 8;
 
 pub const FINGERPRINT_BITS: u32 = 48;

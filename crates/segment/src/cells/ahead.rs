@@ -283,25 +283,25 @@ mod tests {
         let sets = [CellSet::default()];
         let cell = Cell::in_set(&sets[0], 77, TERMS);
         for number in 0..8 {
-            assert!(!cell.may_ask(at(number)));
-            assert!(!cell.deny(at(number)));
+            assert!(!cell.may_ask(at(8 * number)));
+            assert!(!cell.deny(at(8 * number)));
         }
-        assert!(cell.may_ask(at(8)));
+        assert!(cell.may_ask(at(57)));
         cell.forget();
-        assert!(!cell.may_ask(at(8)));
-        (0..8).for_each(|_| assert!(!cell.deny(at(8))));
-        assert!(cell.may_ask(at(8)));
-        assert_eq!(keep(&cell, 8), Kept::Alone);
+        assert!(!cell.may_ask(at(57)));
+        (0..8).for_each(|_| assert!(!cell.deny(at(57))));
+        assert!(cell.may_ask(at(57)));
+        assert_eq!(keep(&cell, 57), Kept::Alone);
         cell.forget();
-        assert!(!cell.may_ask(at(10)));
-        assert!(matches!(cell.claim(at(10)), Some(wait) if wait > 0));
-        assert_eq!(keep(&cell, 10), Kept::Dropped, "there is one");
-        assert_eq!(cell.claim(at(40)), Some(0));
-        assert_eq!(cell.claim(at(40)), None);
-        assert_eq!(keep(&cell, 50), Kept::Alone);
-        assert!(!cell.deny(at(440)));
-        assert!(cell.deny(at(460)), "it has ended");
-        assert_eq!(cell.claim(at(460)), None);
+        assert!(!cell.may_ask(at(60)));
+        assert!(matches!(cell.claim(at(60)), Some(wait) if wait > 0));
+        assert_eq!(keep(&cell, 60), Kept::Dropped, "there is one");
+        assert_eq!(cell.claim(at(90)), Some(0));
+        assert_eq!(cell.claim(at(90)), None);
+        assert_eq!(keep(&cell, 100), Kept::Alone);
+        assert!(!cell.deny(at(490)));
+        assert!(cell.deny(at(510)), "it has ended");
+        assert_eq!(cell.claim(at(510)), None);
     }
 
     #[test]
