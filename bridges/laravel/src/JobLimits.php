@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace TokenBucket\Bridge\Laravel;
 
 use Illuminate\Cache\RateLimiting\Limit;
+use Illuminate\Support\Carbon;
 use Illuminate\Support\Collection;
 use TokenBucket;
 use TokenBucket\Decision;
@@ -36,6 +37,8 @@ final class JobLimits
      * three seconds, whole seconds add one, and a worker may be late.
      */
     public const SECONDS_TO_RETURN = 5.0;
+    /** The seconds that Laravel adds to the time for which a job is released. */
+    private const SECONDS_OF_LARAVEL = 3;
     /** The seconds for which a job leaves the tokens to others if it cannot state its attempts. */
     private const SECONDS_OF_UNKNOWN = 2.9;
     /** The shortest decay time for which the token of a limit of one job waits for a job. */
@@ -129,7 +132,8 @@ final class JobLimits
         $isOfOne = $limit->maxAttempts < 2;
         // Of a limit of one job, a late job that took a place behind the others would leave a gap.
         if ($places !== null && !($isOfOne && $this->grace() === 0.0) && in_array($decision->reason, ['insufficient_tokens', 'below_floor', 'exceeds_capacity'], true)) {
-            $reservation = $places->reserve();
+            // A place at which the job will have failed would waste a token.
+            $reservation = $places->reserve(1, max(0.0, $this->secondsToRetry() - self::SECONDS_OF_LARAVEL));
             if ($reservation->decision->allowed) {
                 $reservation->delay > 0 || $this->keepPlaces($limit);
                 // The bucket of places is full when the first place is taken, but the other bucket
@@ -220,6 +224,19 @@ final class JobLimits
             $attempts > 1 => 0.0,
             default => self::SECONDS_TO_RETURN,
         };
+    }
+
+    /** Returns the seconds after which a job with retryUntil() fails if it comes back. */
+    private function secondsToRetry(): float
+    {
+        try {
+            $queued = is_object($this->job) ? $this->job->job ?? null : null;
+            $until = is_object($queued) && is_callable([$queued, 'retryUntil']) ? $queued->retryUntil() : null;
+        } catch (\BadMethodCallException) {
+            // A mock in a test, as for attempts().
+            $until = null;
+        }
+        return is_numeric($until) ? (float) $until - Carbon::now()->getTimestamp() : INF;
     }
 
     /** Returns the bucket of a key. The key must be one of this job. */

@@ -7,6 +7,7 @@ namespace TokenBucket\Bridge\Laravel\Tests;
 use Illuminate\Cache\RateLimiter as LaravelRateLimiter;
 use Illuminate\Cache\RateLimiting\Limit;
 use Illuminate\Queue\Middleware\RateLimited;
+use Illuminate\Support\Carbon;
 
 /** Tests jobs that wait for a limit while new jobs arrive as fast as the limit allows. */
 final class BacklogTest extends BridgeTestCase
@@ -79,6 +80,44 @@ final class BacklogTest extends BridgeTestCase
         // Fills the bucket.
         $this->advance(100_000);
         return $ran;
+    }
+
+    /** Laravel fails a job that comes back after the time of its retryUntil(). */
+    public function testAJobTakesNoPlaceAtWhichItWillHaveFailed(): void
+    {
+        $this->limiter()->for('mails', fn () => Limit::perMinute(1));
+        $job = fn (int $patience): object => new class($patience) {
+            public readonly object $job;
+
+            public function __construct(int $patience)
+            {
+                $this->job = new class(Carbon::now()->getTimestamp() + $patience) {
+                    public function __construct(private readonly int $until)
+                    {
+                    }
+
+                    public function retryUntil(): int
+                    {
+                        return $this->until;
+                    }
+                };
+            }
+
+            public function attempts(): int
+            {
+                return 1;
+            }
+
+            public function release(int $seconds): int
+            {
+                return $seconds;
+            }
+        };
+        $delay = fn (int $patience): ?int => (new RateLimited('mails'))->handle($job($patience), fn () => null);
+        $this->assertNull($delay(3600));
+        $this->assertSame(63, $delay(3600), 'the first place');
+        $this->assertSame([63, 63, 63], array_map($delay, [90, 90, 90]), 'none is behind it in time');
+        $this->assertSame(123, $delay(3600), 'the second place');
     }
 
     public function testJobsDoNotQueueBehindAQueueThatWasCleared(): void
