@@ -149,7 +149,7 @@ final class RedisStore implements Store
         $found = ($version === null ? 'answers' : ($info['server_name'] ?? 'redis') . " $version") . ', user ' . ($user ?? 'not known');
         return match (true) {
             version_compare($info['redis_version'] ?? '6.0', '6.0', '<') => Finding::failure($found, 'Redis 6.0 or later is needed'),
-            $this->kind !== 'cluster' && ($info['redis_mode'] ?? '') === 'cluster' => Finding::failure("$found, a server of a cluster", 'begin the DSN with redis+cluster:// or rediss+cluster://'),
+            $this->kind !== 'cluster' && ($info['redis_mode'] ?? '') === 'cluster' && is_array($this->optional($this->home, 'CLUSTER', 'SLOTS')) => Finding::failure("$found, a server of a cluster", 'begin the DSN with redis+cluster:// or rediss+cluster://'),
             preg_match('/^(?!NOPERM)./', self::error($reply)) === 1 => Finding::failure(self::error($reply), 'follow the text of the server'),
             $version === null => Finding::warning("$found, INFO is refused", 'run the check once as a user with +info'),
             default => Finding::ok($found),
