@@ -89,9 +89,10 @@ impl Turns {
         Some(self.waiting.remove(place))
     }
 
-    /// Reports whether no pipeline waits for anything but another one to its server.
-    fn are_over(&self) -> bool {
-        !self.waiting.iter().any(|it| self.is_free(it))
+    /// Returns the instant at which a pipeline may begin that waits for no other one to its server.
+    fn next_at(&self, patience: Timestamp) -> Timestamp {
+        let waits = self.waiting.iter().any(|it| self.is_free(it));
+        if waits { patience } else { Timestamp::MAX }
     }
 
     fn since(&self, server: &Server) -> Timestamp {
@@ -187,12 +188,8 @@ impl<'h, T: Pipelined, F: FnMut(usize, Answer<Outcome>)> Each<'_, 'h, T, F> {
                 }
                 continue;
             }
-            let until = if turns.are_over() {
-                Timestamp::MAX
-            } else {
-                patience
-            };
-            let Some(((sent, deadline), flown)) = race.next_before(until) else {
+            let ended = race.next_before(turns.next_at(patience));
+            let Some(((sent, deadline), flown)) = ended else {
                 if race.is_empty() && turns.waiting.is_empty() {
                     break;
                 }
@@ -207,9 +204,15 @@ impl<'h, T: Pipelined, F: FnMut(usize, Answer<Outcome>)> Each<'_, 'h, T, F> {
             let steps = self.land(&sent, flown);
             moved.extend(steps.into_iter().map(|pending| (pending, deadline)));
         }
-        while let Some((pending, deadline)) = moved.pop() {
-            let until = leaving(!moved.is_empty(), deadline);
-            match self.follow(pending, until) {
+        self.follow_all(moved);
+    }
+
+    /// Runs steps again, each at the server that keeps its record now, and leaves the later ones
+    /// half of the time.
+    fn follow_all(&mut self, moved: Vec<(&PendingStep, Timestamp)>) {
+        let mut moved = moved.into_iter();
+        while let Some((pending, deadline)) = moved.next() {
+            match self.follow(pending, leaving(moved.len() > 0, deadline)) {
                 Ok(outcome) => (self.decided)(pending.index, Answer::sure(outcome)),
                 Err(failed) => self.failures.push((pending.index, Some(failed))),
             }
