@@ -19,7 +19,8 @@
 //! A give-back moves `empty_at` back, and parts that hosts keep would then be granted again. So the
 //! server knows what was taken ahead in the current period of two seconds and in the one before.
 //! It includes all that may still be used, because no part is kept for longer than a period. A
-//! refund, a cancel or a reset at `now` leaves these tokens, and the rest of their life, taken:
+//! refund, a cancel or a reset at `now` leaves these tokens, and the rest of their life, taken. The
+//! span is the least one under which they were taken:
 //!
 //! ```text
 //! empty_at >= min(empty_at before, now - span + period + taken ahead)
