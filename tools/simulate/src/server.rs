@@ -119,7 +119,7 @@ fn command(bytes: &[u8]) -> Option<(Vec<&[u8]>, &[u8])> {
 }
 
 /// Faults of scripts: their numbers in planted.txt, what the script says, and what it says instead.
-const PLANTED: [(u32, &str, &str); 13] = [
+const PLANTED: [(u32, &str, &str); 12] = [
     (33, "if state < full then", "if false then"),
     (35, "free, taken = ARGV[2] + 0", "free, taken = 2 * ARGV[2]"),
     (36, "local state = start + extra", "local state = start"),
@@ -156,7 +156,6 @@ const PLANTED: [(u32, &str, &str); 13] = [
         "verb == 'renew' and call('ZSCORE', key, permit)",
         "verb == 'renew'",
     ),
-    (50, "math.max(kept or span, span)", "span"),
 ];
 
 /// Returns a script with the fault that is planted in it.
