@@ -163,6 +163,7 @@ impl<'h, T: Pipelined, F: FnMut(usize, Answer<Outcome>)> Each<'_, 'h, T, F> {
         let cells: Vec<OnceCell<Vec<PendingStep>>> = cells.collect();
         let (mut free, mut race, mut moved) = (cells.iter(), Race::empty(), Vec::new());
         let mut turns = Turns::new(waiting);
+        let mut may_last = self.left.is_none();
         let timeouts = turns.waiting.iter().map(|it| self.timeout(it));
         let first = turns.start + timeouts.min().unwrap_or(0);
         let patience = turns.start + head_start(2, first);
@@ -175,7 +176,9 @@ impl<'h, T: Pipelined, F: FnMut(usize, Answer<Outcome>)> Each<'_, 'h, T, F> {
                     continue;
                 };
                 if *peer.server != *next.server {
-                    // The search may have found several servers.
+                    // The search may have found several servers. It was a part of the timeout.
+                    may_last = false;
+                    turns.replied.clear();
                     turns.waiting.extend(self.by_server(next.steps));
                 } else if let Some(cell) = free.next() {
                     self.set_seen(&mut next.steps);
@@ -196,7 +199,7 @@ impl<'h, T: Pipelined, F: FnMut(usize, Answer<Outcome>)> Each<'_, 'h, T, F> {
                 continue;
             };
             let flown = flown.unwrap_or_else(|cause| (Vec::new(), Err(cause)));
-            if flown.1.is_ok() && self.left.is_none() {
+            if flown.1.is_ok() && may_last {
                 // Servers that reply may take longer together. Those that hang share one timeout.
                 turns.replied.insert(sent.login(), boot_clock());
             }
