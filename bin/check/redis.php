@@ -261,7 +261,7 @@ final class RedisStore implements Store
             [$hello, $time] = $replies = [null, null, null];
         }
         $servers = array_slice($replies, 2);
-        // For the id of the connection, Envoy has 0 or nothing.
+        // A Redis numbers its connections from 1. Envoy replies 0, or no number.
         $id = is_array($hello) && self::error($hello) === '' ? array_column(array_chunk($hello, 2), 1, 0)['id'] ?? null : null;
         $is_redis = is_int($id) && $id > 0 && is_array($time) && preg_match('/^(NOPERM|$)/', self::error($time)) === 1;
         return match (true) {

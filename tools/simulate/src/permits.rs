@@ -74,7 +74,7 @@ impl Permits {
             held.certain.1 = until;
             return;
         }
-        // What a loss or a late call has made uncertain is certain again.
+        // After a loss or a late call, nobody knew whether the permit was held. Now it is.
         let before = Held {
             possible: (1, 0),
             ..*held

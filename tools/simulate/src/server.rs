@@ -225,7 +225,7 @@ impl World {
         Ok(reply)
     }
 
-    /// Removes permits that nobody uses.
+    /// Removes permits whose holders may not know that they have them.
     fn remove(&self, server: usize, key: &[u8], words: &[&[u8]]) -> Result<Vec<u8>, String> {
         if let Some(elsewhere) = self.elsewhere(server, false, key) {
             return Err(elsewhere);

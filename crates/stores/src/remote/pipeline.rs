@@ -163,7 +163,7 @@ impl<'h, T: Pipelined, F: FnMut(usize, Answer<Outcome>)> Each<'_, 'h, T, F> {
         let cells: Vec<OnceCell<Vec<PendingStep>>> = cells.collect();
         let (mut free, mut race, mut moved) = (cells.iter(), Race::empty(), Vec::new());
         let mut turns = Turns::new(waiting);
-        let mut may_last = self.left.is_none();
+        let mut renews = self.left.is_none();
         let timeouts = turns.waiting.iter().map(|it| self.timeout(it));
         let first = turns.start + timeouts.min().unwrap_or(0);
         let patience = turns.start + head_start(2, first);
@@ -176,8 +176,9 @@ impl<'h, T: Pipelined, F: FnMut(usize, Answer<Outcome>)> Each<'_, 'h, T, F> {
                     continue;
                 };
                 if *peer.server != *next.server {
-                    // The search may have found several servers. It was a part of the timeout.
-                    may_last = false;
+                    // The search may have found several servers, and has used a part of the
+                    // timeout of all of them.
+                    renews = false;
                     turns.replied.clear();
                     turns.waiting.extend(self.by_server(next.steps));
                 } else if let Some(cell) = free.next() {
@@ -199,8 +200,8 @@ impl<'h, T: Pipelined, F: FnMut(usize, Answer<Outcome>)> Each<'_, 'h, T, F> {
                 continue;
             };
             let flown = flown.unwrap_or_else(|cause| (Vec::new(), Err(cause)));
-            if flown.1.is_ok() && may_last {
-                // Servers that reply may take longer together. Those that hang share one timeout.
+            if flown.1.is_ok() && renews {
+                // Each reply gives its server a new timeout. Servers that hang share one.
                 turns.replied.insert(sent.login(), boot_clock());
             }
             turns.running.remove(&sent.login());
@@ -297,9 +298,8 @@ impl<'h, T: Pipelined, F: FnMut(usize, Answer<Outcome>)> Each<'_, 'h, T, F> {
         (self.buckets[*index].0, &prepared.request.name)
     }
 
-    /// Returns the server of a pipeline, which may have to be searched for. If there are `others`,
-    /// the search leaves them half of the time until `deadline`. If there is no server, decides the
-    /// steps.
+    /// Finds the server of a pipeline. If there are `others`, a search leaves them half of the time
+    /// until `deadline`. If no server is found, the failure policy decides the steps.
     fn locate(
         &mut self,
         waiting: &Waiting,

@@ -78,8 +78,8 @@ impl<K, T: Task> Race<K, T, Empty<(K, Result<T, Cause>)>> {
         self.running.push((key, task));
     }
 
-    /// Returns the next task that has ended, and its result. Returns `None` at `until`, or if there
-    /// is no task.
+    /// Returns the next task that has ended, and its result. Returns `None` at `until`, or if no
+    /// task runs.
     pub fn next_before(&mut self, until: Timestamp) -> Option<(K, Result<T::Output, Cause>)> {
         while !self.is_empty() {
             let now = boot_clock();

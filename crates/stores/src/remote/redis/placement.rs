@@ -113,7 +113,7 @@ fn is_one_server(replies: &[Value]) -> bool {
     let [Value::Array(hello), time, servers @ ..] = replies else {
         return false;
     };
-    // A proxy's connection is none of its servers. For its id, Envoy has 0 or nothing.
+    // A Redis numbers its connections from 1. Envoy replies 0, or no number.
     let is_id = |field: &[Value]| matches!(field, [Value::BulkString(name), Value::Int(1..)] if name == b"id");
     let has_id = hello.chunks_exact(2).any(is_id);
     let tells_time = matches!(time, Value::Array(_)) || code(time) == "NOPERM";
