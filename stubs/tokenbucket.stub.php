@@ -269,11 +269,11 @@ namespace {
          * the other charges are given back. The call never grants too much, but other callers may
          * be denied for an instant.
          *
-         * The time that the whole call waits for Redis and memcached counts against the $timeout of
-         * each storage on these servers. The checks may take half of the timeout, so a storage
-         * whose server hangs leaves time to the others. A storage that fails the check is not asked
-         * again, and its failure policy decides. If charges must be given back, that may take one
-         * more timeout.
+         * The whole call waits for Redis and memcached for at most the longest $timeout of their
+         * storages, and in one exchange for no store longer than its own. The checks may take half
+         * of that time, so a storage whose server hangs leaves time to the others. A storage that
+         * fails the check is not asked again, and its failure policy decides. If charges must be
+         * given back, that may take one more timeout.
          *
          * @throws LogicException over a storage that is written in PHP, and for a class that
          *     overrides _bootstrap()

@@ -1,5 +1,5 @@
 --TEST--
-When a server fails, attemptEach() decides each bucket by its own failure policy
+When a server fails, attemptEach() and attemptAll() decide each bucket by its own failure policy
 --EXTENSIONS--
 pcntl
 --INI--
@@ -51,6 +51,13 @@ foreach ($servers as $kind => $server) {
     $left_now = fn () => array_map($left, array_keys($policies));
     wait_for('the server has executed all requests', fn () => array_sum($left_now()) <= 6);
     check($left_now() === [0.0, 2.0, 2.0, 2.0], 'sent once: ' . json_encode($left_now()));
+
+    // The check waits longer for the server that hangs than the other's timeout.
+    [$proxy, $hung] = $start('long:', 2.5);
+    [, $bucket, $left] = $start('short:', 1.0);
+    $proxy->set(Proxy::SWALLOW_REPLIES);
+    $decision = TokenBucket::attemptAll([$hung(OnFailure::Allow), $bucket(OnFailure::Deny)]);
+    check($decision->allowed && $left('x') === 2.0, "beside a longer timeout: $decision->reason");
 
     [$proxy, $bucket, $left] = $start('half:');
     $proxy->set(Proxy::HALF_REPLY);

@@ -121,6 +121,11 @@ pub trait Storage: Clock + Any + Debug {
 
     fn location(&self) -> Location;
 
+    /// Returns the ticks that a call waits at most for a remote store, or 0 for any other.
+    fn timeout(&self) -> Ticks {
+        0
+    }
+
     /// Runs one step on one bucket. A bucket without a record starts from the state `first`, or
     /// full without `first`.
     fn take(&self, key: Key<'_>, step: &Step, first: Option<Timestamp>) -> Reported<Outcome>;

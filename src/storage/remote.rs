@@ -75,6 +75,11 @@ impl<T: StorageClass> Storage for Object<RemoteStorage<T>> {
         Location::Servers
     }
 
+    fn timeout(&self) -> Ticks {
+        let made = self.made.get();
+        made.map_or(0, |made| made.remote.timeout())
+    }
+
     fn take(&self, key: Key<'_>, step: &Step, first: Option<Timestamp>) -> Reported<Outcome> {
         self.with(|remote| remote.take(key, step, first))
     }

@@ -25,32 +25,33 @@ pub fn attempt_all(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown>
 /// bucket.
 fn decide(list: &ZendHashTable, number: Number) -> Result<Zval, Thrown> {
     let elements = elements(list)?;
-    match decide_elements(&elements, number, false)? {
-        (_, true) => Ok(decide_elements(&elements, number, true)?.0),
-        (decision, false) => Ok(decision),
+    match decide_elements(&elements, number, None)? {
+        (_, spent @ Some(_)) => Ok(decide_elements(&elements, number, spent)?.0),
+        (decision, None) => Ok(decision),
     }
 }
 
-/// Does the same for the elements of the array. Returns true in the second part if the call must be
-/// repeated; see [`Question::is_late`] and [`Calls::is_scattered`].
+/// Does the same for the elements of the array. `spent` are the ticks that a first try has waited
+/// for remote stores. Returns them as the second part if the call must be repeated; see
+/// [`Question::is_late`] and [`Calls::is_scattered`].
 fn decide_elements(
     elements: &[Element],
     number: Number,
-    is_repeat: bool,
-) -> Result<(Zval, bool), Thrown> {
+    spent: Option<Ticks>,
+) -> Result<(Zval, Option<Ticks>), Thrown> {
     let mut questions = Few::new();
     derive_questions(&mut questions, elements, number, "attemptAll")?;
-    if is_repeat {
+    if spent.is_some() {
         questions.iter_mut().for_each(Question::mark_repeat);
     }
-    let (index, decision, floor, is_late) = match &questions[..] {
+    let (index, decision, floor, repeat) = match &questions[..] {
         // One bucket needs no batch, which takes longer.
         [question] => {
             let storage = storages(&questions)?[0];
             let decision = question.decision(&question.take(storage)?);
-            (0, decision, question.step.floor(), false)
+            (0, decision, question.step.floor(), None)
         }
-        _ => decide_batch(&questions)?,
+        _ => decide_batch(&questions, spent.unwrap_or(0))?,
     };
     let refused_by = if decision.allowed() {
         Zval::null()
@@ -58,25 +59,27 @@ fn decide_elements(
         elements[index].key.shallow_clone()
     };
     let limit = &questions[index].plan.limit;
-    Ok((
-        decision::above(limit, &decision, floor, refused_by),
-        is_late,
-    ))
+    Ok((decision::above(limit, &decision, floor, refused_by), repeat))
 }
 
-/// Takes the tokens of all buckets or of none. Returns the index of one bucket, its decision, the
-/// ticks of its floor, and whether that bucket was late.
-fn decide_batch(questions: &[Question<'_>]) -> Result<(usize, Decision, Ticks, bool), Thrown> {
+/// Takes the tokens of all buckets or of none, as [`decide_elements`] does. Returns the index of
+/// one bucket, its decision, the ticks of its floor, and the ticks that a call has waited which
+/// must be repeated.
+fn decide_batch(
+    questions: &[Question<'_>],
+    spent: Ticks,
+) -> Result<(usize, Decision, Ticks, Option<Ticks>), Thrown> {
     let storages = storages(questions)?;
     let tickets = questions.iter().enumerate();
     let mut tickets: Few<_> = tickets.map(|(index, it)| it.ticket(index)).collect();
     let mut calls = Calls {
         questions,
         groups: groups(&mut tickets, &storages),
+        longest: storages.iter().map(|it| it.timeout()).max().unwrap_or(0),
         storages,
         fallback: Few::from_elem(false, questions.len()),
         failed: Few::from_elem(false, questions.len()),
-        spent: 0,
+        spent,
     };
     calls.check_quotas()?;
     let taken = match calls.too_many()? {
@@ -94,7 +97,8 @@ fn decide_batch(questions: &[Question<'_>]) -> Result<(usize, Decision, Ticks, b
         ..Decision::new(limit, &taken.step, &taken.outcome)
     };
     let is_late = question.is_late(&taken.outcome) || calls.is_scattered(&taken.outcome);
-    Ok((taken.index, decision, taken.step.floor(), is_late))
+    let repeat = is_late.then_some(calls.spent);
+    Ok((taken.index, decision, taken.step.floor(), repeat))
 }
 
 /// Returns the storage of each bucket. Throws `LogicException` for a bucket that only PHP code can
@@ -119,6 +123,8 @@ struct Calls<'a, 'k> {
     fallback: Few<bool>,
     /// For each bucket: true if its store failed when the bucket was checked.
     failed: Few<bool>,
+    /// The longest timeout of a remote store, which is that of the whole call.
+    longest: Ticks,
     /// The ticks that the call has waited for remote stores.
     spent: Ticks,
 }
@@ -223,7 +229,7 @@ impl<'k> Calls<'_, 'k> {
     /// Checks operations on one remote class. Returns the first bucket that would be denied.
     fn check_each(&mut self, operations: &[Operation<'_, 'k>]) -> Result<Option<Taken>, Thrown> {
         let mut refused = None;
-        let left = TimeLeft::after(self.spent).half();
+        let left = self.rest().half();
         self.ask_each(operations, true, left, |calls, taken| {
             if !taken.outcome.granted() {
                 refused.get_or_insert(taken);
@@ -233,10 +239,15 @@ impl<'k> Calls<'_, 'k> {
         Ok(refused)
     }
 
+    /// Returns the time that is left of the call.
+    const fn rest(&self) -> TimeLeft {
+        TimeLeft::rest(self.longest.saturating_sub(self.spent))
+    }
+
     /// Returns the time that an operation of the group may take. Leaves half of the remaining time
     /// to the later groups, if one of them is on remote stores.
     fn left(&self, group: usize) -> TimeLeft {
-        let left = TimeLeft::after(self.spent);
+        let left = self.rest();
         let is_remote = |other: &OperationGroup<'_, '_>| other[0].storage.is_remote();
         if self.groups[group + 1..].iter().any(is_remote) {
             left.half()

@@ -32,7 +32,7 @@ impl Apart<'_> {
         for (_, ticket) in tickets.iter_mut().filter(|_| is_dry) {
             ticket.step = ticket.step.dry();
         }
-        let left = TimeLeft::after(self.spent);
+        let left = TimeLeft::rest(here().plan.timeout.saturating_sub(self.spent));
         let left = if is_dry { left.half() } else { left };
         let (start, mut refused) = (boot_clock(), None);
         let result = Remote::take_each(&tickets, Some(left), |index, answer| {
@@ -126,12 +126,14 @@ impl Work {
     pub fn all(&self) {
         let takes = self.several();
         let first = self.client(takes[0].bucket);
+        let start = boot_clock();
         let answer = first.take_all(&self.tickets(&takes), TimeLeft::ALL);
+        let spent = boot_clock() - start;
         let batched = match answer {
             // The buckets are on several servers, or may be.
-            Ok(None) => return self.apart(&takes),
+            Ok(None) => return self.apart(&takes, spent),
             Ok(Some(it)) if matches!(&it.value, Err(it) if it.outcome.verdict == CONTENDED) => {
-                return self.apart(&takes);
+                return self.apart(&takes, spent);
             }
             Ok(Some(it)) if !it.fallback => Ok(it.value),
             _ => Err(Seen::Unknown),
@@ -140,13 +142,13 @@ impl Work {
         self.batched(&takes, batched, &fallback, &fallback);
     }
 
-    /// Does the same bucket by bucket.
-    fn apart(&self, takes: &[Take]) {
+    /// Does the same bucket by bucket, in the time that is left.
+    fn apart(&self, takes: &[Take], spent: u64) {
         let (fallback, taken) = (vec![false; takes.len()], vec![false; takes.len()]);
         let mut batch = Apart {
             work: self,
             takes,
-            spent: 0,
+            spent,
             fallback,
             taken,
         };

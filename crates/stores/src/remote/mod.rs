@@ -114,6 +114,10 @@ impl<'h, T: Transport> Remote<'h, T> {
         self.settings.on_failure
     }
 
+    pub const fn timeout(&self) -> Ticks {
+        self.settings.timeout
+    }
+
     /// Returns the hasher of the keys under which this host's shared memory keeps the store's
     /// buckets.
     pub fn hasher(&self) -> KeyHasher {

@@ -2,31 +2,27 @@
 
 use gcra::Ticks;
 
-/// The part of its timeout that a store may use.
+/// The time that a store may use of a call on several stores.
 ///
-/// A call on several stores has one deadline. The time that the whole call has waited counts
-/// against the timeout of each store. So the stores may have different timeouts, and the call takes
-/// at most the longest of them.
+/// The call takes at most the longest timeout of its stores. A store with a shorter timeout may use
+/// no more than its own, whatever the others have used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeLeft {
-    /// The ticks that the call has waited for stores.
-    spent: Ticks,
-    /// The number of parts into which the rest is divided. The store may use one of them.
+    /// The ticks that are left of the call.
+    rest: Ticks,
+    /// The number of parts into which the time is divided. The store may use one of them.
     parts: Ticks,
 }
 
 impl TimeLeft {
     /// The whole timeout.
-    pub const ALL: Self = Self { spent: 0, parts: 1 };
+    pub const ALL: Self = Self::rest(Ticks::MAX);
     /// No time. The store is not contacted, and its failure policy decides.
-    pub const NONE: Self = Self {
-        spent: Ticks::MAX,
-        parts: 1,
-    };
+    pub const NONE: Self = Self::rest(0);
 
-    /// Returns the time that is left after the call has waited for `spent` ticks.
-    pub const fn after(spent: Ticks) -> Self {
-        Self { spent, parts: 1 }
+    /// Returns the time of a store if `rest` ticks are left of the call.
+    pub const fn rest(rest: Ticks) -> Self {
+        Self { rest, parts: 1 }
     }
 
     /// Returns a half of the time, so that the next store has time, too.
@@ -37,7 +33,12 @@ impl TimeLeft {
 
     /// Returns the ticks that a store with this timeout may use.
     pub const fn of(self, timeout: Ticks) -> Ticks {
-        timeout.saturating_sub(self.spent) / self.parts
+        let time = if timeout < self.rest {
+            timeout
+        } else {
+            self.rest
+        };
+        time / self.parts
     }
 }
 
@@ -46,10 +47,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stores_count_the_time_against_their_own_timeouts() {
-        let left = TimeLeft::after(30);
-        assert_eq!([100, 40, 30, 20].map(|it| left.of(it)), [70, 10, 0, 0]);
-        assert_eq!([100, 40].map(|it| left.half().of(it)), [35, 5]);
+    fn a_store_uses_the_rest_of_the_call_up_to_its_timeout() {
+        let left = TimeLeft::rest(70);
+        assert_eq!([100, 70, 20].map(|it| left.of(it)), [70, 70, 20]);
+        assert_eq!([100, 20].map(|it| left.half().of(it)), [35, 10]);
         assert_eq!(TimeLeft::ALL.of(100), 100);
         assert_eq!(TimeLeft::NONE.half().of(Ticks::MAX), 0);
     }
