@@ -6,10 +6,9 @@ use super::question::{Home, Question};
 use super::undo::undo_all;
 use crate::decision;
 use crate::storage::{Storage, Undo};
-use gcra::{Decision, Few, Outcome, Taken};
+use gcra::{Decision, Few, Outcome, Taken, boot_clock};
 use std::any::TypeId;
-use std::mem;
-use stores::remote::Answer;
+use stores::remote::{Answer, TimeLeft};
 use zend::{Call, Number, Thrown, Zval, value};
 
 /// Implements `attemptEach(array $buckets): array`. Returns the decision of each bucket under the
@@ -22,7 +21,6 @@ pub fn attempt_each(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown
         questions: &questions,
         decisions: vec![None; questions.len()],
         taken: Vec::new(),
-        late: Vec::new(),
     };
     if let Err(thrown) = calls.run() {
         calls.give_back();
@@ -47,8 +45,6 @@ struct Calls<'a> {
     decisions: Vec<Option<Decision>>,
     /// The takes that storages of the extension granted.
     taken: Vec<Answer<Taken>>,
-    /// The questions that must be repeated; see [`Question::is_late`].
-    late: Vec<usize>,
 }
 
 impl<'a> Calls<'a> {
@@ -61,19 +57,35 @@ impl<'a> Calls<'a> {
                 None => self.take_alone(group[0])?,
             }
         }
-        for index in mem::take(&mut self.late) {
-            self.take_alone(index)?;
-        }
         Ok(())
     }
 
-    /// Decides questions whose storages are of the same class as `storage`.
+    /// Decides questions whose storages are of the same class as `storage`. Repeats those that are
+    /// [late](Question::is_late) in the time that is left.
     fn take_each(&mut self, storage: &'a dyn Storage, group: &[usize]) -> Result<(), Thrown> {
         let questions = self.questions;
         let ticket =
             |&index: &usize| Some((native(&questions[index])?, questions[index].ticket(index)));
         let tickets: Few<_> = group.iter().filter_map(ticket).collect();
+        let (start, mut late) = (storage.is_remote().then(boot_clock), Vec::new());
         storage.take_each(&tickets, None, &mut |index, outcome| {
+            if questions[index].is_late(&outcome.value) {
+                late.push(index);
+            }
+            self.decide(index, outcome);
+        })?;
+        if late.is_empty() {
+            return Ok(());
+        }
+        let again = late.into_iter().map(|index| {
+            let (question, storage) = (&questions[index], native(&questions[index]).ok_or(Thrown)?);
+            let ticket = question.repeated_ticket(index, storage, &question.step)?;
+            Ok((storage, ticket))
+        });
+        let again = again.collect::<Result<Few<_>, _>>()?;
+        let timeout = again.iter().map(|(storage, _)| storage.timeout()).max();
+        let left = start.map(|start| TimeLeft::since(start, timeout.unwrap_or(0)));
+        storage.take_each(&again, left, &mut |index, outcome| {
             self.decide(index, outcome);
         })
     }
@@ -90,9 +102,6 @@ impl<'a> Calls<'a> {
 
     fn decide(&mut self, index: usize, outcome: Answer<Outcome>) {
         let question = &self.questions[index];
-        if self.decisions[index].is_none() && question.is_late(&outcome.value) {
-            self.late.push(index);
-        }
         self.decisions[index] = Some(question.decision(&outcome));
         if outcome.value.granted() {
             let taken = outcome.map(|outcome| Taken::new(index, question.step, outcome));

@@ -7,9 +7,9 @@ use crate::storage::{self, Reported, Storage};
 use crate::{exceptions, tokens};
 use gcra::{
     Decision, Denial, MAX_WAIT, Outcome, Patience, Put, Refill, Step, TICKS_PER_MICROSECOND,
-    Ticket, Ticks, Timestamp, Windows,
+    Ticket, Ticks, Timestamp, Windows, boot_clock,
 };
-use stores::remote::Answer;
+use stores::remote::{Answer, TimeLeft};
 use zend::{Held, Kept, Number, Object, Thrown, Zval, throw};
 
 /// A call for a number of tokens from a bucket.
@@ -121,6 +121,21 @@ impl<'a> Question<'a> {
         })
     }
 
+    /// Returns the ticket of a call that is repeated with this step.
+    pub fn repeated_ticket(
+        &self,
+        index: usize,
+        storage: &dyn Storage,
+        step: &Step,
+    ) -> Result<Ticket<'_>, Thrown> {
+        let refill = Refill::Windows(self.repeated(storage)?);
+        let step = Step { refill, ..*step };
+        Ok(Ticket {
+            step,
+            ..self.ticket(index)
+        })
+    }
+
     /// Returns the step with the windows around `now`, if it has windows and they are others.
     pub fn step_at(&self, now: Timestamp) -> Step {
         let refill = match self.step.refill {
@@ -144,25 +159,25 @@ impl<'a> Question<'a> {
         first: Option<Timestamp>,
     ) -> Reported<Outcome> {
         match step.refill {
-            Refill::Windows(_) => self.run_in_window(storage, step, first),
+            Refill::Windows(_) => self.run_in_window(storage, step),
             _ => storage.take(self.plan.key(), step, first),
         }
     }
 
     #[cold]
-    fn run_in_window(
-        &self,
-        storage: &dyn Storage,
-        step: &Step,
-        first: Option<Timestamp>,
-    ) -> Reported<Outcome> {
-        let key = self.plan.key();
-        let answer = storage.take(key, step, first)?;
+    fn run_in_window(&self, storage: &dyn Storage, step: &Step) -> Reported<Outcome> {
+        let start = boot_clock();
+        let answer = storage.take(self.plan.key(), step, None)?;
         if !self.is_late(&answer.value) {
             return Ok(answer);
         }
-        let refill = Refill::Windows(self.repeated(storage)?);
-        storage.take(key, &Step { refill, ..*step }, first)
+        let ticket = self.repeated_ticket(0, storage, step)?;
+        let left = TimeLeft::since(start, storage.timeout());
+        let mut result = None;
+        storage.take_each(&[(storage, ticket)], Some(left), &mut |_, answer| {
+            result = Some(answer);
+        })?;
+        result.ok_or(Thrown)
     }
 
     /// Returns the state of the bucket, as the outcome of a dry step for no tokens, and that step.

@@ -1,6 +1,6 @@
 //! The time that is left of a call that asks several stores, one after another.
 
-use gcra::Ticks;
+use gcra::{Ticks, Timestamp, boot_clock};
 
 /// The time that a store may use of a call on several stores.
 ///
@@ -23,6 +23,11 @@ impl TimeLeft {
     /// Returns the time of a store if `rest` ticks are left of the call.
     pub const fn rest(rest: Ticks) -> Self {
         Self { rest, parts: 1 }
+    }
+
+    /// Returns the time that is left of a call that began at `start` and has this timeout.
+    pub fn since(start: Timestamp, timeout: Ticks) -> Self {
+        Self::rest(timeout.saturating_sub(boot_clock().saturating_since(start)))
     }
 
     /// Returns a half of the time, so that the next store has time, too.
