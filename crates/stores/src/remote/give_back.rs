@@ -1,8 +1,8 @@
 //! Give-backs on several buckets. Those on one server share a pipeline.
 
 use super::call::Failed;
-use super::pipeline::{by_server, leaving};
 use super::transport::BucketChange;
+use super::turns::{by_server, leaving};
 use super::{Answer, Cause, Failure, Pipelined, Remote, Visit};
 use gcra::{Key, Put, Refund, Timestamp, boot_clock};
 

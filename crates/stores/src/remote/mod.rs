@@ -36,6 +36,7 @@ mod tests;
 pub mod time_left;
 mod tls;
 mod transport;
+mod turns;
 
 use cached::PreparedStep;
 pub use failure::{Blame, Cause, Failure};

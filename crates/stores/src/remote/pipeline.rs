@@ -6,37 +6,19 @@
 //! continues meanwhile. So they begin when all other servers have replied, or after a head start.
 
 use super::breaker::Passage;
-use super::cached::PreparedStep;
 use super::call::{Failed, Peer};
 use super::race::{Race, head_start};
 use super::time_left::TimeLeft;
-use super::{Answer, Blame, Cause, Failure, Flown, OnFailure, Pipelined, Remote, Server, Visit};
+use super::turns::{PendingStep, Turns, Waiting, by_server, leaving};
+use super::{Answer, Blame, Cause, Failure, Flown, OnFailure, Pipelined, Remote, Visit};
 use gcra::{Outcome, Ticket, Ticks, Timestamp, boot_clock};
 use segment::Event;
 use std::cell::OnceCell;
-use std::collections::{HashMap, HashSet};
 use std::iter::{once, repeat_with};
-use std::sync::Arc;
-
-/// The most steps in one pipeline. Their replies fit into the buffers of a connection, so a server
-/// never waits for a client that is still sending.
-const MOST: usize = 500;
-
-/// A step that is sent to its server.
-struct PendingStep {
-    index: usize,
-    prepared: PreparedStep,
-}
 
 /// The index of a step that was not decided, and the failure. The failure is `None` if another step
 /// reports it.
 type Undecided<'h> = (usize, Option<Failed<'h>>);
-
-/// The steps of a pipeline that has not begun, and their server as far as it is known.
-struct Waiting {
-    server: Arc<Server>,
-    steps: Vec<PendingStep>,
-}
 
 /// A pipeline that was sent to a server, and the task that waits for its replies.
 type Begun<'r, 'h, T> = (Sent<'r, 'h>, <T as Pipelined>::Flight<'r>);
@@ -52,61 +34,6 @@ struct Sent<'r, 'h> {
 impl Sent<'_, '_> {
     fn login(&self) -> u64 {
         self.peer.server.login
-    }
-}
-
-/// The pipelines of a call, which take turns at each server.
-struct Turns {
-    waiting: Vec<Waiting>,
-    /// The servers that have a pipeline.
-    running: HashSet<u64>,
-    start: Timestamp,
-    /// The instants at which servers replied, from which the time of their next pipeline counts.
-    replied: HashMap<u64, Timestamp>,
-}
-
-impl Turns {
-    fn new(waiting: Vec<Waiting>) -> Self {
-        let (running, replied) = (HashSet::new(), HashMap::new());
-        // Hashing long identifiers has taken time, which is no part of the timeout.
-        let start = boot_clock();
-        Self {
-            waiting,
-            running,
-            start,
-            replied,
-        }
-    }
-
-    fn is_free(&self, waiting: &Waiting) -> bool {
-        !self.running.contains(&waiting.server.login)
-    }
-
-    /// Removes and returns the next pipeline that may begin.
-    fn next(&mut self, may_begin: impl Fn(&Waiting) -> bool) -> Option<Waiting> {
-        let mut waiting = self.waiting.iter();
-        let place = waiting.position(|it| self.is_free(it) && may_begin(it))?;
-        Some(self.waiting.remove(place))
-    }
-
-    /// Returns the instant at which a pipeline may begin that waits for no other one to its server.
-    fn next_at(&self, patience: Timestamp) -> Timestamp {
-        let waits = self.waiting.iter().any(|it| self.is_free(it));
-        if waits { patience } else { Timestamp::MAX }
-    }
-
-    fn since(&self, server: &Server) -> Timestamp {
-        let replied = self.replied.get(&server.login);
-        replied.copied().unwrap_or(self.start)
-    }
-}
-
-/// Returns `deadline`, or an instant that leaves half of the time to `others`.
-pub(super) fn leaving(others: bool, deadline: Timestamp) -> Timestamp {
-    if others {
-        boot_clock().midpoint(deadline).min(deadline)
-    } else {
-        deadline
     }
 }
 
@@ -419,33 +346,4 @@ impl<'h, T: Pipelined, F: FnMut(usize, Answer<Outcome>)> Each<'_, 'h, T, F> {
         }
         Ok(())
     }
-}
-
-/// Groups `buckets` by their servers, in order. Each of `buckets` consists of the bucket, its store
-/// and the name of its record. A group can be one pipeline, because its stores have the same
-/// timeout.
-pub(super) fn by_server<'a, 'h: 'a, T: Pipelined + 'a, I>(
-    buckets: impl Iterator<Item = (I, &'a Remote<'h, T>, impl AsRef<[u8]>)>,
-) -> Vec<(Arc<Server>, Vec<I>)> {
-    type Group<'a, 'h, T, I> = (&'a Remote<'h, T>, (Arc<Server>, Vec<I>));
-    let mut groups: Vec<Group<'a, 'h, T, I>> = Vec::new();
-    for (bucket, store, name) in buckets {
-        let server = match store.transport.route(name.as_ref()) {
-            Ok(route) => Arc::clone(T::server(&route)),
-            // While the servers of a fleet are not known, its buckets share pipelines. Then a reply
-            // may name another server, and the step is repeated there.
-            Err(fleet) => fleet,
-        };
-        let joins = |(first, (other, mine)): &&mut Group<'a, 'h, T, I>| {
-            mine.len() < MOST
-                && server == *other
-                && store.settings.timeout == first.settings.timeout
-                && first.transport.pipelines(&store.transport)
-        };
-        match groups.iter_mut().find(joins) {
-            Some((_, (_, mine))) => mine.push(bucket),
-            None => groups.push((store, (server, vec![bucket]))),
-        }
-    }
-    groups.into_iter().map(|(_, group)| group).collect()
 }
