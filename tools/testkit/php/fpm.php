@@ -17,6 +17,8 @@ final class Fpm
 
     public readonly string $folder;
     private readonly int $owner;
+    /** The number of scripts that were written. */
+    private int $written = 0;
     /** @var ?resource the started process: the master, or the process that creates the daemon */
     private $process;
 
@@ -64,6 +66,9 @@ final class Fpm
     {
         $path = "$this->folder/$name.php";
         file_put_contents($path, $code);
+        // The opcache compares times in whole seconds, and would keep a script that is replaced
+        // within one.
+        touch($path, ++$this->written);
         chmod($path, 0644);
         return $path;
     }
