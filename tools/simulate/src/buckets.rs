@@ -4,7 +4,7 @@
 //! replies and records with those of Lua ([`crate::server`]). Windows and bootstraps are left to
 //! Lua.
 
-use crate::keys::{Ahead, Item, Keys, Record, bucket, number};
+use crate::keys::{Ahead, Item, Keys, Record, bucket, is_bucket, number};
 use std::fmt::Write;
 
 /// The scripts that this module knows.
@@ -92,6 +92,9 @@ fn stepped(state: i64, granted: bool, now: i64, kind: i64) -> Vec<u8> {
 impl Keys {
     /// Runs a script. Returns `None` if Lua must run it.
     pub fn run(&mut self, script: Known, keys: &[&[u8]], arguments: &[&[u8]]) -> Option<Vec<u8>> {
+        if !is_bucket(keys[0]) {
+            return None;
+        }
         let bucket = bucket(keys[0]);
         match (script, arguments) {
             (Known::Take, &[cost, span, seen]) => {

@@ -1,7 +1,6 @@
 //! The servers of keys: in a cluster, with slots on their way, and behind a proxy.
 
 use crate::keys::bucket;
-use crate::plan::Part;
 use crate::world::World;
 
 /// The slots of a cluster.
@@ -60,12 +59,12 @@ impl World {
         Some(format!("{word} {slot} 10.0.0.{}:6379", to + 1))
     }
 
-    /// Begins to move the slot of a bucket, or of permits. Its key is on the other server from now
-    /// on.
+    /// Begins to move the slot of a bucket or of another record. Its key is on the other server
+    /// from now on.
     pub fn moves(&mut self) {
         let bucket = self.chance.below(self.plan.limits.len() as u64);
-        let is_permits = self.plan.has(Part::Permit) && self.chance.one_in(2);
-        let key = format!("p:b{bucket}{}", if is_permits { "~permits" } else { "" });
+        let kind = self.chance.of(&["", "", "~permits", "~quota", "~lockout"]);
+        let key = format!("p:b{bucket}{kind}");
         let slot = slot(key.as_bytes());
         let next = self.chance.below(self.plan.servers as u64) as usize;
         let from = self.keeper(slot);

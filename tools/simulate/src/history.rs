@@ -2,6 +2,7 @@
 
 use crate::permits::{PERMIT, Permits};
 use crate::plan::{Limit, Plan};
+use crate::quotas::QUOTA;
 use crate::worker::Record;
 use crate::world::WALL;
 use prove::call::{Call, Kind, Outcome, TOKEN};
@@ -97,7 +98,8 @@ impl History {
         }
         record.call.end = end;
         self.add(record);
-        if matches!(record.call.kind, Kind::Refund | Kind::Reset | Kind::Cancel) {
+        let is_bucket = record.bucket < QUOTA;
+        if is_bucket && matches!(record.call.kind, Kind::Refund | Kind::Reset | Kind::Cancel) {
             // The host's own bucket may have got the tokens while the store failed.
             self.add_local(record);
         }

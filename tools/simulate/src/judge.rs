@@ -1,7 +1,9 @@
 //! Judges a history: by the rules of `tools/prove`, and by what only a simulator can know.
 
 use crate::history::{History, LOCAL};
+use crate::lockouts::{self, LOCKOUT};
 use crate::plan::{Limit, Plan, USUALLY_LATE};
+use crate::quotas::{self, QUOTA};
 use crate::world::MICRO;
 use prove::bound;
 use prove::call::{Call, Kind, Outcome, Quota, TOKEN};
@@ -33,6 +35,13 @@ pub fn judge(mut history: History, plan: &Plan) -> Judged {
     };
     let mut faults = std::mem::take(&mut history.faults);
     for (bucket, mut calls) in std::mem::take(&mut history.calls) {
+        if (QUOTA..LOCAL).contains(&bucket) {
+            faults.extend(match bucket.checked_sub(LOCKOUT) {
+                Some(it) => lockouts::judge(it, &calls, plan),
+                None => quotas::judge(bucket - QUOTA, &calls, plan),
+            });
+            continue;
+        }
         let limit = plan.limits[bucket % LOCAL];
         if plan.take_ahead == 0 {
             calls.retain(|call| call.kind != Kind::Stored);

@@ -2,6 +2,7 @@
 
 use crate::plan::Plan;
 use crate::sets::Set;
+use std::collections::BTreeMap;
 
 /// A bucket's record, as bucket.lua explains it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +66,8 @@ pub struct Keys {
     items: Vec<Option<Item>>,
     /// The permits of each bucket's identifier.
     pub sets: Vec<Set>,
+    /// The other records by their keys, and the milliseconds at which they expire.
+    texts: BTreeMap<Vec<u8>, (String, i64)>,
     /// The number of writes.
     pub changes: u64,
 }
@@ -99,8 +102,13 @@ pub fn bucket(key: &[u8]) -> usize {
     usize::from(key[3] - b'0')
 }
 
+/// Reports whether a key is that of a bucket.
+pub const fn is_bucket(key: &[u8]) -> bool {
+    key.len() == 4
+}
+
 /// Reports whether a key is that of permits.
-pub fn is_permits(key: &[u8]) -> bool {
+fn is_permits(key: &[u8]) -> bool {
     key.ends_with(b"~permits")
 }
 
@@ -111,6 +119,7 @@ impl Keys {
             now: 0,
             items: vec![None; count],
             sets: vec![Set::default(); count],
+            texts: BTreeMap::new(),
             changes: 0,
         }
     }
@@ -118,6 +127,7 @@ impl Keys {
     pub fn clear(&mut self) {
         self.items.fill(None);
         self.sets.fill(Set::default());
+        self.texts.clear();
     }
 
     /// Moves a key to another server.
@@ -125,8 +135,10 @@ impl Keys {
         let bucket = bucket(key);
         if is_permits(key) {
             to.sets[bucket] = std::mem::take(&mut self.sets[bucket]);
-        } else {
+        } else if is_bucket(key) {
             to.items[bucket] = self.items[bucket].take();
+        } else if let Some((key, text)) = self.texts.remove_entry(key) {
+            to.texts.insert(key, text);
         }
     }
 
@@ -172,6 +184,24 @@ impl Keys {
         })
     }
 
+    /// Executes a command on a record that is not a bucket's.
+    fn text(&mut self, verb: &[u8], key: &[u8], words: &[&[u8]]) -> Value {
+        let now = self.now / 1000;
+        let found = self.texts.get(key).filter(|it| it.1 > now).cloned();
+        match (verb, words) {
+            (b"GET", []) => found.map_or(Value::Nil, |it| Value::Text(it.0)),
+            (b"PTTL", []) => Value::Number(found.map_or(-2, |it| it.1 - now)),
+            (b"SET", [text, life @ ..]) => {
+                let kept = found.map_or(i64::MAX, |it| it.1);
+                let expires = life.get(1).map_or(kept, |life| now + number(life));
+                let text = String::from_utf8_lossy(text).into_owned();
+                self.texts.insert(key.to_vec(), (text, expires));
+                Value::Done
+            }
+            _ => panic!("a command of Redis: {}", String::from_utf8_lossy(verb)),
+        }
+    }
+
     /// Executes a command of a script.
     pub fn command(&mut self, words: &[&[u8]]) -> Value {
         match words {
@@ -179,6 +209,7 @@ impl Keys {
             [verb, key, rest @ ..] if is_permits(key) => {
                 self.sets[bucket(key)].command(self.now / 1000, verb, rest)
             }
+            [verb, key, rest @ ..] if !is_bucket(key) => self.text(verb, key, rest),
             [b"GET", key] => {
                 let item = self.live(bucket(key));
                 item.map_or(Value::Nil, |item| Value::Text(item.record.text()))

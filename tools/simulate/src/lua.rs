@@ -73,11 +73,17 @@ fn define(lua: &Lua, keys: Rc<RefCell<Keys>>) -> mlua::Result<()> {
     lua.globals().set("redis", redis)
 }
 
-/// Appends a value to a reply. Scripts of the product reply numbers, errors and lists of numbers.
+/// Appends a value to a reply. Scripts of the product reply numbers, errors and lists.
 fn append(value: mlua::Value, reply: &mut Vec<u8>) -> mlua::Result<()> {
     match value {
         mlua::Value::Integer(number) => reply.extend(format!(":{number}\r\n").bytes()),
         mlua::Value::Number(number) => reply.extend(format!(":{}\r\n", number as i64).bytes()),
+        mlua::Value::Boolean(false) => reply.extend(b"$-1\r\n"),
+        mlua::Value::String(text) => {
+            reply.extend(format!("${}\r\n", text.as_bytes().len()).bytes());
+            reply.extend_from_slice(&text.as_bytes());
+            reply.extend(b"\r\n");
+        }
         mlua::Value::Table(table) => return append_table(&table, reply),
         other => panic!("a reply of a script: {other:?}"),
     }

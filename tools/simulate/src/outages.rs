@@ -1,7 +1,10 @@
 //! The faults of servers and hosts: when they begin, what they do, and how they end.
 
+use crate::lockouts::LOCKOUT;
 use crate::plan::{FAULTS, LONGEST_STOP, PARTS, Part};
+use crate::quotas::QUOTA;
 use crate::world::{Event, MICRO, MILLI, SECOND, World};
+use prove::call::{Kind, Outcome};
 
 impl World {
     /// A server breaks.
@@ -100,6 +103,10 @@ impl World {
         for bucket in self.buckets(server) {
             if !crate::planted(44) {
                 self.history.permits[bucket].lost(start, self.now);
+            }
+            for number in [QUOTA + bucket, LOCKOUT + bucket] {
+                let times = (start, end.max(self.now));
+                self.history.event(number, Kind::Lost, Outcome::Done, times);
             }
             let key = format!("p:b{bucket}");
             let keeps = |&it: &usize| {

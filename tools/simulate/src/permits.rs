@@ -5,11 +5,10 @@
 //! held from the beginning of the call until its release has ended, or its lease has. A loss of
 //! state ends the certainty, and may bring back a permit that was released just before.
 
-use crate::history::{self, History};
+use crate::history::History;
 use crate::work::Work;
-use crate::worker::Record;
 use crate::world::{MICRO, SECOND, World, here};
-use prove::call::{Kind, Outcome};
+use prove::call::Kind;
 use prove::permits::{Denial, Span, Verdict};
 use segment::Refusal;
 use stores::remote::Answered;
@@ -208,16 +207,10 @@ impl Work {
         verb: &str,
         call: impl FnOnce() -> Answered<R>,
     ) -> (Answered<R>, Span) {
+        self.begin_other(PERMIT, Kind::Take, 1);
         let world = here();
         let (start, linger) = (world.now, world.plan.linger());
-        let running = history::call(Kind::Take, Outcome::Unknown, (start, start));
-        let worker = world.current();
-        worker.permit = Some(place);
-        worker.running = vec![Record {
-            bucket: PERMIT,
-            call: running,
-        }];
-        (worker.stopped, worker.harmed) = (0, 0);
+        world.current().permit = Some(place);
         let answer = call();
         self.judge(place.0, &answer);
         let world = here();

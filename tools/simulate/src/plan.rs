@@ -66,6 +66,10 @@ parts! {
     Permit,
     /// Hosts change the limits of buckets, and change them back.
     Change,
+    /// Tokens are taken from a quota, or given back.
+    Quota,
+    /// Attempts under a lockout, and successes.
+    Lockout,
 }
 
 /// The number of faults among the parts.
@@ -212,6 +216,7 @@ impl Plan {
             tide: None,
         }
         .with_permits()
+        .with_true_time()
         .with_changes()
         .in_tides()
     }
@@ -223,6 +228,16 @@ impl Plan {
             permits: 1 + chance.below(1 + (self.hosts * self.workers) as u64 / 3),
             lease: lease.clamp(20 * MILLI, 4 * SECOND),
             ..self
+        }
+    }
+
+    /// Quotas and lockouts are judged by the true time. Leaves the steps of servers' clocks out of
+    /// one seed of two that has them.
+    fn with_true_time(self) -> Self {
+        let has_them = self.has(Part::Quota) || self.has(Part::Lockout);
+        match has_them && self.seed % 4 < 2 {
+            true => self.without(Part::ServerClock),
+            false => self,
         }
     }
 
@@ -262,6 +277,12 @@ impl Plan {
 
     pub fn has(&self, part: Part) -> bool {
         self.parts >> part as u32 & 1 == 1
+    }
+
+    /// Returns how long the calls of the history take, if they come evenly.
+    pub fn duration(&self) -> u64 {
+        let workers = (self.hosts * self.workers) as u64;
+        self.calls * self.pause / (2 * workers)
     }
 
     /// Returns the settings of one host.

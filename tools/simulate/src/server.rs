@@ -2,7 +2,7 @@
 
 use crate::buckets::{Known, known};
 use crate::history::Change;
-use crate::keys::{Keys, Value, bucket, is_permits, number};
+use crate::keys::{Keys, Value, bucket, is_bucket, number};
 use crate::lua::Scripts;
 use crate::plan::Plan;
 use crate::world::{MICRO, WALL, World};
@@ -119,7 +119,7 @@ fn command(bytes: &[u8]) -> Option<(Vec<&[u8]>, &[u8])> {
 }
 
 /// Faults of scripts: their numbers in planted.txt, what the script says, and what it says instead.
-const PLANTED: [(u32, &str, &str); 12] = [
+const PLANTED: [(u32, &str, &str); 14] = [
     (33, "if state < full then", "if false then"),
     (35, "free, taken = ARGV[2] + 0", "free, taken = 2 * ARGV[2]"),
     (36, "local state = start + extra", "local state = start"),
@@ -156,6 +156,12 @@ const PLANTED: [(u32, &str, &str); 12] = [
         "verb == 'renew' and call('ZSCORE', key, permit)",
         "verb == 'renew'",
     ),
+    (
+        50,
+        "now >= start and now < finish",
+        "now + 500000 >= start and now + 500000 < finish",
+    ),
+    (51, "record == (ARGV[3] or false)", "true"),
 ];
 
 /// Returns a script with the fault that is planted in it.
@@ -255,7 +261,7 @@ impl World {
         };
         let now = it.time(self.now) + late;
         it.keys.borrow_mut().now = now;
-        if is_permits(keys[0]) {
+        if !is_bucket(keys[0]) {
             let reply = it.run(hash, keys, arguments);
             self.mix(reply.len() as u64);
             return reply;

@@ -44,7 +44,7 @@ impl Clients {
 
 /// The calls of one worker.
 pub struct Work {
-    host: usize,
+    pub host: usize,
     clients: &'static Clients,
     pub limits: Vec<Limit>,
 }
@@ -102,12 +102,12 @@ pub fn work(index: usize) {
 }
 
 /// Reports whether the failure policy has decided the call, or it has failed.
-fn has_failed<R>(answer: &Answered<R>) -> bool {
+pub fn has_failed<R>(answer: &Answered<R>) -> bool {
     !matches!(answer, Ok(answer) if !answer.fallback)
 }
 
 /// Returns what is known of a call that failed.
-fn failed<R>(answer: &Answered<R>) -> Seen {
+pub fn failed<R>(answer: &Answered<R>) -> Seen {
     match answer {
         Err(Failure {
             cause: Cause::Waiting,
@@ -165,6 +165,8 @@ impl Work {
             Some(Part::Each) => self.each(),
             Some(Part::All) => self.all(),
             Some(Part::Permit) => self.permit(bucket),
+            Some(Part::Quota) => self.quota(bucket),
+            Some(Part::Lockout) => self.guess(bucket),
             _ => self.take(plain),
         }
     }
@@ -187,6 +189,20 @@ impl Work {
                 };
                 Record { bucket, call }
             }));
+        (worker.stopped, worker.harmed) = (0, 0);
+    }
+
+    /// Begins a call that is judged by other rules than buckets are.
+    pub fn begin_other(&self, number: usize, kind: Kind, tokens: u64) {
+        let world = here();
+        let call = Call {
+            host: self.host as u32 + 1,
+            cost: i128::from(tokens) * TOKEN,
+            ..history::call(kind, Seen::Unknown, (world.now, world.now))
+        };
+        let worker = world.current();
+        let bucket = number;
+        worker.running = vec![Record { bucket, call }];
         (worker.stopped, worker.harmed) = (0, 0);
     }
 
@@ -381,6 +397,9 @@ fn rare(chance: &mut Chance, plan: &Plan) -> Option<Part> {
         80..100 => Part::Each,
         100..120 => Part::All,
         120..132 => Part::Permit,
+        132..164 if plan.has(Part::ServerClock) => return None,
+        132..148 => Part::Quota,
+        148..164 => Part::Lockout,
         _ => return None,
     };
     plan.has(part).then_some(part)
