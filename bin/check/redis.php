@@ -14,6 +14,8 @@ const DERIVED_TIME = "return redis.pcall('PEXPIRETIME', KEYS[1])";
 const SERVER = 'return tostring(redis.call)';
 /** The keys on which it runs. */
 const KEYS = 16;
+/** The new connections on which it runs with one key. */
+const CONNECTIONS = 8;
 
 final class RedisStore implements Store
 {
@@ -248,7 +250,10 @@ final class RedisStore implements Store
             : Finding::failure('a ConcurrencyLimit of one grants two permits or none', 'do not keep permits on this server');
     }
 
-    /** Asks whether the server is a Redis, as the extension does before a call on several keys. */
+    /**
+     * Asks whether the server is a Redis, as the extension does before a call on several keys.
+     * Finds a balancer of connections, behind which each server has buckets of its own.
+     */
     private function proxy(string $key): Finding
     {
         // With some hashes, neighbouring names would have one server.
@@ -256,16 +261,23 @@ final class RedisStore implements Store
         $stated = preg_match('/[?&]one_server=([01])/', $this->dsn, $found) ? $found[1] : null;
         try {
             [$hello, $time] = $replies = $this->ask($this->home, ['HELLO', '2'], ['TIME'], ...$on_keys);
+            // A connection is closed after HELLO.
+            $reached = array_map(fn () => $this->ask($this->home, ['HELLO', '2'], ['EVAL', SERVER, '1', $key], ['INFO', 'replication']), range(1, CONNECTIONS));
         } catch (Unanswered) {
             // Some proxies close the connection after a command that they do not know.
             [$hello, $time] = $replies = [null, null, null];
+            $reached = [];
         }
+        $count = count(array_unique(array_column($reached, 1), SORT_REGULAR));
+        // A primary and its replicas have the same one.
+        $histories = array_map(fn (mixed $info) => preg_match('/^master_replid:(\w+)/m', is_string($info) ? $info : '', $found) ? $found[1] : '', array_column($reached, 2));
         $servers = array_slice($replies, 2);
         // A Redis numbers its connections from 1. Envoy replies 0, or no number.
         $id = is_array($hello) && self::error($hello) === '' ? array_column(array_chunk($hello, 2), 1, 0)['id'] ?? null : null;
         $is_redis = is_int($id) && $id > 0 && is_array($time) && preg_match('/^(NOPERM|$)/', self::error($time)) === 1;
         return match (true) {
             self::error($servers[0]) !== '' => Finding::failure(self::error($servers[0]), 'follow the text of the server'),
+            $count > 1 && ($histories[0] === '' || count(array_unique($histories)) > 1) => Finding::failure("new connections reach $count servers", 'name one server, or a primary by its sentinels, because each server grants the whole limit'),
             $stated !== null => Finding::ok('the DSN states ' . ($stated ? 'that all keys are on one server' : 'that a proxy spreads the keys')),
             count(array_unique($servers, SORT_REGULAR)) > 1 => Finding::warning('keys are on several servers, as behind a proxy that places a script by its first key', 'limits hold, but attemptAll() checks and charges one bucket after another'),
             $is_redis => Finding::ok('the server is a Redis, so a script finds all its keys'),

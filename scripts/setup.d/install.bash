@@ -112,7 +112,7 @@ install_for_build() {
 # util-linux contains setpriv. openssl is the client in the tests of servers with TLS.
 install_for_test() {
     install_packages "${build[@]}" "${peers[@]}" "${servers[@]}" pgbouncer "${clients[@]}" "${monitoring[@]}" php8.2-memcache php8.2-fpm \
-        php8.2-cgi libapache2-mod-php8.2 libapache2-mod-fcgid lighttpd libphp8.2-embed apache2-bin strace faketime nutcracker valgrind openssl util-linux \
+        php8.2-cgi libapache2-mod-php8.2 libapache2-mod-fcgid lighttpd libphp8.2-embed apache2-bin strace faketime nutcracker haproxy valgrind openssl util-linux \
         fail2ban python3 python3-systemd nftables iproute2 systemd xz-utils
 }
 
@@ -150,6 +150,7 @@ Prometheus|promtool|open_metrics:prometheus
 strace|calls:strace
 faketime:faketime
 Twemproxy:nutcracker
+Haproxy:haproxy
 callgrind:valgrind
 bans|fail2ban|nft:fail2ban python3-systemd nftables iproute2 systemd
 NEEDS
