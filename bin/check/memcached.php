@@ -85,9 +85,15 @@ final class MemcachedStore implements Store
     private function server(string $server): Finding
     {
         $version = preg_match('/^VERSION (\S+)/', $this->line($server, 'version'), $found) ? $found[1] : null;
+        try {
+            $reply = $this->line($server, 'mn');
+        } catch (Unanswered $unanswered) {
+            $reply = $unanswered->getMessage();
+        }
         return match (true) {
             $version === null => Finding::failure('the reply is not one of memcached', 'correct the address'),
             version_compare($version, '1.6.10', '<') => Finding::failure("memcached $version", 'memcached 1.6.10 or later is needed'),
+            $reply !== 'MN' => Finding::failure("memcached $version does not answer a meta command: $reply", 'name the servers instead of a proxy such as twemproxy, which closes the connection'),
             default => Finding::ok("memcached $version"),
         };
     }
