@@ -5,6 +5,7 @@ mysqlnd
 pdo
 pdo_mysql
 pdo_pgsql
+pdo_sqlite
 --FILE--
 <?php
 require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
@@ -46,7 +47,20 @@ $db->exec("CREATE SCHEMA app;
 $db->exec('SET search_path TO app, pg_catalog');
 $decide($db, 'public.limits', 'shadowed');
 echo "pgsql\n";
+
+$file = SqliteFile::start();
+$db = $file->connect();
+(new TokenBucketStoragePDO($db, 'limits'))->prepare();
+$db->exec('PRAGMA count_changes = 1');
+$decide($db, 'limits', 'count_changes');
+$reset = new TokenBucket(new TokenBucketStoragePDO($db, 'limits'), 'reset', 3, 1e-6);
+$reset->consume(3);
+$reset->reset();
+$other = new TokenBucketStoragePDO($file->connect([PDO::ATTR_TIMEOUT => 0]), 'limits');
+check((new TokenBucket($other, 'reset', 3, 1e-6))->consume(3), 'a reset is committed');
+echo "sqlite\n";
 ?>
 --EXPECT--
 mysql
 pgsql
+sqlite

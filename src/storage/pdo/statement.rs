@@ -184,6 +184,9 @@ impl Database<'_> {
         }
         self.call(&statement, "execute", &mut [])?;
         let answer = read(&statement)?;
+        // With `PRAGMA count_changes`, SQLite returns a row, and commits after it.
+        let has_rows = self.made.dialect == Dialect::Sqlite && query.writes();
+        while has_rows && self.row(&statement)?.is_some() {}
         if let Some(slot) = slot(query) {
             self.object.set_property(slot, statement.into_zval());
         }
