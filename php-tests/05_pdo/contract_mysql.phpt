@@ -20,7 +20,7 @@ $settings = [
     "SET sql_mode = ''", "SET sql_mode = 'ANSI,TRADITIONAL'", "SET sql_mode = '" . MariaDbServer::sql_mode() . ",NO_BACKSLASH_ESCAPES'",
     "SET sql_mode = 'ONLY_FULL_GROUP_BY,PIPES_AS_CONCAT,ANSI_QUOTES,NO_UNSIGNED_SUBTRACTION,HIGH_NOT_PRECEDENCE,"
         . "IGNORE_SPACE,REAL_AS_FLOAT,NO_ZERO_DATE,NO_ZERO_IN_DATE,STRICT_ALL_TABLES,PAD_CHAR_TO_FULL_LENGTH'",
-    "SET time_zone = '+05:30'", "SET NAMES latin1", "SET autocommit = 0",
+    "SET time_zone = '+05:30'", 'SET NAMES latin1', 'SET character_set_results = utf32', 'SET character_set_connection = ucs2', "SET autocommit = 0",
     'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED', 'SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE',
 ];
 contract_in_all_modes('mysql', $server, $own, $settings, 'test');

@@ -111,7 +111,7 @@ impl<'a> Database<'a> {
     /// Reports whether the connection has autocommit. The reply also tells PDO whether a
     /// transaction is open.
     fn query_autocommit(&self) -> Result<bool, Cause> {
-        let statement = self.prepare("SELECT @@autocommit LIMIT 1")?;
+        let statement = self.prepare("SELECT CAST(1 * @@autocommit AS BINARY) LIMIT 1")?;
         self.call(&statement, "execute", &mut [])?;
         let autocommits = self.numbers(&statement)? == Some([1]);
         self.is_refreshed.set(true);

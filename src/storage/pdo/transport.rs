@@ -387,7 +387,7 @@ impl Database<'_> {
         if let Some(answer) = self.last_reply(tag)? {
             return Ok(Some(answer));
         }
-        let select = self.prepare("SELECT LAST_INSERT_ID() LIMIT 1")?;
+        let select = self.prepare("SELECT CAST(LAST_INSERT_ID() AS BINARY) LIMIT 1")?;
         self.call(&select, "execute", &mut [])?;
         let [id] = self.numbers(&select)?.unwrap_or_default();
         if let Some(answer) = reply::answer(id, tag) {

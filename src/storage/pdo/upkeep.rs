@@ -1,6 +1,6 @@
 //! Maintenance of the table: creates the table and deletes the rows of full buckets.
 
-use super::database::{Database, cell};
+use super::database::{Database, cell, number};
 use super::state::PdoStorage;
 use super::statement::Values;
 use super::transport::with;
@@ -80,6 +80,10 @@ impl Database<'_> {
         let mut names = Vec::with_capacity(BATCH);
         while let Some(row) = self.row(statement)? {
             let name = cell(&row, 0).ok_or(Cause::Caller("a name is missing"))?;
+            if cell(&row, 1).and_then(number) != Some(1) {
+                let why = "character_set_results must be an extension of ASCII";
+                return Err(Cause::Statement(why.to_owned()));
+            }
             // An attribute of the connection may turn an empty name into null.
             names.push(if name.is_null() {
                 value::of_bytes(b"")

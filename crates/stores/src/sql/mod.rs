@@ -119,7 +119,8 @@ pub enum Query {
     /// Returns 1 if the table exists, otherwise 0.
     Find,
     Create,
-    /// Returns the names of the first stale rows, in ascending order; see [`Bind::Span`].
+    /// Returns the names of the first stale rows, in ascending order; see [`Bind::Span`]. Returns a
+    /// 1 beside each name, which shows that the session does not alter texts.
     Stale,
     /// Returns the names of the next stale rows.
     StaleAfter,
@@ -194,6 +195,7 @@ impl Query {
             (Self::Raise | Self::Advance, Dialect::MySql) => mysql::RAISE,
             (Self::Raise | Self::Advance, _) => RAISE,
             (Self::Record | Self::Held, Dialect::Sqlite) => sqlite::RECORD,
+            (Self::Record, Dialect::MySql) => mysql::RECORD,
             (Self::Held, Dialect::MySql) => mysql::HELD,
             (Self::Record | Self::Held, _) => RECORD,
             (Self::Hold, Dialect::MySql) => mysql::HOLD,
@@ -348,9 +350,10 @@ const SWAP: &str = "INSERT INTO :table AS s (identifier, microtime) VALUES (:nam
 const CREATE: &str = "CREATE TABLE IF NOT EXISTS :table \
      (identifier varchar(255) NOT NULL PRIMARY KEY, microtime double precision NOT NULL, span bigint)";
 
-const STALE: &str = "SELECT identifier FROM :table WHERE :stale ORDER BY identifier LIMIT :batch";
+const STALE: &str =
+    "SELECT identifier, '1' FROM :table WHERE :stale ORDER BY identifier LIMIT :batch";
 
-const STALE_AFTER: &str = "SELECT identifier FROM :table WHERE identifier > :key AND :stale \
+const STALE_AFTER: &str = "SELECT identifier, '1' FROM :table WHERE identifier > :key AND :stale \
      ORDER BY identifier LIMIT :batch";
 
 const DELETE: &str = "DELETE FROM :table WHERE identifier IN (:keys) AND :stale";

@@ -3,6 +3,9 @@
 //!
 //! Only single quotes enclose strings. Operators whose meaning depends on `sql_mode` are avoided.
 //! For example, `%` is not an operator in ORACLE mode, and `||` means OR or concatenation.
+//!
+//! Numbers are returned as binary strings. `MariaDB` converts digits to the session's
+//! `character_set_results`, and a client reads digits in UTF-32 as 0.
 
 /// Returns the text of a template's word in this dialect, if it differs from the common text.
 pub fn word(word: &str, _full: bool) -> Option<&'static str> {
@@ -61,16 +64,20 @@ pub const RAISE: &str = "INSERT INTO :table (identifier, microtime{, span}) VALU
      {, span = IF(LAST_INSERT_ID() & 1, :life, GREATEST(COALESCE(span, :year), :life))}";
 
 /// The limit overrides `sql_select_limit` of the session.
-pub const LOOK: &str = "SELECT :now, COALESCE((SELECT 2 * :state{ + :short} FROM :table WHERE identifier = :name), 0) LIMIT 1";
+pub const LOOK: &str = "SELECT CAST(:now AS BINARY), CAST(COALESCE((SELECT 2 * :state{ + :short} FROM :table \
+     WHERE identifier = :name), 0) AS BINARY) LIMIT 1";
 
-pub const LOOK_LOCKED: &str = "SELECT :now, COALESCE((SELECT 2 * :state{ + :short} FROM :table WHERE identifier = :name \
-     LOCK IN SHARE MODE), 0) LIMIT 1";
+pub const LOOK_LOCKED: &str = "SELECT CAST(:now AS BINARY), CAST(COALESCE((SELECT 2 * :state{ + :short} FROM :table \
+     WHERE identifier = :name LOCK IN SHARE MODE), 0) AS BINARY) LIMIT 1";
+
+pub const RECORD: &str = "SELECT CAST(:now AS BINARY), CAST(COALESCE((SELECT :record FROM :table \
+     WHERE identifier = :name), 0) AS BINARY) LIMIT 1";
 
 pub const HOLD: &str = "INSERT INTO :table (identifier, microtime) VALUES (:name, 0) \
      ON DUPLICATE KEY UPDATE microtime = microtime";
 
-pub const HELD: &str =
-    "SELECT :now, :record FROM :table WHERE identifier = :name LIMIT 1 FOR UPDATE";
+pub const HELD: &str = "SELECT CAST(:now AS BINARY), CAST(:record AS BINARY) FROM :table \
+     WHERE identifier = :name LIMIT 1 FOR UPDATE";
 
 /// The reply has the same form as the reply to [`STEP`].
 pub const SWAP: &str = "INSERT INTO :table (identifier, microtime) VALUES (:name, \
@@ -78,7 +85,7 @@ pub const SWAP: &str = "INSERT INTO :table (identifier, microtime) VALUES (:name
      ON DUPLICATE KEY UPDATE microtime = \
      IF(LAST_INSERT_ID(:tag + IF(microtime = :seen, 1, 0)) & 1, :new, microtime)";
 
-pub const FIND: &str = "SELECT COUNT(*) FROM information_schema.TABLES \
+pub const FIND: &str = "SELECT CAST(COUNT(*) AS BINARY) FROM information_schema.TABLES \
      WHERE TABLE_SCHEMA = COALESCE(:schema, DATABASE()) AND TABLE_NAME = :relation LIMIT 1";
 
 /// Compares the collation's name with those that are known to distinguish printable ASCII without
@@ -90,7 +97,7 @@ pub const FIND: &str = "SELECT COUNT(*) FROM information_schema.TABLES \
 /// An index of the first characters would merge names. Views and temporary tables are not checked.
 ///
 /// Adds 4 for each column that would round or cut numbers off.
-pub const COLUMNS: &str = "SELECT 2 * (SELECT COUNT(*) FROM information_schema.TABLES \
+pub const COLUMNS: &str = "SELECT CAST(2 * (SELECT COUNT(*) FROM information_schema.TABLES \
      WHERE TABLE_SCHEMA = COALESCE(:schema, DATABASE()) AND TABLE_NAME = :relation AND TABLE_TYPE = 'BASE TABLE' \
      AND NOT EXISTS (SELECT 1 FROM information_schema.STATISTICS \
      WHERE TABLE_SCHEMA = COALESCE(:schema, DATABASE()) AND TABLE_NAME = :relation AND NON_UNIQUE = 0 \
@@ -101,6 +108,6 @@ pub const COLUMNS: &str = "SELECT 2 * (SELECT COUNT(*) FROM information_schema.T
      AND ((COLUMN_NAME = 'microtime' AND COLUMN_TYPE <> 'double') OR (COLUMN_NAME = 'span' AND DATA_TYPE <> 'bigint'))) \
      + (COLLATION(MAX(identifier)) NOT RLIKE \
      '^binary$|^(utf8(mb[34])*|utf16(le)*|utf32|ucs2|latin1|ascii)_((nopad_)*bin|general_((mysql500|nopad)_)*c[is]\
-     |unicode_(520_)*(nopad_)*ci|0900_(bin|a[is]_c[is])|uca1400_(nopad_)*a[is]_c[is]|(swedish|german[12])_(nopad_)*ci)$'), \
-     (SELECT COUNT(*) FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = COALESCE(:schema, DATABASE()) \
-     AND TABLE_NAME = :relation AND COLUMN_NAME = 'span') FROM :table WHERE 1 = 0 LIMIT 1";
+     |unicode_(520_)*(nopad_)*ci|0900_(bin|a[is]_c[is])|uca1400_(nopad_)*a[is]_c[is]|(swedish|german[12])_(nopad_)*ci)$') AS BINARY), \
+     CAST((SELECT COUNT(*) FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = COALESCE(:schema, DATABASE()) \
+     AND TABLE_NAME = :relation AND COLUMN_NAME = 'span') AS BINARY) FROM :table WHERE 1 = 0 LIMIT 1";
