@@ -8,7 +8,7 @@ use crate::ini::{self, FailureReport};
 use crate::{classes, log};
 use gcra::seconds::SpanError;
 use gcra::{AmountError, LimitError};
-use stores::remote::{Answer, Answered, Failure};
+use stores::remote::{Answer, Answered, Failure, untimed};
 use zend::Zval;
 use zend::throw::{self, Thrown};
 
@@ -60,7 +60,7 @@ pub fn report_failure<R>(mut answer: Answer<R>) -> Result<Answer<R>, Thrown> {
 pub fn warn_of(failure: Box<Failure>) -> Result<(), Thrown> {
     let message = failure.warning();
     drop(failure);
-    report(&message, throw::warning)
+    untimed(|| report(&message, throw::warning))
 }
 
 /// Throws `TokenBucket\AccessDeniedException` for code that may not act on a client of the guard.

@@ -272,8 +272,10 @@ namespace {
          * The whole call waits for Redis and memcached for at most the longest $timeout of their
          * storages, and in one exchange for no store longer than its own. The checks may take half
          * of that time, so a storage whose server hangs leaves time to the others. A storage that
-         * fails the check is not asked again, and its failure policy decides. If charges must be
-         * given back, that may take one more timeout.
+         * fails the check is not asked again, and its failure policy decides. If a server fails,
+         * the policy of each bucket's own storage decides that bucket, and of a bucket that is
+         * listed through several storages the strictest: Throw, Deny, Local, Allow. If charges must
+         * be given back, that may take one more timeout.
          *
          * @throws LogicException over a storage that is written in PHP, and for a class that
          *     overrides _bootstrap()
@@ -294,10 +296,10 @@ namespace {
          * An element is a bucket, the list [bucket, tokens], or the list [bucket, tokens, floor]. A
          * bucket that is listed twice decides twice, in order. Up to 500 buckets on one Redis or
          * memcached server take one round trip if their storages have the same timeout. All servers
-         * are asked at once, so several servers that hang delay the call by one timeout only. The
-         * buckets of other storages are decided one after another. If a server fails, the failure
-         * policy of each bucket's storage decides. If a storage throws, the tokens of the other
-         * buckets are given back, except over a storage that is written in PHP.
+         * of one kind are asked at once, so several servers that hang delay the call by one timeout
+         * only. The buckets of other storages are decided one after another. If a server fails, the
+         * failure policy of each bucket's storage decides. If a storage throws, the tokens of the
+         * other buckets are given back, except over a storage that is written in PHP.
          *
          * @throws TokenBucket\StorageException if a server fails under OnFailure::Throw
          * @param non-empty-array<TokenBucket|array{0: TokenBucket, 1: int|float, 2?: int|float}> $buckets the buckets

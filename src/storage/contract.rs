@@ -126,6 +126,11 @@ pub trait Storage: Clock + Any + Debug {
         0
     }
 
+    /// Returns the failure policy of a remote store.
+    fn on_failure(&self) -> Option<OnFailure> {
+        None
+    }
+
     /// Runs one step on one bucket. A bucket without a record starts from the state `first`, or
     /// full without `first`.
     fn take(&self, key: Key<'_>, step: &Step, first: Option<Timestamp>) -> Reported<Outcome>;
@@ -149,9 +154,9 @@ pub trait Storage: Clock + Any + Debug {
     }
 
     /// Undoes takes of the running call, because another step of the call was denied or failed. In
-    /// [`Location::Servers`], the storages of all takes are of one class. The other takes are
-    /// undone after a failure, too.
-    fn put_each(&self, takes: &[Undo<'_>]) -> Result<(), Thrown> {
+    /// [`Location::Servers`], the storages of all takes are of one class, and they are asked within
+    /// the time `left`. The other takes are undone after a failure, too.
+    fn put_each(&self, takes: &[Undo<'_>], _left: TimeLeft) -> Result<(), Thrown> {
         takes.iter().map(Undo::give_back).fold(Ok(()), Result::and)
     }
 
@@ -321,4 +326,19 @@ pub fn take_sum(tickets: Grouped<'_, '_>, storages: &[&dyn Storage]) -> Reported
     let (storage, key) = (storages[tickets[0].index], tickets[0].key);
     let decided = storage.take(key, &sum(&tickets), None)?;
     Ok(decided.map(|outcome| Taken::all_of(&tickets, outcome)))
+}
+
+/// Returns the storage with the strictest failure policy of these tickets, which are on one bucket.
+/// `storages[ticket.index]` is the storage of a ticket.
+pub fn strictest<'k>(tickets: &[Ticket<'_>], storages: &[&'k dyn Storage]) -> &'k dyn Storage {
+    let first = storages[tickets[0].index];
+    let strictness = |it: &&dyn Storage| it.on_failure().map(OnFailure::strictness);
+    let others = tickets[1..].iter().map(|ticket| storages[ticket.index]);
+    others.fold(first, |most, it| {
+        if strictness(&it) > strictness(&most) {
+            it
+        } else {
+            most
+        }
+    })
 }

@@ -1,7 +1,9 @@
 //! The common part of the storages on Redis and memcached: state, calls and reports of failures.
 
 use super::proposals::Proposals;
-use super::{Clock, Location, PermitPlace, Reported, Servers, Storage, Swap, Undo, arguments};
+use super::{
+    Clock, Location, PermitPlace, Reported, Servers, Storage, Swap, Undo, arguments, strictest,
+};
 use crate::{attached, exceptions, ini};
 use compat::lockout;
 use compat::records::Records;
@@ -14,7 +16,7 @@ use segment::StoreKind;
 use std::cell::OnceCell;
 use std::fmt::Debug;
 use std::rc::Rc;
-use stores::remote::{Answer, Answered, Pipelined, Remote, Settings, TimeLeft, Visit};
+use stores::remote::{Answer, Answered, OnFailure, Pipelined, Remote, Settings, TimeLeft, Visit};
 use zend::object::instantiate;
 use zend::{Class, Object, State, Thrown, Zval, value};
 
@@ -80,6 +82,11 @@ impl<T: StorageClass> Storage for Object<RemoteStorage<T>> {
         made.map_or(0, |made| made.remote.timeout())
     }
 
+    fn on_failure(&self) -> Option<OnFailure> {
+        let made = self.made.get();
+        made.map(|made| made.remote.on_failure())
+    }
+
     fn take(&self, key: Key<'_>, step: &Step, first: Option<Timestamp>) -> Reported<Outcome> {
         self.with(|remote| remote.take(key, step, first))
     }
@@ -136,7 +143,7 @@ impl<T: StorageClass> Storage for Object<RemoteStorage<T>> {
         };
         let mut result: Option<Answer<_>> = None;
         let decided = &mut |_, one| result = Some(one);
-        self.take_each(&[(storages[all.index], all)], Some(left), decided)?;
+        self.take_each(&[(strictest(&tickets, storages), all)], Some(left), decided)?;
         let result = result.ok_or(Thrown)?;
         Ok(result.map(|outcome| Taken::all_of(&tickets, outcome)))
     }
@@ -161,14 +168,14 @@ impl<T: StorageClass> Storage for Object<RemoteStorage<T>> {
         result.map_err(exceptions::store_failed)
     }
 
-    fn put_each(&self, takes: &[Undo<'_>]) -> Result<(), Thrown> {
+    fn put_each(&self, takes: &[Undo<'_>], left: TimeLeft) -> Result<(), Thrown> {
         let (here, there): (Vec<_>, Vec<_>) = takes.iter().partition(|it| it.fallback);
         let here = here.into_iter().map(Undo::give_back);
         let here = here.fold(Ok(()), Result::and);
         let remotes = remotes::<T, _>(there.iter().map(|it| (it.storage, it.key)))?;
         let puts: Vec<_> = there.iter().map(|it| it.put).collect();
         let mut answers = Vec::new();
-        let result = Remote::give_back_each(&remotes, &puts, |_, answer| answers.push(answer));
+        let result = Remote::give_back_each(&remotes, &puts, left, |_, it| answers.push(it));
         for answer in answers {
             exceptions::report_failure(answer)?;
         }

@@ -1,15 +1,15 @@
 //! `attemptAll()`: takes tokens from every bucket, or from none.
 
-use super::groups::{Operation, OperationGroup, checks, groups, joins};
+use super::groups::{Operation, OperationGroup, checks, groups};
 use super::list::{Element, derive_questions, elements};
 use super::question::Question;
 use super::undo::undo_all;
-use crate::storage::{Storage, Undo};
+use crate::storage::{Storage, Undo, strictest};
 use crate::{decision, tokens};
 use ext_php_rs::types::ZendHashTable;
 use gcra::batch::{Batch, sum, take_all};
-use gcra::{Decision, Denial, Few, Outcome, Taken, Ticket, Ticks, Timestamp, Verdict, boot_clock};
-use stores::remote::TimeLeft;
+use gcra::{Decision, Denial, Few, Outcome, Taken, Ticket, Ticks, Verdict};
+use stores::remote::{Stopwatch, TimeLeft};
 use zend::{Call, Number, Thrown, Zval, throw};
 
 /// Implements `attemptAll(array $buckets, int|float $tokens = 1): TokenBucket\Decision`. Returns
@@ -25,23 +25,38 @@ pub fn attempt_all(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown>
 /// bucket.
 fn decide(list: &ZendHashTable, number: Number) -> Result<Zval, Thrown> {
     let elements = elements(list)?;
-    match decide_elements(&elements, number, None)? {
-        (_, spent @ Some(_)) => Ok(decide_elements(&elements, number, spent)?.0),
-        (decision, None) => Ok(decision),
+    let mut tried = Tried::default();
+    // The buckets may turn out to be on several servers, and then a quota may be late.
+    for _ in 0..2 {
+        match decide_elements(&elements, number, tried)? {
+            (_, Some(again)) => tried = again,
+            (decision, None) => return Ok(decision),
+        }
     }
+    Ok(decide_elements(&elements, number, tried)?.0)
 }
 
-/// Does the same for the elements of the array. `spent` are the ticks that a first try has waited
-/// for remote stores. Returns them as the second part if the call must be repeated; see
-/// [`Question::is_late`] and [`Calls::is_scattered`].
+/// The first tries of a call that must be repeated; see [`Question::is_late`] and
+/// [`Calls::is_scattered`].
+#[derive(Clone, Copy, Default)]
+struct Tried {
+    /// The ticks that it has waited for remote stores.
+    spent: Ticks,
+    was_late: bool,
+    /// Each bucket must be decided on its own.
+    is_apart: bool,
+}
+
+/// Does the same for the elements of the array, after what the call has tried. Returns a second
+/// part if the call must be repeated.
 fn decide_elements(
     elements: &[Element],
     number: Number,
-    spent: Option<Ticks>,
-) -> Result<(Zval, Option<Ticks>), Thrown> {
+    tried: Tried,
+) -> Result<(Zval, Option<Tried>), Thrown> {
     let mut questions = Few::new();
     derive_questions(&mut questions, elements, number, "attemptAll")?;
-    if spent.is_some() {
+    if tried.was_late {
         questions.iter_mut().for_each(Question::mark_repeat);
     }
     let (index, decision, floor, repeat) = match &questions[..] {
@@ -51,7 +66,7 @@ fn decide_elements(
             let decision = question.decision(&question.take(storage)?);
             (0, decision, question.step.floor(), None)
         }
-        _ => decide_batch(&questions, spent.unwrap_or(0))?,
+        _ => decide_batch(&questions, tried)?,
     };
     let refused_by = if decision.allowed() {
         Zval::null()
@@ -63,23 +78,22 @@ fn decide_elements(
 }
 
 /// Takes the tokens of all buckets or of none, as [`decide_elements`] does. Returns the index of
-/// one bucket, its decision, the ticks of its floor, and the ticks that a call has waited which
-/// must be repeated.
+/// one bucket, its decision, the ticks of its floor, and the tries if the call must be repeated.
 fn decide_batch(
     questions: &[Question<'_>],
-    spent: Ticks,
-) -> Result<(usize, Decision, Ticks, Option<Ticks>), Thrown> {
+    tried: Tried,
+) -> Result<(usize, Decision, Ticks, Option<Tried>), Thrown> {
     let storages = storages(questions)?;
     let tickets = questions.iter().enumerate();
     let mut tickets: Few<_> = tickets.map(|(index, it)| it.ticket(index)).collect();
     let mut calls = Calls {
         questions,
-        groups: groups(&mut tickets, &storages),
+        groups: groups(&mut tickets, &storages, tried.is_apart),
         longest: storages.iter().map(|it| it.timeout()).max().unwrap_or(0),
         storages,
         fallback: Few::from_elem(false, questions.len()),
         failed: Few::from_elem(false, questions.len()),
-        spent,
+        spent: tried.spent,
     };
     calls.check_quotas()?;
     let taken = match calls.too_many()? {
@@ -96,8 +110,13 @@ fn decide_batch(
         fallback: calls.fallback[taken.index],
         ..Decision::new(limit, &taken.step, &taken.outcome)
     };
-    let is_late = question.is_late(&taken.outcome) || calls.is_scattered(&taken.outcome);
-    let repeat = is_late.then_some(calls.spent);
+    let is_late = !decision.fallback && question.is_late(&taken.outcome, calls.rest());
+    let is_apart = calls.is_scattered(&taken.outcome);
+    let repeat = (is_late || is_apart).then_some(Tried {
+        spent: calls.spent,
+        was_late: is_late || tried.was_late,
+        is_apart: is_apart || tried.is_apart,
+    });
     Ok((taken.index, decision, taken.step.floor(), repeat))
 }
 
@@ -150,15 +169,13 @@ impl<'k> Calls<'_, 'k> {
         Ok(())
     }
 
-    /// Reports whether buckets of one operation turned out to be on several servers, so that this
-    /// outcome decided nothing.
+    /// Reports whether buckets of one operation must be decided each on its own, so that this
+    /// outcome decided nothing; see [`stores::remote::Remote::take_all`].
     fn is_scattered(&self, outcome: &Outcome) -> bool {
-        let is_apart = |&Operation { tickets, .. }: &Operation<'_, 'k>| {
-            let mut others = tickets[1..].iter();
-            others.any(|other| !joins(&self.storages, &tickets[0], other))
-        };
+        let is_of_several =
+            |it: &Operation<'_, 'k>| it.storage.is_remote() && !it.is_on_one_bucket();
         outcome.verdict == Verdict::Denied(Denial::Contended)
-            && self.groups.iter().flatten().any(is_apart)
+            && self.groups.iter().flatten().any(is_of_several)
     }
 
     /// Finds the first bucket whose capacity is less than the tokens of the call and its floor.
@@ -184,35 +201,31 @@ impl<'k> Calls<'_, 'k> {
         }
     }
 
-    /// Asks all buckets of these operations at once. The storages are of one remote class. The step
-    /// on a bucket is the sum of its tickets' steps, dry if `is_dry` is true. Passes each bucket's
-    /// take to `decided`, in order.
+    /// Asks all these buckets at once. Their storages are of one remote class. The step on a bucket
+    /// is the sum of its tickets' steps, dry if `is_dry` is true. Passes each bucket's take to
+    /// `decided`, in order.
     fn ask_each(
         &mut self,
-        operations: &[Operation<'_, 'k>],
+        buckets: &[&[Ticket<'k>]],
         is_dry: bool,
         left: TimeLeft,
         mut decided: impl FnMut(&mut Self, Taken),
     ) -> Result<(), Thrown> {
-        let Some(&Operation { storage, .. }) = operations.first() else {
-            return Ok(());
-        };
-        let buckets: Vec<_> = operations
-            .iter()
-            .flat_map(|it| it.tickets.buckets())
-            .collect();
         let tickets = buckets.iter().enumerate().map(|(index, mine)| {
             let (key, step) = (mine[0].key, sum(mine));
             let step = if is_dry { step.dry() } else { step };
-            (self.storages[mine[0].index], Ticket { index, key, step })
+            (strictest(mine, &self.storages), Ticket { index, key, step })
         });
         let tickets: Vec<_> = tickets.collect();
-        let start = boot_clock();
+        let Some(&(storage, _)) = tickets.first() else {
+            return Ok(());
+        };
+        let start = Stopwatch::start();
         let mut outcomes = Vec::with_capacity(buckets.len());
         let result = storage.take_each(&tickets, Some(left), &mut |place, outcome| {
             outcomes.push((place, outcome));
         });
-        self.spend(start);
+        self.spent += start.waited();
         outcomes.sort_unstable_by_key(|&(place, _)| place);
         for (place, outcome) in outcomes {
             self.note(buckets[place], outcome.fallback);
@@ -221,16 +234,12 @@ impl<'k> Calls<'_, 'k> {
         result
     }
 
-    /// Counts the time since `start` as time that the call has waited.
-    fn spend(&mut self, start: Timestamp) {
-        self.spent += boot_clock().saturating_since(start);
-    }
-
     /// Checks operations on one remote class. Returns the first bucket that would be denied.
     fn check_each(&mut self, operations: &[Operation<'_, 'k>]) -> Result<Option<Taken>, Thrown> {
         let mut refused = None;
         let left = self.rest().half();
-        self.ask_each(operations, true, left, |calls, taken| {
+        let buckets: Vec<_> = buckets(operations).collect();
+        self.ask_each(&buckets, true, left, |calls, taken| {
             if !taken.outcome.granted() {
                 refused.get_or_insert(taken);
             }
@@ -239,17 +248,24 @@ impl<'k> Calls<'_, 'k> {
         Ok(refused)
     }
 
+    /// Reports whether the store of a bucket failed when the bucket was checked.
+    fn has_failed(&self, mine: &[Ticket<'_>]) -> bool {
+        mine.iter().any(|ticket| self.failed[ticket.index])
+    }
+
     /// Returns the time that is left of the call.
     const fn rest(&self) -> TimeLeft {
         TimeLeft::rest(self.longest.saturating_sub(self.spent))
     }
 
     /// Returns the time that an operation of the group may take. Leaves half of the remaining time
-    /// to the later groups, if one of them is on remote stores.
+    /// to the later groups, if one of them will ask remote stores.
     fn left(&self, group: usize) -> TimeLeft {
         let left = self.rest();
-        let is_remote = |other: &OperationGroup<'_, '_>| other[0].storage.is_remote();
-        if self.groups[group + 1..].iter().any(is_remote) {
+        let asks = |other: &OperationGroup<'_, '_>| {
+            other[0].storage.is_remote() && !buckets(other).all(|mine| self.has_failed(mine))
+        };
+        if self.groups[group + 1..].iter().any(asks) {
             left.half()
         } else {
             left
@@ -264,11 +280,9 @@ impl<'k> Calls<'_, 'k> {
         left: TimeLeft,
         taken: &mut Few<Taken>,
     ) -> Result<Option<Taken>, Thrown> {
-        let start = storage.is_remote().then(boot_clock);
+        let start = storage.is_remote().then(Stopwatch::start);
         let batched = storage.take_all(tickets, &self.storages, left);
-        if let Some(start) = start {
-            self.spend(start);
-        }
+        self.spent += start.map_or(0, |start| start.waited());
         let batched = batched?;
         self.note(&tickets, batched.fallback);
         // A batch is large, so it is moved once.
@@ -321,21 +335,16 @@ impl Batch for Calls<'_, '_> {
     fn take(&mut self, group: usize, taken: &mut Few<Taken>) -> Result<Option<Taken>, Thrown> {
         let left = self.left(group);
         // A store that has just failed is not asked again, so that the others have the time.
-        let has_failed = |it: &Operation<'_, '_>| it.tickets.iter().any(|it| self.failed[it.index]);
-        if let [operation] = self.groups[group][..] {
-            let left = if has_failed(&operation) {
-                TimeLeft::NONE
-            } else {
-                left
-            };
+        let all = buckets(&self.groups[group]);
+        let (failed, asked): (Vec<_>, Vec<_>) = all.partition(|mine| self.has_failed(mine));
+        if let [operation] = self.groups[group][..]
+            && failed.is_empty()
+        {
             return self.take_at_once(operation, left, taken);
         }
-        let operations = self.groups[group].iter().copied();
-        let (failed, asked): (OperationGroup<'_, '_>, OperationGroup<'_, '_>) =
-            operations.partition(has_failed);
         let mut refused = None;
-        for (operations, left) in [(failed, TimeLeft::NONE), (asked, left)] {
-            self.ask_each(&operations, false, left, |_, one| {
+        for (buckets, left) in [(failed, TimeLeft::NONE), (asked, left)] {
+            self.ask_each(&buckets, false, left, |_, one| {
                 if one.outcome.granted() {
                     taken.push(one);
                 } else {
@@ -354,4 +363,9 @@ impl Batch for Calls<'_, '_> {
         });
         undo_all(takes.collect())
     }
+}
+
+/// Returns the tickets on each bucket of the operations.
+fn buckets<'a, 'k>(operations: &[Operation<'a, 'k>]) -> impl Iterator<Item = &'a [Ticket<'k>]> {
+    operations.iter().flat_map(|it| it.tickets.buckets())
 }

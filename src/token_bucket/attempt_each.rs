@@ -6,9 +6,9 @@ use super::question::{Home, Question};
 use super::undo::undo_all;
 use crate::decision;
 use crate::storage::{Storage, Undo};
-use gcra::{Decision, Few, Outcome, Taken, boot_clock};
+use gcra::{Decision, Few, Outcome, Step, Taken};
 use std::any::TypeId;
-use stores::remote::{Answer, TimeLeft};
+use stores::remote::{Answer, Stopwatch, TimeLeft};
 use zend::{Call, Number, Thrown, Zval, value};
 
 /// Implements `attemptEach(array $buckets): array`. Returns the decision of each bucket under the
@@ -61,18 +61,26 @@ impl<'a> Calls<'a> {
     }
 
     /// Decides questions whose storages are of the same class as `storage`. Repeats those that are
-    /// [late](Question::is_late) in the time that is left.
+    /// [late](Question::is_late) in the time that is left, unless their store failed.
     fn take_each(&mut self, storage: &'a dyn Storage, group: &[usize]) -> Result<(), Thrown> {
         let questions = self.questions;
         let ticket =
             |&index: &usize| Some((native(&questions[index])?, questions[index].ticket(index)));
         let tickets: Few<_> = group.iter().filter_map(ticket).collect();
-        let (start, mut late) = (storage.is_remote().then(boot_clock), Vec::new());
-        storage.take_each(&tickets, None, &mut |index, outcome| {
-            if questions[index].is_late(&outcome.value) {
+        let (start, mut late) = (storage.is_remote().then(Stopwatch::start), Vec::new());
+        let longest = tickets.iter().map(|(storage, _)| storage.timeout()).max();
+        let left = || {
+            start
+                .zip(longest)
+                .map(|(start, it)| TimeLeft::since(&start, it))
+        };
+        storage.take_each(&tickets, None, &mut |index, answer| {
+            let question = &questions[index];
+            let is_denied = !answer.fallback && !answer.value.granted();
+            if is_denied && question.is_late(&answer.value, left().unwrap_or(TimeLeft::ALL)) {
                 late.push(index);
             }
-            self.decide(index, outcome);
+            self.decide(index, question.step, answer);
         })?;
         if late.is_empty() {
             return Ok(());
@@ -83,10 +91,10 @@ impl<'a> Calls<'a> {
             Ok((storage, ticket))
         });
         let again = again.collect::<Result<Few<_>, _>>()?;
-        let timeout = again.iter().map(|(storage, _)| storage.timeout()).max();
-        let left = start.map(|start| TimeLeft::since(start, timeout.unwrap_or(0)));
-        storage.take_each(&again, left, &mut |index, outcome| {
-            self.decide(index, outcome);
+        storage.take_each(&again, left(), &mut |index, answer| {
+            let ticket = again.iter().find(|(_, ticket)| ticket.index == index);
+            let step = ticket.map_or(questions[index].step, |(_, ticket)| ticket.step);
+            self.decide(index, step, answer);
         })
     }
 
@@ -94,17 +102,19 @@ impl<'a> Calls<'a> {
     fn take_alone(&mut self, index: usize) -> Result<(), Thrown> {
         let question = &self.questions[index];
         match &question.home {
-            Home::Native(storage) => self.decide(index, question.take(&**storage)?),
+            Home::Native(storage) => {
+                self.decide(index, question.step, question.take(&**storage)?);
+            }
             Home::Userland(_) => self.decisions[index] = Some(attempt::decide(question)?),
         }
         Ok(())
     }
 
-    fn decide(&mut self, index: usize, outcome: Answer<Outcome>) {
+    fn decide(&mut self, index: usize, step: Step, outcome: Answer<Outcome>) {
         let question = &self.questions[index];
         self.decisions[index] = Some(question.decision(&outcome));
         if outcome.value.granted() {
-            let taken = outcome.map(|outcome| Taken::new(index, question.step, outcome));
+            let taken = outcome.map(|outcome| Taken::new(index, step, outcome));
             self.taken.push(taken);
         }
     }

@@ -22,21 +22,23 @@ impl Operation<'_, '_> {
         self.storage.is_asked_with(other.storage)
     }
 
-    fn is_on_one_bucket(&self) -> bool {
+    pub fn is_on_one_bucket(&self) -> bool {
         self.tickets.buckets().nth(1).is_none()
     }
 }
 
 /// Combines the tickets that one operation can take, and combines these operations into groups.
 /// Both stay in order, except that shared memory is the last group; see [`gcra::batch`].
-/// `storages[ticket.index]` is the storage of a ticket.
+/// `storages[ticket.index]` is the storage of a ticket. Each operation is on one bucket if they are
+/// taken `apart`.
 pub fn groups<'a, 'k>(
     mut tickets: &'a mut [Ticket<'k>],
     storages: &[&'k dyn Storage],
+    apart: bool,
 ) -> Few<OperationGroup<'a, 'k>> {
     let mut groups: Few<OperationGroup<'_, '_>> = Few::new();
     while let Some(&first) = tickets.first() {
-        let end = gather(tickets, |ticket| joins(storages, &first, ticket));
+        let end = gather(tickets, |ticket| joins(storages, &first, ticket, apart));
         let (mine, rest) = tickets.split_at_mut(end);
         let operation = Operation {
             storage: storages[first.index],
@@ -57,11 +59,13 @@ pub fn groups<'a, 'k>(
     groups
 }
 
-/// Reports whether one operation can take the tokens of both tickets.
-pub fn joins(storages: &[&dyn Storage], first: &Ticket<'_>, other: &Ticket<'_>) -> bool {
+/// Reports whether one operation can take the tokens of both tickets. If they are taken `apart`, it
+/// can only if they are on one bucket.
+fn joins(storages: &[&dyn Storage], first: &Ticket<'_>, other: &Ticket<'_>, apart: bool) -> bool {
     let (storage, its) = (storages[first.index], storages[other.index]);
-    let is_same = || first.key.hash == other.key.hash && storage.is_same(its);
-    storage.joins(first.key, its, other.key) || is_same()
+    let has_same_key = first.key.hash == other.key.hash;
+    let is_apart = apart && storage.is_remote() && !has_same_key;
+    !is_apart && (storage.joins(first.key, its, other.key) || has_same_key && storage.is_same(its))
 }
 
 /// Returns the operations to check, grouped by the storages that check them at the same time. The

@@ -7,9 +7,9 @@ use crate::storage::{self, Reported, Storage};
 use crate::{exceptions, tokens};
 use gcra::{
     Decision, Denial, MAX_WAIT, Outcome, Patience, Put, Refill, Step, TICKS_PER_MICROSECOND,
-    Ticket, Ticks, Timestamp, Windows, boot_clock,
+    Ticket, Ticks, Timestamp, Windows,
 };
-use stores::remote::{Answer, TimeLeft};
+use stores::remote::{Answer, Stopwatch, TimeLeft};
 use zend::{Held, Kept, Number, Object, Thrown, Zval, throw};
 
 /// A call for a number of tokens from a bucket.
@@ -101,14 +101,21 @@ impl<'a> Question<'a> {
 
     /// Reports whether the call must be repeated in another window, because it was denied and its
     /// window has ended meanwhile, or because the store's clock is in none of its windows. The
-    /// other window may have tokens.
-    pub fn is_late(&self, outcome: &Outcome) -> bool {
+    /// other window may have tokens. If less than half of the time is left, a denial stands.
+    pub fn is_late(&self, outcome: &Outcome, left: TimeLeft) -> bool {
         let Refill::Windows(windows) = self.step.refill else {
             return false;
         };
-        let is_over = |storage: &dyn Storage| storage.unix_time(self.plan.key()) >= windows.end();
-        self.step.is_outside(outcome)
-            || (!outcome.granted() && self.native("attempt").is_ok_and(is_over))
+        if self.step.is_outside(outcome) {
+            return true;
+        }
+        let is_over = |storage: &dyn Storage| {
+            let timeout = storage.timeout();
+            left.of(timeout) >= timeout / 2 && storage.unix_time(self.plan.key()) >= windows.end()
+        };
+        !outcome.granted()
+            && !self.step.exceeds_capacity()
+            && self.native("attempt").is_ok_and(is_over)
     }
 
     /// Returns the windows of a call that is repeated.
@@ -151,7 +158,8 @@ impl<'a> Question<'a> {
     }
 
     /// Runs `step`, which is the step of the call or its dry form. Repeats it in the next window if
-    /// it [is late](Question::is_late).
+    /// it [is late](Question::is_late) and the store has answered: after a failure, it may have
+    /// counted the call.
     pub fn run(
         &self,
         storage: &dyn Storage,
@@ -166,13 +174,16 @@ impl<'a> Question<'a> {
 
     #[cold]
     fn run_in_window(&self, storage: &dyn Storage, step: &Step) -> Reported<Outcome> {
-        let start = boot_clock();
+        let start = Stopwatch::start();
         let answer = storage.take(self.plan.key(), step, None)?;
-        if !self.is_late(&answer.value) {
+        if answer.fallback || answer.value.granted() {
+            return Ok(answer);
+        }
+        let left = TimeLeft::since(&start, storage.timeout());
+        if !self.is_late(&answer.value, left) {
             return Ok(answer);
         }
         let ticket = self.repeated_ticket(0, storage, step)?;
-        let left = TimeLeft::since(start, storage.timeout());
         let mut result = None;
         storage.take_each(&[(storage, ticket)], Some(left), &mut |_, answer| {
             result = Some(answer);

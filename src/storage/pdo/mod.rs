@@ -20,7 +20,7 @@ use super::proposals::Proposals;
 use crate::classes::{TOKEN_BUCKET_STORAGE_PDO, TOKEN_BUCKET_STORAGE_PDO_MY_SQL};
 use gcra::{Grain, Key, KeyHasher, Outcome, Put, Step, Ticks, Timestamp, unix_time};
 use state::{DB, Made};
-use stores::remote::server_clock;
+use stores::remote::{TimeLeft, server_clock};
 use stores::sql::{lockout, stored_kind};
 use transport::with;
 use zend::{Obj, Object, Thrown, invoke, value};
@@ -64,7 +64,7 @@ impl Storage for Object<PdoStorage> {
     }
 
     /// Does nothing if the takes were in a transaction that is lost, because they are undone.
-    fn put_each(&self, takes: &[Undo<'_>]) -> Result<(), Thrown> {
+    fn put_each(&self, takes: &[Undo<'_>], _left: TimeLeft) -> Result<(), Thrown> {
         let is_lost = session::is_lost(&self.copy_property(DB));
         let takes = takes.iter().filter(|it| it.fallback || !is_lost);
         takes.map(Undo::give_back).fold(Ok(()), Result::and)

@@ -74,7 +74,8 @@ impl Batch for Apart<'_> {
         });
         let (places, puts): (Vec<_>, Vec<_>) = undone.unzip();
         let mut has_failed = false;
-        let result = Remote::give_back_each(&places, &puts, |_, _| has_failed = true);
+        let left = TimeLeft::ALL;
+        let result = Remote::give_back_each(&places, &puts, left, |_, _| has_failed = true);
         if has_failed {
             self.fallback.fill(true);
         }
@@ -187,7 +188,14 @@ impl Work {
                     });
                 }
                 Ok(it) => self.taken(*take, &self.step(*take), &Ok(Answer::sure(it.outcome))),
-                Err(seen) => _ = self.end(take.bucket, |call| call.outcome = seen),
+                Err(seen) => {
+                    let mut record = self.end(take.bucket, |call| call.outcome = seen);
+                    if undone[index] && seen == Seen::Unknown {
+                        // It was taken, and perhaps given back.
+                        record.call.kind = Kind::Refund;
+                        here().history.add(record);
+                    }
+                }
             }
         }
     }

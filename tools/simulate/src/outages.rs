@@ -1,5 +1,6 @@
 //! The faults of servers and hosts: when they begin, what they do, and how they end.
 
+use crate::history::LOCAL;
 use crate::lockouts::LOCKOUT;
 use crate::plan::{FAULTS, LONGEST_STOP, PARTS, Part};
 use crate::quotas::QUOTA;
@@ -50,7 +51,13 @@ impl World {
                 self.lose(index, self.now, self.now);
                 self.history.stepped_at = until;
             }
-            Part::Reboot => self.reboot(host),
+            Part::Reboot => {
+                self.reboot(host);
+                for bucket in 0..self.plan.limits.len() {
+                    let (own, times) = (LOCAL * (host + 1) + bucket, (self.now, self.now));
+                    self.history.event(own, Kind::Lost, Outcome::Done, times);
+                }
+            }
             Part::Move => self.moves(),
             _ => return,
         }

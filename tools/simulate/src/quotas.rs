@@ -5,12 +5,11 @@ use crate::work::{Work, failed};
 use crate::world::{MICRO, SECOND, WALL, here};
 use gcra::{
     Decision, Denial, Limit, Outcome, Put, Refill, Step, Ticket, Timestamp, Verdict, Windows,
-    boot_clock,
 };
 use prove::call::{Call, Kind, Outcome as Seen};
 use prove::rules::{Broken, Rules};
 use prove::windows;
-use stores::remote::{Answered, Remote, TimeLeft};
+use stores::remote::{Answered, Remote, Stopwatch, TimeLeft};
 
 /// A history usually has so many windows, and the judge reads no more than this number.
 const USUAL: u64 = 20;
@@ -79,7 +78,7 @@ impl Work {
             refill: Refill::Windows(windows),
             ..limit.step_whole(tokens)
         };
-        let (start, first) = (boot_clock(), windows());
+        let (start, first) = (Stopwatch::start(), windows());
         let mut last = step(first);
         let mut answer = client.take(key, &last, None);
         let is_late = |outcome: &Outcome| {
@@ -94,7 +93,7 @@ impl Work {
                 ..windows()
             });
             let (index, step) = (0, last);
-            let left = TimeLeft::since(start, client.timeout());
+            let left = TimeLeft::since(&start, client.timeout());
             let mut result = None;
             let ticket = Ticket { index, key, step };
             answer = Remote::take_each(&[(client, ticket)], Some(left), |_, it| result = Some(it))

@@ -3,7 +3,7 @@
 
 use crate::chance::Chance;
 use crate::history;
-use crate::plan::{Limit, Part, Plan};
+use crate::plan::{Limit, Part, Plan, USUALLY_LATE};
 use crate::table;
 use crate::worker::Record;
 use crate::world::{World, here};
@@ -242,8 +242,13 @@ impl Work {
                 Ok(it) if it.value.granted() => Seen::Done,
                 Ok(it) => {
                     let wait = step.retry_after(it.value.empty_at, it.value.now);
+                    // A place whose reply was late is used later than it is due.
+                    let Plan {
+                        late, take_ahead, ..
+                    } = here().plan;
+                    let is_true = late == USUALLY_LATE || take_ahead == 0;
                     Seen::Denied {
-                        retry_after: Some(wait),
+                        retry_after: is_true.then_some(wait),
                     }
                 }
                 Err(_) => failed(answer),
@@ -318,6 +323,8 @@ impl Work {
         let world = here();
         if world.plan.policy == OnFailure::Local {
             (record.call.outcome, record.call.end) = (Seen::Done, world.now);
+            // The host's clock may be fast.
+            record.call.wait -= record.call.wait / 1000;
             world.history.add_local(record);
         }
     }

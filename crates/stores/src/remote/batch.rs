@@ -11,9 +11,11 @@ use std::collections::HashMap;
 
 impl<T: Transport> Remote<'_, T> {
     /// Takes the tokens of all steps or of none, in one operation. Some of the buckets may be in
-    /// other stores. This store's settings apply to all buckets. The operation ends with the time
-    /// `left`. Returns `None` if there are no buckets, or if their stores cannot do this in one
-    /// operation.
+    /// other stores. The shortest of their timeouts applies, and if the server fails, the policy of
+    /// each bucket's own store. The operation ends with the time `left`. Returns `None` if there
+    /// are no buckets, or if their stores cannot do this in one operation. A denial as
+    /// [contended](Denial::Contended) means that the buckets are on several servers, or that the
+    /// server refuses one of them. Then each must be decided on its own.
     pub fn take_all(
         &self,
         buckets: &[(&Self, Ticket<'_>)],
@@ -50,17 +52,22 @@ impl<T: Transport> Remote<'_, T> {
         }
         let prepared = prepared.into_iter().map(|it| (it.request, it.entry));
         let (requests, entries): (Vec<_>, Vec<_>) = prepared.unzip();
-        let operation = |visit: &Visit<'_, T>| {
-            if let Some(replies) = T::take_all(visit, &requests)? {
-                return self.batched(visit, replies, &requests, &entries, buckets, now);
+        let operation = |visit: &Visit<'_, T>| match T::take_all(visit, &requests) {
+            Ok(Some(replies)) => self.batched(visit, replies, &requests, &entries, buckets, now),
+            Err(cause) if buckets.len() == 1 || !cause.is_of_one_bucket() => Err(cause),
+            Ok(None) | Err(_) => {
+                // The caller does not see this denial, because it repeats the call.
+                let denied = Outcome::denied(Denial::Contended, now, now);
+                Ok(Err(taken(&buckets[0].1, denied)))
             }
-            // The caller does not see this denial, because it repeats the call.
-            let denied = Outcome::denied(Denial::Contended, now, now);
-            Ok(Err(taken(&buckets[0].1, denied)))
         };
-        let fallback = |policy, _: &_| fallback(policy, buckets);
-        let deadline = now + left.of(self.settings.timeout);
-        let answer = self.operate_until(deadline, &requests[0].name, operation, fallback);
+        let stores = || buckets.iter().map(|&(store, _)| store);
+        let strictest = stores().max_by_key(|it| it.on_failure().strictness());
+        let timeout = stores().map(Self::timeout).min();
+        let deadline = now + left.of(timeout.unwrap_or(self.settings.timeout));
+        let name = &requests[0].name;
+        let strictest = strictest.unwrap_or(self);
+        let answer = strictest.operate_until(deadline, name, operation, |_, _| fallback(buckets));
         answer.map(Some)
     }
 
@@ -185,23 +192,27 @@ fn refusal(mine: &[Ticket<'_>], seen: Outcome) -> Option<Taken> {
     })
 }
 
-fn fallback<T: Transport>(policy: OnFailure, buckets: &[(&Remote<'_, T>, Ticket<'_>)]) -> Batched {
-    if let (OnFailure::Local, Some((store, _))) = (policy, buckets.first()) {
-        for (store, ticket) in buckets {
-            let entry = store.find(ticket.key, ticket.step.lifetime(), boot_clock());
-            store.inherit(ticket.key, entry, ticket.step.lifetime());
-        }
-        return store
-            .host
-            .slots()
-            .take_all(Grouped::new(&mut tickets(buckets)));
-    }
-    let answers = buckets.iter().map(|(store, ticket)| {
+/// Decides each bucket by the policy of its store. The tokens of this host's own buckets are taken
+/// at once, after the others.
+fn fallback<T: Transport>(buckets: &[(&Remote<'_, T>, Ticket<'_>)]) -> Batched {
+    let is_local = |(store, _): &(&Remote<'_, T>, _)| store.on_failure() == OnFailure::Local;
+    let (local, others): (Vec<_>, Vec<_>) = buckets.iter().copied().partition(is_local);
+    let answers = others.iter().map(|(store, ticket)| {
+        let policy = store.on_failure();
         let taken = taken(
             ticket,
             store.fallback(policy, ticket.key, &ticket.step, None),
         );
         taken.outcome.granted().then_some(taken).ok_or(taken)
     });
-    answers.collect()
+    let mut all = answers.collect::<Batched>()?;
+    if let Some((store, _)) = local.first() {
+        for (store, ticket) in &local {
+            let entry = store.find(ticket.key, ticket.step.lifetime(), boot_clock());
+            store.inherit(ticket.key, entry, ticket.step.lifetime());
+        }
+        let mut tickets = tickets(&local);
+        all.extend(store.host.slots().take_all(Grouped::new(&mut tickets))?);
+    }
+    Ok(all)
 }

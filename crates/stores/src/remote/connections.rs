@@ -39,15 +39,24 @@ struct Idle<K, C> {
     connection: C,
 }
 
+impl<K, C> Idle<K, C> {
+    fn is_usable(&self, now: Timestamp) -> bool {
+        self.generation == generation() && now.saturating_since(self.since) < LONGEST_IDLE
+    }
+}
+
 impl<K: PartialEq + Clone, C> Connections<K, C> {
     /// Creates an empty pool.
     pub const fn new() -> Self {
         Self(RefCell::new(Vec::new()))
     }
 
-    /// Reports whether there is a connection to `server`, which may be too old.
+    /// Reports whether [`Connections::take`] would return a connection to `server`.
     pub fn has(&self, server: &K) -> bool {
-        self.0.borrow().iter().any(|idle| idle.server == *server)
+        let now = boot_clock();
+        let all = self.0.borrow();
+        all.iter()
+            .any(|idle| idle.server == *server && idle.is_usable(now))
     }
 
     /// Removes and returns the connection to `server` that was used last. Drops connections that
@@ -57,11 +66,8 @@ impl<K: PartialEq + Clone, C> Connections<K, C> {
     }
 
     fn take_at(&self, server: &K, now: Timestamp) -> Option<C> {
-        let generation = generation();
         let mut all = self.0.borrow_mut();
-        all.retain(|idle| {
-            idle.generation == generation && now.saturating_since(idle.since) < LONGEST_IDLE
-        });
+        all.retain(|idle| idle.is_usable(now));
         let place = all.iter().rposition(|idle| idle.server == *server)?;
         Some(all.remove(place).connection)
     }

@@ -160,6 +160,12 @@ impl Cause {
         }
     }
 
+    /// Reports whether the server works and refuses a bucket, of which there may be others.
+    pub(super) fn is_of_one_bucket(&self) -> bool {
+        let is_followed = matches!(self, Self::Redirected { .. } | Self::Clock(_));
+        self.blame() == Blame::Request && !is_followed
+    }
+
     /// Reports whether a connection or code of the caller failed, such as a PDO object.
     pub fn is_of_caller(&self) -> bool {
         matches!(

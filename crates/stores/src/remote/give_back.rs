@@ -1,6 +1,7 @@
 //! Give-backs on several buckets. Those on one server share a pipeline.
 
 use super::call::Failed;
+use super::time_left::TimeLeft;
 use super::transport::BucketChange;
 use super::turns::{by_server, leaving};
 use super::{Answer, Cause, Failure, Pipelined, Remote, Visit};
@@ -17,13 +18,14 @@ struct PendingChange<'a, 'h, T> {
 
 impl<T: Pipelined> Remote<'_, T> {
     /// Undoes takes that these stores granted, each with its [`gcra::batch::Taken::give_back`]. All
-    /// of them together have one timeout, which starts now. If a server fails, passes the result of
+    /// of them together end with the time `left`. If a server fails, passes the result of
     /// the failure policy to `failed` with the index of one of that server's changes. The tokens
     /// are then refilled with time; see [`Remote::put`]. Fails if a store fails and its policy is
     /// [`super::OnFailure::Throw`]. The give-backs of other servers are still made.
     pub fn give_back_each(
         buckets: &[(&Self, Key<'_>)],
         puts: &[Put],
+        left: TimeLeft,
         mut failed: impl FnMut(usize, Answer<()>),
     ) -> Result<(), Failure> {
         let start = boot_clock();
@@ -58,7 +60,7 @@ impl<T: Pipelined> Remote<'_, T> {
         while let Some((_, pipeline)) = pipelines.next() {
             let &PendingChange { index, store, .. } = pipeline[0];
             // Hashing long identifiers has taken time, which is no part of the timeout.
-            let deadline = start + store.settings.timeout;
+            let deadline = start + left.of(store.settings.timeout);
             let deadline = leaving(pipelines.len() > 0, deadline);
             if let Err((peer, cause)) = run(&pipeline, deadline) {
                 let answer = store.fall_back(&peer, cause, |_, _| ());
@@ -94,10 +96,15 @@ fn run<'h, T: Pipelined>(
         })
     };
     store.call(route, peer.clone(), now, deadline, put)?;
-    for index in moved {
+    let mut failed = refused.map(|cause| (peer, cause));
+    let mut moved = moved.into_iter();
+    while let Some(index) = moved.next() {
         let BucketChange { name, put, seen } = changes[index];
         let change = |visit: &Visit<'_, T>| T::put(visit, name, put, seen);
-        store.visit(name, boot_clock(), deadline, change)?;
+        let until = leaving(moved.len() > 0, deadline);
+        if let Err(it) = store.visit(name, boot_clock(), until, change) {
+            failed.get_or_insert(it);
+        }
     }
-    refused.map_or(Ok(()), |cause| Err((peer, cause)))
+    failed.map_or(Ok(()), Err)
 }

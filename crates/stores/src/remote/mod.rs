@@ -51,7 +51,7 @@ pub use segment::cells::{breaker, denial_cache, durations};
 use segment::{By, Event, Host};
 pub use server::Server;
 pub use settings::{OnFailure, Settings};
-pub use time_left::TimeLeft;
+pub use time_left::{Stopwatch, TimeLeft, untimed};
 pub use transport::{Flown, Pipelined, Reply, StateKind, StepRequest, Transport, Visit, Wanted};
 
 /// The result of a call, with the failure that the caller should be warned of.

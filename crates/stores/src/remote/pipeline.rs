@@ -2,8 +2,9 @@
 //! servers are asked at once. So several servers that hang delay the call by one timeout only, and
 //! those that reply decide their steps.
 //!
-//! A search for the server of a record and the lookup of a host name wait, and nothing else
-//! continues meanwhile. So they begin when all other servers have replied, or after a head start.
+//! A search for the server of a record, the lookup of a host name and a step of a moved record
+//! wait, and nothing else continues meanwhile. So they begin when all other servers have replied,
+//! or after a head start.
 
 use super::breaker::Passage;
 use super::call::{Failed, Peer};
@@ -14,6 +15,7 @@ use super::{Answer, Blame, Cause, Failure, Flown, OnFailure, Pipelined, Remote, 
 use gcra::{Outcome, Ticket, Ticks, Timestamp, boot_clock};
 use segment::Event;
 use std::cell::OnceCell;
+use std::collections::VecDeque;
 use std::iter::{once, repeat_with};
 
 /// The index of a step that was not decided, and the failure. The failure is `None` if another step
@@ -88,7 +90,7 @@ impl<'h, T: Pipelined, F: FnMut(usize, Answer<Outcome>)> Each<'_, 'h, T, F> {
         // Each pipeline has at least one step.
         let cells = repeat_with(OnceCell::new).take(self.buckets.len());
         let cells: Vec<OnceCell<Vec<PendingStep>>> = cells.collect();
-        let (mut free, mut race, mut moved) = (cells.iter(), Race::empty(), Vec::new());
+        let (mut free, mut race, mut moved) = (cells.iter(), Race::empty(), VecDeque::new());
         let mut turns = Turns::new(waiting);
         let mut renews = self.left.is_none();
         let timeouts = turns.waiting.iter().map(|it| self.timeout(it));
@@ -96,7 +98,9 @@ impl<'h, T: Pipelined, F: FnMut(usize, Answer<Outcome>)> Each<'_, 'h, T, F> {
         let patience = turns.start + head_start(2, first);
         loop {
             let may_wait = race.is_empty() || boot_clock() >= patience;
-            if let Some(mut next) = turns.next(|it| may_wait || self.is_ready(it)) {
+            let is_last = turns.waiting.len() == 1;
+            let ready = turns.next(|it| may_wait && is_last || self.is_ready(it));
+            if let Some(mut next) = ready.or_else(|| turns.next(|_| may_wait)) {
                 let deadline = turns.since(&next.server) + self.timeout(&next);
                 let others = !turns.waiting.is_empty() || !race.is_empty();
                 let Some((route, peer)) = self.locate(&next, others, deadline) else {
@@ -119,8 +123,17 @@ impl<'h, T: Pipelined, F: FnMut(usize, Answer<Outcome>)> Each<'_, 'h, T, F> {
                 }
                 continue;
             }
-            let ended = race.next_before(turns.next_at(patience));
-            let Some(((sent, deadline), flown)) = ended else {
+            if may_wait && let Some((pending, deadline)) = moved.pop_front() {
+                let others = !(moved.is_empty() && turns.waiting.is_empty() && race.is_empty());
+                self.follow(pending, leaving(others, deadline));
+                continue;
+            }
+            let until = if moved.is_empty() {
+                turns.next_at(patience)
+            } else {
+                patience
+            };
+            let Some(((sent, deadline), flown)) = race.next_before(until) else {
                 if race.is_empty() && turns.waiting.is_empty() {
                     break;
                 }
@@ -134,19 +147,6 @@ impl<'h, T: Pipelined, F: FnMut(usize, Answer<Outcome>)> Each<'_, 'h, T, F> {
             turns.running.remove(&sent.login());
             let steps = self.land(&sent, flown);
             moved.extend(steps.into_iter().map(|pending| (pending, deadline)));
-        }
-        self.follow_all(moved);
-    }
-
-    /// Runs steps again, each at the server that keeps its record now, and leaves the later ones
-    /// half of the time.
-    fn follow_all(&mut self, moved: Vec<(&PendingStep, Timestamp)>) {
-        let mut moved = moved.into_iter();
-        while let Some((pending, deadline)) = moved.next() {
-            match self.follow(pending, leaving(moved.len() > 0, deadline)) {
-                Ok(outcome) => (self.decided)(pending.index, Answer::sure(outcome)),
-                Err(failed) => self.failures.push((pending.index, Some(failed))),
-            }
         }
     }
 
@@ -302,11 +302,14 @@ impl<'h, T: Pipelined, F: FnMut(usize, Answer<Outcome>)> Each<'_, 'h, T, F> {
     }
 
     /// Runs the step of a request again, at the server that keeps the record now.
-    fn follow(&self, pending: &PendingStep, deadline: Timestamp) -> Result<Outcome, Failed<'h>> {
+    fn follow(&mut self, pending: &PendingStep, deadline: Timestamp) {
         let (store, Ticket { key, step, .. }) = self.buckets[pending.index];
         let (prepared, now) = (&pending.prepared, boot_clock());
         let take = |visit: &Visit<'_, T>| store.decided_by(visit, key, &step, prepared, now);
-        store.visit(&prepared.request.name, now, deadline, take)
+        match store.visit(&prepared.request.name, now, deadline, take) {
+            Ok(outcome) => (self.decided)(pending.index, Answer::sure(outcome)),
+            Err(failed) => self.failures.push((pending.index, Some(failed))),
+        }
     }
 
     /// Adds requests that failed for one cause to `failures`. Only the first one that is added gets

@@ -18,6 +18,16 @@ pub enum OnFailure {
 }
 
 impl OnFailure {
+    /// Orders the policies. If several decide on one bucket, the greatest counts.
+    pub const fn strictness(self) -> u8 {
+        match self {
+            Self::Allow => 0,
+            Self::Local => 1,
+            Self::Deny => 2,
+            Self::Throw => 3,
+        }
+    }
+
     /// Returns the event that the policy counts when the store fails.
     pub(super) const fn event(self) -> Event {
         match self {

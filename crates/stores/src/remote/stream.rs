@@ -9,6 +9,7 @@ use super::endpoint::Endpoint;
 use super::failure::{Cause, closed};
 use super::race::{self, Race, Task};
 use super::resolve;
+use super::time_left::untimed;
 use gcra::{Timestamp, boot_clock};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -34,7 +35,7 @@ const PROBES: Duration = Duration::from_secs(10);
 pub fn addresses(endpoint: &Endpoint, deadline: Timestamp) -> Result<Vec<SocketAddr>, Cause> {
     match endpoint {
         Endpoint::Tcp { host, port } => {
-            resolve::addresses(host, *port, deadline).map_err(Cause::Lookup)
+            untimed(|| resolve::addresses(host, *port, deadline)).map_err(Cause::Lookup)
         }
         Endpoint::Unix { .. } => Ok(Vec::new()),
     }
@@ -74,7 +75,8 @@ impl Stream {
             }
             Endpoint::Tcp { host, port } => (host, *port),
         };
-        let addresses = resolve::addresses(host, port, deadline).map_err(Cause::Lookup)?;
+        let addresses = untimed(|| resolve::addresses(host, port, deadline));
+        let addresses = addresses.map_err(Cause::Lookup)?;
         let begin = |&address| (address, Self::begin(address, deadline).map(Connecting::new));
         let head_start = race::head_start(addresses.len(), deadline);
         let race = Race::new(addresses.iter().map(begin), head_start, deadline);

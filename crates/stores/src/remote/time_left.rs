@@ -1,6 +1,7 @@
 //! The time that is left of a call that asks several stores, one after another.
 
 use gcra::{Ticks, Timestamp, boot_clock};
+use std::cell::Cell;
 
 /// The time that a store may use of a call on several stores.
 ///
@@ -10,7 +11,7 @@ use gcra::{Ticks, Timestamp, boot_clock};
 pub struct TimeLeft {
     /// The ticks that are left of the call.
     rest: Ticks,
-    /// The number of parts into which the time is divided. The store may use one of them.
+    /// The number of parts into which they are divided. The store may use one of them.
     parts: Ticks,
 }
 
@@ -25,9 +26,9 @@ impl TimeLeft {
         Self { rest, parts: 1 }
     }
 
-    /// Returns the time that is left of a call that began at `start` and has this timeout.
-    pub fn since(start: Timestamp, timeout: Ticks) -> Self {
-        Self::rest(timeout.saturating_sub(boot_clock().saturating_since(start)))
+    /// Returns the time that is left of a call that waits since `start` and has this timeout.
+    pub fn since(start: &Stopwatch, timeout: Ticks) -> Self {
+        Self::rest(timeout.saturating_sub(start.waited()))
     }
 
     /// Returns a half of the time, so that the next store has time, too.
@@ -38,12 +39,45 @@ impl TimeLeft {
 
     /// Returns the ticks that a store with this timeout may use.
     pub const fn of(self, timeout: Ticks) -> Ticks {
-        let time = if timeout < self.rest {
-            timeout
-        } else {
-            self.rest
-        };
-        time / self.parts
+        let part = self.rest / self.parts;
+        if timeout < part { timeout } else { part }
+    }
+}
+
+thread_local! {
+    /// The ticks of this thread that were no part of a timeout.
+    static UNTIMED: Cell<Ticks> = const { Cell::new(0) };
+}
+
+/// Runs what is no part of a timeout: the lookup of a host name, or the caller's own code.
+pub fn untimed<R>(run: impl FnOnce() -> R) -> R {
+    let start = boot_clock();
+    let result = run();
+    UNTIMED.set(UNTIMED.get() + boot_clock().saturating_since(start));
+    result
+}
+
+/// Measures the time that a call waits for stores.
+#[derive(Clone, Copy, Debug)]
+pub struct Stopwatch {
+    start: Timestamp,
+    untimed: Ticks,
+}
+
+impl Stopwatch {
+    pub fn start() -> Self {
+        Self {
+            start: boot_clock(),
+            untimed: UNTIMED.get(),
+        }
+    }
+
+    /// Returns the ticks since the start, without those that were no part of a timeout.
+    pub fn waited(&self) -> Ticks {
+        let untimed = UNTIMED.get() - self.untimed;
+        boot_clock()
+            .saturating_since(self.start)
+            .saturating_sub(untimed)
     }
 }
 
@@ -55,7 +89,7 @@ mod tests {
     fn a_store_uses_the_rest_of_the_call_up_to_its_timeout() {
         let left = TimeLeft::rest(70);
         assert_eq!([100, 70, 20].map(|it| left.of(it)), [70, 70, 20]);
-        assert_eq!([100, 20].map(|it| left.half().of(it)), [35, 10]);
+        assert_eq!([100, 20].map(|it| left.half().of(it)), [35, 20]);
         assert_eq!(TimeLeft::ALL.of(100), 100);
         assert_eq!(TimeLeft::NONE.half().of(Ticks::MAX), 0);
     }

@@ -183,27 +183,44 @@ fn a_server_that_hangs_is_not_the_others_fault() {
     assert_eq!(caller.count(Event::Opened), 1);
 }
 
-/// The first call asks for the slots, and then each server for its own steps.
-#[test]
-fn a_server_that_hangs_is_not_the_others_fault_in_the_first_call() {
-    let cluster = Cluster::start(false);
-    cluster.proxies[0].set(Mode::SwallowRequests);
-    let store = Redis::new(Dsn::parse(&dsn(&cluster)).unwrap(), PREFIX.as_bytes());
+/// Takes a token from each bucket with `attemptEach()`, and returns whether the policy decided.
+fn fallbacks(cluster: &Cluster, names: &[String]) -> Vec<bool> {
+    let store = Redis::new(Dsn::parse(&dsn(cluster)).unwrap(), PREFIX.as_bytes());
     let settings = Settings {
         on_failure: OnFailure::Deny,
         ..within(2000 * MILLISECOND)
     };
     let store = Remote::new(store, settings, host());
-    let names = identifiers(&cluster);
     let tickets = names.iter().enumerate().map(|(index, name)| {
         let (key, step) = (store.hasher().key(name.as_bytes()), take(1));
         (&store, Ticket { index, key, step })
     });
     let buckets: Vec<_> = tickets.collect();
-    let mut fallbacks = [None; PRIMARIES];
-    let decided = |index: usize, answer: Answer<_>| fallbacks[index] = Some(answer.fallback);
+    let mut fallbacks = vec![true; names.len()];
+    let decided = |index: usize, answer: Answer<_>| fallbacks[index] = answer.fallback;
     Remote::take_each(&buckets, None, decided).unwrap();
-    assert_eq!(fallbacks, [Some(true), Some(false), Some(false)]);
+    fallbacks
+}
+
+/// The first call asks for the slots, and then each server for its own steps.
+#[test]
+fn a_server_that_hangs_is_not_the_others_fault_in_the_first_call() {
+    let cluster = Cluster::start(false);
+    cluster.proxies[0].set(Mode::SwallowRequests);
+    let names = identifiers(&cluster);
+    assert_eq!(fallbacks(&cluster, &names), [true, false, false]);
+}
+
+#[test]
+fn a_server_that_hangs_leaves_the_steps_of_a_moved_slot_their_time() {
+    let cluster = Cluster::start(false);
+    let names = identifiers(&cluster);
+    assert_eq!(fallbacks(&cluster, &names), [false; PRIMARIES]);
+    // The source redirects calls only on keys that it does not have.
+    cluster.nodes[1].cli(&["DEL", &key(&names[1])]);
+    cluster.migrate(&key(&names[1]), 1, 2);
+    cluster.proxies[0].set(Mode::SwallowRequests);
+    assert_eq!(fallbacks(&cluster, &names), [true, false, false]);
 }
 
 #[test]

@@ -90,6 +90,15 @@ fn sentinels_that_are_far_away_are_believed() {
     let all = |mode| proxies.iter().for_each(|proxy| proxy.set(mode));
     all(Mode::Delay(Duration::from_millis(150)));
     assert!(Caller::redis(&dsn, PLAIN).grants("id", &take(1)));
+    let each = || {
+        let store = redis::Redis::new(Dsn::parse(&dsn).unwrap(), b"t:");
+        let store = Remote::new(store, PLAIN, host());
+        let (index, key, step) = (0, store.hasher().key(b"id"), take(1));
+        let ticket = (&store, Ticket { index, key, step });
+        Remote::take_each(&[ticket], None, |_, answer| assert!(!answer.fallback)).unwrap();
+    };
+    // Another thread has no connection.
+    scope(|threads| threads.spawn(each).join().unwrap());
     // Each sentinel needs more than a quarter of the timeout, and one of them hangs.
     all(Mode::Delay(Duration::from_secs(3)));
     proxies[0].set(Mode::SwallowRequests);

@@ -6,11 +6,12 @@ use gcra::batch::Ticket;
 use gcra::{TICKS_PER_SECOND, boot_clock};
 use std::io::{Read, Write};
 use std::net::TcpListener;
+use std::os::unix::net::UnixListener;
 use std::thread::spawn;
 use std::time::Duration;
 use stores::remote::memcached::{Memcached, servers::parse_servers};
 use stores::remote::redis::{Redis, dsn::Dsn};
-use stores::remote::{Answer, OnFailure, Pipelined, Remote, Settings};
+use stores::remote::{Answer, OnFailure, Pipelined, Remote, Settings, TimeLeft};
 use testkit::{Mode, Proxy};
 
 /// Returns the port of a server that answers the first request of a client with `text`, and no
@@ -74,6 +75,38 @@ fn a_memcached_that_hangs_leaves_the_others_their_time() {
     }
 }
 
+/// A pipeline that is longer than what a socket keeps for a server that reads nothing.
+#[test]
+fn a_server_that_does_not_read_leaves_the_others_their_time() {
+    let works = testkit::Memcached::start_tcp(&[]);
+    let path = std::env::temp_dir().join(format!("tokenbucket-{}.sock", std::process::id()));
+    let _hangs = UnixListener::bind(&path).unwrap();
+    let settings = Settings {
+        timeout: TICKS_PER_SECOND,
+        ..under(OnFailure::Deny)
+    };
+    let store = |server: String| {
+        let servers = parse_servers([server]).unwrap();
+        Remote::new(Memcached::new(&servers, b"t:"), settings, host())
+    };
+    let hangs = store(format!("unix://{}", path.display()));
+    let works = store(format!("127.0.0.1:{}", works.port()));
+    let names: Vec<_> = (0..501).map(|number| format!("{number:0>200}")).collect();
+    let ticket = |(index, name)| {
+        let name: &String = name;
+        let store = if index == 500 { &works } else { &hangs };
+        let (key, step) = (store.hasher().key(name.as_bytes()), take(1));
+        (store, Ticket { index, key, step })
+    };
+    let steps: Vec<_> = names.iter().enumerate().map(ticket).collect();
+    let mut fallbacks = vec![None; steps.len()];
+    let decided = |index: usize, answer: Answer<_>| fallbacks[index] = Some(answer.fallback);
+    Remote::take_each(&steps, None, decided).unwrap();
+    std::fs::remove_file(path).unwrap();
+    assert_eq!(fallbacks[0], Some(true));
+    assert_eq!(fallbacks[500], Some(false));
+}
+
 fn redis(port: u16) -> Redis {
     Redis::new(
         Dsn::parse(&format!("redis://127.0.0.1:{port}")).unwrap(),
@@ -123,7 +156,8 @@ fn a_server_that_hangs_leaves_give_backs_their_time() {
     let buckets: Vec<_> = stores.iter().map(|store| (store, key)).collect();
     let mut failed = Vec::new();
     let puts = [refund(1), refund(1)];
-    Remote::give_back_each(&buckets, &puts, |index, _| failed.push(index)).unwrap();
+    let fails = |index, _| failed.push(index);
+    Remote::give_back_each(&buckets, &puts, TimeLeft::ALL, fails).unwrap();
     assert_eq!(failed, [0]);
     assert!(
         works

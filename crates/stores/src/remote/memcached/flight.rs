@@ -82,7 +82,10 @@ impl<'a> ItemFlight<'a> {
             ItemChange::new(&request.name, known, false, request.seen, decide)
         };
         self.changes = self.groups.iter().map(change).collect();
+        // The others wait while the server does not read.
+        connection.set_deadline(share(self.deadline));
         send(&mut connection, &mut self.changes)?;
+        connection.set_deadline(self.deadline);
         self.state = State::Sent(connection);
         Ok(())
     }

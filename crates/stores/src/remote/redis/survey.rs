@@ -87,14 +87,18 @@ pub fn question(
     Ok(question)
 }
 
-/// Sends the commands on a connection.
-fn sent(mut line: RequestLine, commands: &[Cmd]) -> Result<State, Cause> {
-    if line.logs_in_first() {
-        let greeted = line.write(&[])?;
-        return Ok(State::Greeting(line, greeted));
-    }
-    let greeted = line.write(commands)?;
-    Ok(State::Sent(line, greeted))
+/// Sends the commands on a connection. A server that does not read them gets half of the time until
+/// `deadline`, because the others wait meanwhile.
+fn sent(mut line: RequestLine, commands: &[Cmd], deadline: Timestamp) -> Result<State, Cause> {
+    line.set_deadline(race::share(deadline));
+    let logs_in_first = line.logs_in_first();
+    let greeted = line.write(if logs_in_first { &[] } else { commands })?;
+    line.set_deadline(deadline);
+    Ok(if logs_in_first {
+        State::Greeting(line, greeted)
+    } else {
+        State::Sent(line, greeted)
+    })
 }
 
 impl Inquiry {
@@ -114,7 +118,7 @@ impl Inquiry {
         commands: &Rc<[Cmd]>,
         deadline: Timestamp,
     ) -> Result<Self, Cause> {
-        let state = sent(line, commands)?;
+        let state = sent(line, commands, deadline)?;
         Ok(Self {
             state,
             ..Self::new(node, commands, deadline)
@@ -140,8 +144,13 @@ impl Inquiry {
     fn connected(&self, stream: Stream) -> Result<State, Cause> {
         match self.node.tls()? {
             Some(session) => self.shake(Box::new(session), stream),
-            None => sent(self.node.new_line(Box::new(stream)), &self.commands),
+            None => self.sent(Box::new(stream)),
         }
+    }
+
+    /// Sends the first commands on a new connection.
+    fn sent(&self, channel: Box<dyn Channel>) -> Result<State, Cause> {
+        sent(self.node.new_line(channel), &self.commands, self.deadline)
     }
 
     /// Continues the handshake as far as possible without waiting.
@@ -155,7 +164,7 @@ impl Inquiry {
             return Ok(State::Shaking(session, stream));
         }
         let channel = StreamOwned::new(*session, stream);
-        sent(self.node.new_line(Box::new(channel)), &self.commands)
+        self.sent(Box::new(channel))
     }
 
     /// Reads the replies, of which at least a part has arrived.
@@ -197,8 +206,7 @@ impl Task for Inquiry {
             State::Greeting(mut line, greeted) => {
                 line.set_deadline(race::share(self.deadline));
                 line.read(greeted, 0, |_, _| ())?;
-                line.set_deadline(self.deadline);
-                sent(line, &self.commands)?
+                sent(line, &self.commands, self.deadline)?
             }
             State::Sent(line, greeted) => return Ok(Some(self.replies(line, greeted))),
             State::Over => State::Over,

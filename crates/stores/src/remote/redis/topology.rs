@@ -221,7 +221,7 @@ impl Topology {
             let replies = replies.inspect_err(|_| seed.suspect());
             match replies.and_then(|replies| read(&fleet.kind, seed, &replies)) {
                 Ok(answer) if self.is_sure(&answer) => {
-                    self.learn(fleet, seed, answer, now);
+                    self.learn(fleet, seed, answer);
                     return Ok(());
                 }
                 Ok(answer) => best = [(seed, answer)].into_iter().chain(best).max_by_key(rank),
@@ -230,7 +230,7 @@ impl Topology {
             self.known.lock().ask_last(seed);
         }
         let (seed, answer) = best.ok_or(first.unwrap_or(Cause::Timeout))?;
-        self.learn(fleet, seed, answer, now);
+        self.learn(fleet, seed, answer);
         Ok(())
     }
 
@@ -253,7 +253,7 @@ impl Topology {
             let replies = seed.send(&question(&fleet.kind), deadline);
             let answer = replies.and_then(|replies| read(&fleet.kind, &seed, &replies));
             if let Ok(answer) = answer {
-                self.learn(fleet, &seed, answer, now);
+                self.learn(fleet, &seed, answer);
             }
         }
     }
@@ -269,11 +269,12 @@ impl Topology {
         !report.is_down && report.epoch >= known.epoch && !known.node(0).is_some_and(fails)
     }
 
-    /// Replaces what is known by the answer of `seed` to a question that was sent at `asked_at`.
-    fn learn(&self, fleet: &Fleet, seed: &Node, answer: FleetAnswer, asked_at: Timestamp) {
+    /// Replaces what is known by the answer of `seed`. An answer that was long on its way is used,
+    /// too.
+    fn learn(&self, fleet: &Fleet, seed: &Node, answer: FleetAnswer) {
         let at = |endpoint| self.dsn.at(endpoint, fleet.server_name.as_ref());
         let mut known = self.known.lock();
-        known.answer_of = Some(asked_at);
+        known.answer_of = Some(boot_clock());
         match answer {
             FleetAnswer::Primary(report) => {
                 known.replace(vec![0], [at(report.endpoint)].into_iter());

@@ -1,0 +1,84 @@
+--TEST--
+In attemptAll(), a bucket that its server refuses frees no other bucket, and each policy counts
+--EXTENSIONS--
+pcntl
+--INI--
+tokenbucket.failure_report=none
+--FILE--
+<?php
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
+
+use TokenBucket\OnFailure;
+
+$redis = RedisServer::start();
+$bucket = fn (string $name, OnFailure $policy, ?int $port = null, float $timeout = PATIENCE, string $prefix = 'p:') => new TokenBucket(
+    new TokenBucketStorageRedis('redis://127.0.0.1:' . ($port ?? $redis->port), $prefix, $timeout, $policy, false),
+    $name, 3, 1e-6,
+);
+$said = fn (TokenBucket\Decision $it) => "$it->reason" . ($it->fallback ? ' by policy' : '') . ($it->refusedBy === null ? '' : ", refused by $it->refusedBy");
+
+echo "-- A key that holds something else --\n";
+$redis->command('LPUSH', 'p:foreign', '1');
+$memory = new TokenBucket(new TokenBucketStorageMemory, 'm', 9, 1);
+foreach ([OnFailure::Allow, OnFailure::Local, OnFailure::Deny] as $policy) {
+    $good = $bucket("good $policy->name", OnFailure::Deny);
+    $list = ['foreign' => $bucket('foreign', $policy), 'good' => $good];
+    for ($call = 0; $call < 5; $call++) {
+        echo $said(TokenBucket::attemptAll($call % 2 ? [...$list, 'memory' => $memory] : $list)), "\n";
+    }
+    echo "$policy->name: ", $good->peek()->remaining, " left\n";
+}
+
+echo "-- A server that hangs --\n";
+foreach ([[OnFailure::Local, OnFailure::Deny], [OnFailure::Allow, OnFailure::Local], [OnFailure::Allow, OnFailure::Throw]] as $policies) {
+    foreach ([$policies, array_reverse($policies)] as [$one, $two]) {
+        $proxy = new Proxy("tcp://127.0.0.1:$redis->port");
+        $prefix = "$one->name $two->name:";
+        $on = fn (string $name, OnFailure $policy) => $bucket($name, $policy, $proxy->port, 0.3, $prefix);
+        wait_for('the bucket connects', fn () => !$bucket('connects', OnFailure::Local, $proxy->port)->peek()->fallback);
+        $on('a', OnFailure::Deny)->peek();
+        $proxy->set(Proxy::SWALLOW_REPLIES);
+        foreach ([['a', 'b'], ['c', 'c']] as [$first, $second]) {
+            echo "$one->name $first, $two->name $second: ";
+            try {
+                echo $said(TokenBucket::attemptAll([$on($first, $one), $on($second, $two)])), "\n";
+            } catch (TokenBucket\StorageException) {
+                echo "thrown\n";
+            }
+        }
+    }
+}
+?>
+--EXPECT--
+-- A key that holds something else --
+granted
+granted
+granted
+insufficient_tokens, refused by good
+insufficient_tokens, refused by good
+Allow: 0 left
+granted by policy
+granted by policy
+granted by policy
+insufficient_tokens by policy, refused by foreign
+insufficient_tokens by policy, refused by foreign
+Local: 0 left
+unavailable by policy, refused by foreign
+unavailable by policy, refused by foreign
+unavailable by policy, refused by foreign
+unavailable by policy, refused by foreign
+unavailable by policy, refused by foreign
+Deny: 3 left
+-- A server that hangs --
+Local a, Deny b: unavailable by policy, refused by 1
+Local c, Deny c: unavailable by policy, refused by 1
+Deny a, Local b: unavailable by policy, refused by 0
+Deny c, Local c: unavailable by policy, refused by 0
+Allow a, Local b: granted by policy
+Allow c, Local c: granted by policy
+Local a, Allow b: granted by policy
+Local c, Allow c: granted by policy
+Allow a, Throw b: thrown
+Allow c, Throw c: thrown
+Throw a, Allow b: thrown
+Throw c, Allow c: thrown
