@@ -16,7 +16,7 @@ const FORMATS = [
     'common' => COMMON,
     'combined' => COMMON . ' "$http_referer" "$http_user_agent"',
 ];
-/** The formats that are tried if none is given. The second one is that of nginx' packages. */
+/** The formats that are known without --format. The second one is that of nginx' packages. */
 const TRIED = [FORMATS['combined'], FORMATS['combined'] . ' "$http_x_forwarded_for"', COMMON, '$server_name:$server_port ' . FORMATS['combined']];
 /** Fields by nginx' variables. Of several variables for a field, the first one is the best. */
 const NGINX = [
@@ -174,11 +174,20 @@ final class JsonLines
     }
 }
 
+/** Returns the number of lines in a format of nginx. Quotes in a quoted field are escaped. */
+function count_lines(string $format, string $lines): int
+{
+    $fields = ['/"\\\\\$\w+"/' => '"[^"\\\\\\\\\n]*+(?:\\\\\\\\.[^"\\\\\\\\\n]*+)*+"', '/\\\\\$remote_addr/' => '[\da-f.:]*[.:][\da-f.:]*', '/\\\\\$time_local/' => '[^]"\n]+', '/\\\\\$\w+/' => '[^" \n]+'];
+    $pattern = preg_replace(array_keys($fields), $fields, preg_quote($format, '/'));
+    return (int) preg_match_all("/^$pattern\r?$/mi", $lines);
+}
+
 /** Returns the parts of a format, and a reader of JSON if it is one. $first is the first line. */
 function format(?string $format, string $first): array
 {
-    if ($format === null && str_starts_with(ltrim($first), '{')) {
-        $format = 'json';
+    if ($format === null) {
+        $counts = array_map(fn (string $tried): int => count_lines($tried, $first), TRIED);
+        $format = max($counts) > 0 ? TRIED[array_search(max($counts), $counts, true)] : (str_starts_with(ltrim($first), '{') ? 'json' : null);
     }
     if (preg_match('/^json(\s|$)/', (string) $format) === 1) {
         $json = JsonLines::of($format, $first);
@@ -188,14 +197,7 @@ function format(?string $format, string $first): array
         throw new Failure('the log is empty', 2);
     }
     if ($format === null) {
-        foreach (TRIED as $tried) {
-            $replay = replay(1, nginx_parts($tried));
-            $replay->read(0, $first, true);
-            if ($replay->summary()['requests'] > 0) {
-                return [nginx_parts($tried), null];
-            }
-        }
-        throw new Failure('the format of the log is unknown: pass --format with the text of log_format (nginx) or LogFormat (Apache). A line is: ' . text(substr($first, 0, 200)), 2);
+        throw new Failure('the format of the log is unknown, or its clients are no addresses: pass --format with the text of log_format (nginx) or LogFormat (Apache). A line is: ' . text(substr($first, 0, 200)), 2);
     }
     $format = FORMATS[$format] ?? $format;
     $parts = match (true) {

@@ -27,6 +27,8 @@ const SECONDS = 1_795_937_100;
 $formats = [
     'combined' => [null, fn (int $at, string $ip) => "$ip - - [" . gmdate('d/M/Y:H:i:s', $at) . ' +0000] "GET /a?b HTTP/1.1" 200 1 "-" "curl/8"'],
     'common, an hour ahead' => [null, fn (int $at, string $ip) => "$ip - - [" . gmdate('d/M/Y:H:i:s', $at + 3600) . ' +0100] "GET /a HTTP/1.1" 200 1'],
+    "nginx' packages" => [null, fn (int $at, string $ip) => '10.0.0.5 - - [' . gmdate('d/M/Y:H:i:s', $at) . " +0000] \"GET /a HTTP/1.1\" 200 1 \"-\" \"x \\\" y\" \"$ip\""],
+    "Apache's vhost_combined" => [null, fn (int $at, string $ip) => "example.org:443 $ip - - [" . gmdate('d/M/Y:H:i:s', $at) . ' +0000] "GET /a HTTP/1.1" 200 1 "-" "curl/8"'],
     'nginx' => ['$remote_addr [$time_local] $msec $request_time "$request" $upstream_addr', fn (int $at, string $ip) => "$ip [" . gmdate('d/M/Y:H:i:s', $at) . " +0000] $at.500 0.500 \"GET /a HTTP/1.1\" unix:/x"],
     'nginx, ISO 8601' => ['$time_iso8601|$remote_addr|$request_method|$request_uri', fn (int $at, string $ip) => gmdate('Y-m-d\TH:i:s+00:00', $at) . "|$ip|GET|/a"],
     'Apache' => ['%h %l %u %t \"%r\" %>s %b %D', fn (int $at, string $ip) => "$ip - - [" . gmdate('d/M/Y:H:i:s', $at) . ' +0000] "GET /a HTTP/1.1" 200 1 1200'],
@@ -41,7 +43,7 @@ foreach ($formats as $name => [$format, $line]) {
     }
     $log = $write('log', implode("\n", $lines));
     $option = $format === null ? '' : ' --format=' . escapeshellarg($format);
-    $report = report("$log$option --guard='ip 6/minute burst 3; on /a* all 1/hour; on /b ip 1/day' --mode=observe");
+    $report = report("$log$option --guard='ip 6/minute burst 3; on /a* all 1/hour; on /b ip 1/day' --mode=observe --trusted-proxies=10.0.0.5");
     echo "$name: {$denied($report)}, {$report['limits'][0]['longest_wait']} s\n";
 }
 echo "== several logs, compressed, in any order, and standard input\n";
@@ -93,6 +95,8 @@ foreach (["$folder/none", $folder, $write('binary', "\x7fELF\0\0"), $write('empt
 --EXPECT--
 combined: 32 of 40, 39 of 40, 0 of 0, 9 s
 common, an hour ahead: 32 of 40, 39 of 40, 0 of 0, 9 s
+nginx' packages: 32 of 40, 39 of 40, 0 of 0, 9 s
+Apache's vhost_combined: 32 of 40, 39 of 40, 0 of 0, 9 s
 nginx: 32 of 40, 39 of 40, 0 of 0, 9 s
 nginx, ISO 8601: 32 of 40, 39 of 40, 0 of 0, 9 s
 Apache: 32 of 40, 39 of 40, 0 of 0, 9 s
@@ -190,7 +194,7 @@ status 2
 tokenbucket: the log is empty
 Try: tokenbucket help
 status 2
-tokenbucket: the format of the log is unknown: pass --format with the text of log_format (nginx) or LogFormat (Apache). A line is: a
+tokenbucket: the format of the log is unknown, or its clients are no addresses: pass --format with the text of log_format (nginx) or LogFormat (Apache). A line is: a
 Try: tokenbucket help
 status 2
 tokenbucket: --format must be combined, common, json, or the text of log_format (nginx) or LogFormat (Apache)
