@@ -179,7 +179,11 @@ function advise(array $names, array $options): int
     ini_set('memory_limit', '-1');
     $guard = Guard::of($options);
     $logs = array_map(fn (string $name) => new Log($name), $names);
-    [$parts, $json] = format($options['format'] ?? null, $logs[0]->first_line());
+    $lines = '';
+    foreach ($logs as $log) {
+        $lines = $lines === '' ? $log->begin() : $lines;
+    }
+    [$parts, $json] = format($options['format'] ?? null, $lines);
     $page = isset($options['html']) ? Page::open($options['html']) : null;
     $groups = groups($options);
     $replay = replay(count($logs), $parts, $guard, $options, $groups);

@@ -104,7 +104,7 @@ final class JsonLines
     }
 
     /** Returns the reader of a format such as "json" or "json remote_addr=client.ip msec=ts". */
-    public static function of(string $format, string $first): self
+    public static function of(string $format, string $lines): self
     {
         $keys = [];
         foreach (preg_split('/\s+/', substr($format, 4), -1, PREG_SPLIT_NO_EMPTY) as $pair) {
@@ -114,11 +114,10 @@ final class JsonLines
             }
             $keys[nginx_field($variable)] = explode('.', $key);
         }
-        $object = json_decode($first, true);
+        $objects = array_filter(array_map(fn (string $line) => json_decode($line, true), explode("\n", $lines)), is_array(...));
         foreach (KEYS as $field => $known) {
-            foreach ($known as $key) {
-                $path = explode('.', $key);
-                if (is_array($object) && is_scalar(self::value($object, $path))) {
+            foreach (array_map(fn (string $key): array => explode('.', $key), $known) as $path) {
+                if (array_filter($objects, fn (array $object) => is_scalar(self::value($object, $path))) !== []) {
                     $keys[$field] ??= $path;
                 }
             }
@@ -182,22 +181,22 @@ function count_lines(string $format, string $lines): int
     return (int) preg_match_all("/^$pattern\r?$/mi", $lines);
 }
 
-/** Returns the parts of a format, and a reader of JSON if it is one. $first is the first line. */
-function format(?string $format, string $first): array
+/** Returns the parts of a format, and a reader of JSON if it is one. $lines are the first ones. */
+function format(?string $format, string $lines): array
 {
     if ($format === null) {
-        $counts = array_map(fn (string $tried): int => count_lines($tried, $first), TRIED);
-        $format = max($counts) > 0 ? TRIED[array_search(max($counts), $counts, true)] : (str_starts_with(ltrim($first), '{') ? 'json' : null);
+        $counts = array_map(fn (string $tried): int => count_lines($tried, $lines), TRIED);
+        $format = max($counts) > 0 ? TRIED[array_search(max($counts), $counts, true)] : (preg_match('/^\s*\{/m', $lines) === 1 ? 'json' : null);
     }
     if (preg_match('/^json(\s|$)/', (string) $format) === 1) {
-        $json = JsonLines::of($format, $first);
+        $json = JsonLines::of($format, $lines);
         return [$json->parts(), $json];
     }
-    if ($first === '') {
+    if ($lines === '') {
         throw new Failure('the log is empty', 2);
     }
     if ($format === null) {
-        throw new Failure('the format of the log is unknown, or its clients are no addresses: pass --format with the text of log_format (nginx) or LogFormat (Apache). A line is: ' . text(substr($first, 0, 200)), 2);
+        throw new Failure('the format of the log is unknown, or its clients are no addresses: pass --format with the text of log_format (nginx) or LogFormat (Apache). A line is: ' . text(substr(strtok($lines, "\r\n"), 0, 200)), 2);
     }
     $format = FORMATS[$format] ?? $format;
     $parts = match (true) {

@@ -76,13 +76,13 @@ final class Log
         return $text;
     }
 
-    /** Returns the first line that is not empty. */
-    public function first_line(): string
+    /** Returns the first lines, and perhaps a part of the next one. */
+    public function begin(): string
     {
-        while (!str_contains(ltrim($this->next), "\n") && strlen($this->next) < 1 << 20 && !feof($this->file)) {
+        while (strlen($this->next) < CHUNK && !feof($this->file)) {
             $this->next .= $this->bytes();
         }
-        return strtok($this->next, "\r\n") ?: '';
+        return ltrim(substr($this->next, 0, CHUNK));
     }
 
     private function bytes(): string

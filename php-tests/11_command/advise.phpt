@@ -46,6 +46,17 @@ foreach ($formats as $name => [$format, $line]) {
     $report = report("$log$option --guard='ip 6/minute burst 3; on /a* all 1/hour; on /b ip 1/day' --mode=observe --trusted-proxies=10.0.0.5");
     echo "$name: {$denied($report)}, {$report['limits'][0]['longest_wait']} s\n";
 }
+echo "== first lines without a request or without a key, after an empty log\n";
+$empty = $write('empty', '');
+$json = fn (int $second, string $forwarded): string => json_encode(['ts' => SECONDS + $second, 'ip' => '10.0.0.5', 'method' => 'GET', 'uri' => '/a', 'http_x_forwarded_for' => $forwarded]);
+$logs = [
+    'combined' => ['192.0.2.9 - - [29/Nov/2026:07:24:00 +0000] "-" 408 0 "-" "-"', "cut\" 2", ...array_map(fn (int $second) => $formats['combined'][1](SECONDS + $second, '192.0.2.1'), range(0, 19))],
+    'JSON' => ['started', '{"ts":1795937100,"ip":"10.0.0.5","method":"GET","uri":"/a"}', ...array_map(fn (int $second) => $json($second, "192.0.2.$second"), range(1, 20))],
+];
+foreach ($logs as $name => $lines) {
+    $report = report("$empty {$write('log', implode("\n", $lines))} --guard='ip 1/day' --trusted-proxies=10.0.0.5");
+    echo "$name: {$denied($report)}\n";
+}
 echo "== several logs, compressed, in any order, and standard input\n";
 $lines = array_map(fn (int $second) => $formats['combined'][1](SECONDS + $second, '192.0.2.1') . "\n", range(0, 99));
 $first = $write('first.gz', gzencode(implode('', array_slice($lines, 0, 30))) . gzencode(implode('', array_slice($lines, 30, 20))));
@@ -88,7 +99,7 @@ echo $printed, substr_count(file_get_contents($page), '<script'), substr_count(f
 check(!str_contains(advise("$bad --guard='all 1/day' --anonymise"), '192.0.2.1'), 'addresses are printed');
 $cut = $write('cut.gz', substr(gzencode(str_repeat($text, 2000) . random_bytes(9000)), 0, -5000));
 echo preg_match('/Note: cut.*/', advise("$cut --guard='all 1/day' --format=combined"), $note) ? "$note[0]\n" : "no note\n";
-foreach (["$folder/none", $folder, $write('binary', "\x7fELF\0\0"), $write('empty', ''), $write('text', "a\nb\n"), "$second --format=x", "$second --format='\$remote_addr'", "$second --format='%{%d}t %h %r'", "$second --format='\$remote_addr\$msec\$request'", "$second --hit=100%", "$second --group=x", "$second --mode=x", "$second --html=$folder/no/where"] as $arguments) {
+foreach (["$folder/none", $folder, $write('binary', "\x7fELF\0\0"), "$empty $empty", $write('text', "a\nb\n"), "$second --format=x", "$second --format='\$remote_addr'", "$second --format='%{%d}t %h %r'", "$second --format='\$remote_addr\$msec\$request'", "$second --hit=100%", "$second --group=x", "$second --mode=x", "$second --html=$folder/no/where"] as $arguments) {
     echo advise($arguments);
 }
 ?>
@@ -103,6 +114,9 @@ Apache: 32 of 40, 39 of 40, 0 of 0, 9 s
 Apache, microseconds: 32 of 40, 39 of 40, 0 of 0, 9 s
 JSON: 32 of 40, 0 of 0, 0 of 0, 9 s
 JSON with keys: 32 of 40, 39 of 40, 0 of 0, 9 s
+== first lines without a request or without a key, after an empty log
+combined: 19 of 20
+JSON: 0 of 21
 == several logs, compressed, in any order, and standard input
 41 of 100
 16 of 50
