@@ -99,7 +99,7 @@ echo $printed, substr_count(file_get_contents($page), '<script'), substr_count(f
 check(!str_contains(advise("$bad --guard='all 1/day' --anonymise"), '192.0.2.1'), 'addresses are printed');
 $cut = $write('cut.gz', substr(gzencode(str_repeat($text, 2000) . random_bytes(9000)), 0, -5000));
 echo preg_match('/Note: cut.*/', advise("$cut --guard='all 1/day' --format=combined"), $note) ? "$note[0]\n" : "no note\n";
-foreach (["$folder/none", $folder, $write('binary', "\x7fELF\0\0"), "$empty $empty", $write('text', "a\nb\n"), "$second --format=x", "$second --format='\$remote_addr'", "$second --format='%{%d}t %h %r'", "$second --format='\$remote_addr\$msec\$request'", "$second --hit=100%", "$second --group=x", "$second --mode=x", "$second --html=$folder/no/where"] as $arguments) {
+foreach (["$folder/none", $folder, $write('binary', "\x7fELF\0\0"), "$empty $empty", $write('text', "a\nb\n"), "$second --format=x", "$second --format='\$remote_addr'", "$second --format='%{%d}t %h %r'", "$second --format='\$remote_addr\$msec\$request'", "$second --hit=100%", "$second --group=x", "$second --mode=x --guard='all 1/day'", "$second --html=$folder/no/where"] as $arguments) {
     echo advise($arguments);
 }
 ?>

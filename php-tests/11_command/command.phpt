@@ -23,7 +23,7 @@ echo "-- an operator blocks it\n", preg_replace('/[\d.]+ s$/m', 'N s', $command(
 echo "-- a reset ends the block\n", $command("reset alice $limit", $ini), $calls(1);
 echo "-- JSON\n", $command("peek --json $limit -- --x", $ini);
 echo "-- wrong commands\n";
-foreach (['jump', 'peek', 'peek a', "peek a --capacity=0 --rate=1/day", 'peek a --capacity=1 --rate=1/week', 'peek a --capacity=1e400 --rate=1/day', 'list --color', "block a -5 $limit", 'list', "reset a $limit --namespace=Alice"] as $arguments) {
+foreach (['jump', 'peek', 'peek a', "peek a --capacity=0 --rate=1/day", 'peek a --capacity=1 --rate=1/week', 'peek a --capacity=1e400 --rate=1/day', 'list --color', "block a -5 $limit", 'list', "reset a $limit --namespace=Alice", "reset a $limit --prefix=a:", 'list --redis=redis://127.0.0.1:1', "peek a $limit --table=a", 'check x --guard=a', 'advise x --capacity=1', 'advise x --decisions=y', "advise x --guard='ip 1/day' --hit=1%"] as $arguments) {
     echo $command($arguments, $arguments === 'list' ? [] : $ini);
 }
 check($command('--help', []) === $command('help', []) && str_starts_with($command('help', []), 'Usage:'), 'the help');
@@ -87,6 +87,27 @@ tokenbucket: tokenbucket.shm_path is not set, so this process does not share the
 status 1
 tokenbucket: no process has used the namespace 'Alice'; known are: ''
 status 1
+tokenbucket: --prefix does not apply to shared memory
+Try: tokenbucket help
+status 2
+tokenbucket: list has no option --redis
+Try: tokenbucket help
+status 2
+tokenbucket: peek without --guard has no option --table
+Try: tokenbucket help
+status 2
+tokenbucket: check has no option --guard
+Try: tokenbucket help
+status 2
+tokenbucket: advise without --guard has no option --capacity
+Try: tokenbucket help
+status 2
+tokenbucket: advise without --guard has no option --decisions
+Try: tokenbucket help
+status 2
+tokenbucket: advise with --guard has no option --hit
+Try: tokenbucket help
+status 2
 -- bytes that would control a terminal
 \x1b[31m\x0a: 2 of 2 tokens
 status 0

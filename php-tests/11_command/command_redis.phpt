@@ -16,6 +16,7 @@ $calls = fn (int $count): string => implode('', array_map(fn () => (int) $bucket
 
 echo $command('peek alice', $dsn), $command('block alice 900', $dsn), $calls(1);
 echo $command('reset alice', $dsn), $calls(3);
+echo "-- a namespace of shared memory\n", $command('reset alice --namespace=site', $dsn);
 echo "-- a server that is down, and a wrong DSN\n";
 $redis->kill();
 echo str_replace((string) $redis->port, 'PORT', $command('peek alice', $dsn));
@@ -30,6 +31,10 @@ status 0
 alice: 2 of 2 tokens
 status 0
 110
+-- a namespace of shared memory
+tokenbucket: --namespace does not apply to Redis, which --redis or TOKENBUCKET_REDIS names
+Try: tokenbucket help
+status 2
 -- a server that is down, and a wrong DSN
 tokenbucket: redis://127.0.0.1:PORT/1: cannot connect: Connection refused (os error 111)
 status 1

@@ -136,7 +136,7 @@ status 2
 tokenbucket: wrong number of arguments for block
 Try: tokenbucket help
 status 2
-tokenbucket: --guard cannot be combined with another option than --json
+tokenbucket: peek with --guard has no option --capacity
 Try: tokenbucket help
 status 2
 tokenbucket: --guard must have a whole number from 1 to 1000000000, or "concurrent" at position 4, "\x5cx1b[31m\x5cn" given
