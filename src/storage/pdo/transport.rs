@@ -335,14 +335,19 @@ impl Database<'_> {
         let mut reply = answered(granted, self.look_after(values.name)?);
         let outcome = &mut reply.outcome;
         let earliest = outcome.now.saturating_sub(ticks(boot_clock() - began));
-        // The window may have ended since the statement. Then the state may be of a later window,
-        // but an undo must not change that window.
-        if granted && windows.at(earliest) != windows.at(outcome.now) {
-            outcome.empty_at = outcome.empty_at.min(windows.at(earliest).end());
-        }
         // If the clock was outside of the windows, the row is new, too, but nothing was taken.
         if is_numbered && !(windows.contain(earliest) && windows.contain(outcome.now)) {
             outcome.verdict = Verdict::Denied(Denial::Insufficient);
+        }
+        // The window may have ended since the statement. Then the decision describes that window.
+        // If the state is of a later window, an undo must not change that one.
+        let window = windows.at(earliest);
+        if outcome.granted() && window != windows.at(outcome.now) {
+            if outcome.empty_at > window.end() {
+                outcome.empty_at = window.end();
+            } else {
+                outcome.now = window.within(outcome.now);
+            }
         }
         Ok(reply)
     }

@@ -99,8 +99,8 @@ function check_race_of_windows(string $name, callable $connect, int $limit): voi
         // window.
         check($sum(0) <= $left, "$name: {$sum(0)} grants of $left before the end");
     }
-    // On MySQL, a second statement reads the clock. If the window has ended since the first
-    // statement, the decision describes the next window.
+    // On MySQL, a second statement reads the clock and the state. If another call has taken from
+    // the next window since the first statement, the decision describes that window.
     $late = $name === 'mysql' ? max(0, $left - $sum(0)) : 0;
     check($sum(1) >= $limit && $sum(1) <= $limit + $late, "$name: {$sum(1)} grants of $limit after the end: " . json_encode($counts));
     check(array_unique(array_column($counts, 2)) === ['insufficient_tokens'], "$name: " . json_encode($counts));
