@@ -940,7 +940,7 @@ namespace TokenBucket {
         /**
          * Takes back an attempt that verified nothing, because the verifier has thrown. Its failure
          * is taken back once, and the block that it began ends. A block that another attempt began
-         * goes on. Do not call it after a wrong guess.
+         * goes on. Do not call it after a wrong guess, or after a rollback of the attempt.
          *
          * A lockout cancels at most 100 attempts in a row, and 100 a day. Otherwise a client that
          * makes the verifier fail would get unlimited guesses. Afterwards, each attempt counts.
