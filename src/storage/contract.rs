@@ -153,6 +153,12 @@ pub trait Storage: Clock + Any + Debug {
         self.take(key, &Step::new(span, span).dry(), None)
     }
 
+    /// Runs a dry step after the call has changed the bucket. If the store fails, throws nothing,
+    /// because a caller that repeats the call would change the bucket twice.
+    fn look(&self, key: Key<'_>, step: &Step) -> Reported<Outcome> {
+        self.take(key, step, None)
+    }
+
     /// Undoes takes of the running call, because another step of the call was denied or failed. In
     /// [`Location::Servers`], the storages of all takes are of one class, and they are asked within
     /// the time `left`. The other takes are undone after a failure, too.

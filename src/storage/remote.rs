@@ -91,6 +91,10 @@ impl<T: StorageClass> Storage for Object<RemoteStorage<T>> {
         self.with(|remote| remote.take(key, step, first))
     }
 
+    fn look(&self, key: Key<'_>, step: &Step) -> Reported<Outcome> {
+        self.with(|remote| remote.look(key, step))
+    }
+
     fn put(&self, key: Key<'_>, put: &Put) -> Reported<bool> {
         self.with(|remote| remote.put(key, put))
     }

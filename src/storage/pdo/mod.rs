@@ -47,6 +47,10 @@ impl Storage for Object<PdoStorage> {
         with(self, |remote| remote.take(key, step, first))
     }
 
+    fn look(&self, key: Key<'_>, step: &Step) -> Reported<Outcome> {
+        with(self, |remote| remote.look(key, step))
+    }
+
     fn put(&self, key: Key<'_>, put: &Put) -> Reported<bool> {
         with(self, |remote| remote.put(key, put))
     }

@@ -31,7 +31,8 @@ impl Failure {
         let meanwhile = match self.policy {
             OnFailure::Local => "using shared memory of this host",
             OnFailure::Allow => "allowing all calls",
-            OnFailure::Deny | OnFailure::Throw => "denying all calls",
+            OnFailure::Deny => "denying all calls",
+            OnFailure::Throw => return format!("{self}; the call has changed the bucket"),
         };
         let is_of_store = self.cause.blame() == Blame::Store;
         let until = if is_of_store {

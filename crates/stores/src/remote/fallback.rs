@@ -74,6 +74,24 @@ impl<'h, T: Transport> Remote<'h, T> {
         }
     }
 
+    /// Runs a dry step after the same call has changed the bucket. If the store fails, the policy
+    /// decides, and [`OnFailure::Throw`] denies, because a caller would repeat the change. Fails
+    /// only if the change is lost, too.
+    pub fn look(&self, key: Key<'_>, step: &Step) -> Answered<Outcome> {
+        let failure = match self.take(key, step, None) {
+            Err(failure) if !matches!(failure.cause, Cause::Transaction(_)) => failure,
+            answer => return answer,
+        };
+        let found = self.find_server(&self.transport.name(key.identifier));
+        let breaker = self.breaker(&found.map_or_else(|fleet| fleet, |(_, peer)| peer));
+        let warns = breaker.warns(failure.cause.kind(), boot_clock());
+        Ok(Answer {
+            value: self.fallback(OnFailure::Throw, key, step, None),
+            warning: warns.then(|| Box::new(failure)),
+            fallback: true,
+        })
+    }
+
     /// Decides a step by the failure policy.
     pub(super) fn fallback(
         &self,
