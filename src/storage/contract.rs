@@ -80,6 +80,9 @@ pub enum Servers<'a> {
 /// The answer of a storage whose failure, if there was one, has been reported or thrown.
 pub type Reported<T> = Result<Answer<T>, Thrown>;
 
+/// The first state of a bucket without a record, or `None` if it is full.
+pub type First = Answer<Option<Timestamp>>;
+
 /// A function that returns the outcome for a state and the current instant.
 pub type Decide<'d> = &'d dyn Fn(Timestamp, Timestamp) -> Outcome;
 
@@ -143,7 +146,7 @@ pub trait Storage: Clock + Any + Debug {
     fn swap(&self, swap: &Swap<'_>) -> Reported<Outcome>;
 
     /// Reports whether the bucket has a record.
-    fn contains(&self, key: Key<'_>) -> Result<bool, Thrown>;
+    fn contains(&self, key: Key<'_>) -> Reported<bool>;
 
     /// Moves the bucket's state forward to the instant `age` ticks ago, as [`Put::Raise`] does.
     /// Returns the state afterwards, as the outcome of a dry step for the whole bucket of `span`
@@ -151,6 +154,13 @@ pub trait Storage: Clock + Any + Debug {
     fn raise(&self, key: Key<'_>, age: i64, span: Ticks) -> Reported<Outcome> {
         self.put(key, &Put::Raise { age, span })?;
         self.take(key, &Step::new(span, span).dry(), None)
+    }
+
+    /// Runs a step after another exchange of the same call, whose answer has the state `first`. If
+    /// a failure policy gave that answer, it decides the step, too. So a server that hangs delays
+    /// the call by one timeout.
+    fn take_after(&self, key: Key<'_>, step: &Step, first: First) -> Reported<Outcome> {
+        self.take(key, step, first.value)
     }
 
     /// Runs a dry step after the call has changed the bucket. If the store fails, throws nothing,

@@ -4,13 +4,14 @@
 //! and the time in which the whole bucket is refilled. `bootstrap()` gets an instant in seconds on
 //! the clock that PHP code reads. It is converted to its age.
 
-use super::contract::Storage;
+use super::contract::{First, Storage};
 use crate::exceptions;
 use gcra::store::UNKNOWN_SPAN;
 use gcra::{
     AmountError, Grain, Key, MAX_SPAN, Put, Step, TICKS_PER_MICROSECOND, TICKS_PER_SECOND, Ticks,
-    Timestamp, empty_at, seconds,
+    empty_at, seconds,
 };
+use stores::remote::Answer;
 use zend::{Call, Object, State, Thrown, Zval, invoke, throw, value};
 
 /// A state whose objects are storages.
@@ -101,7 +102,7 @@ pub fn consume<S: StorageState>(call: &mut Call<'_>, result: &mut Zval) -> Resul
         agreed = value::is_truthy(&answer);
         Ok(())
     })?;
-    let granted = agreed && storage.take(key, &step, first)?.value.granted();
+    let granted = agreed && storage.take_after(key, &step, first)?.value.granted();
     value::set_bool(result, granted);
     Ok(())
 }
@@ -109,16 +110,20 @@ pub fn consume<S: StorageState>(call: &mut Call<'_>, result: &mut Zval) -> Resul
 /// Runs `bootstrap` if the bucket has no record, and returns the state that `bootstrap` proposed.
 /// Returns `None` without a proposal, so that the bucket starts full. The caller charges the tokens
 /// in either case, so that a bootstrap closure cannot bypass the limit. Nothing is
-/// written if it throws.
+/// written if it throws. The step must be run by [`Storage::take_after`].
 pub fn first_state(
     storage: &dyn Storage,
     key: Key<'_>,
     step: &Step,
     bootstrap: impl FnOnce() -> Result<(), Thrown>,
-) -> Result<Option<Timestamp>, Thrown> {
-    if step.exceeds_capacity() || storage.contains(key)? {
-        return Ok(None);
+) -> Result<First, Thrown> {
+    if step.exceeds_capacity() {
+        return Ok(Answer::sure(None));
+    }
+    let known = storage.contains(key)?;
+    if known.value {
+        return Ok(known.map(|_| None));
     }
     let proposal = storage.proposals().open(key.identifier);
-    bootstrap().map(|()| proposal.first())
+    bootstrap().map(|()| known.map(|_| proposal.first()))
 }

@@ -56,8 +56,8 @@ impl Storage for Object<MemoryStorage> {
         Ok(Answer::sure(outcome))
     }
 
-    fn contains(&self, key: Key<'_>) -> Result<bool, Thrown> {
-        Ok(self.store.contains(key))
+    fn contains(&self, key: Key<'_>) -> Reported<bool> {
+        Ok(Answer::sure(self.store.contains(key)))
     }
 
     fn joins(&self, _mine: Key<'_>, other: &dyn Storage, _its: Key<'_>) -> bool {

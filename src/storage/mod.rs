@@ -20,7 +20,9 @@ use interface::StorageState;
 use zend::{Held, Obj, Object, Thrown, Zval};
 
 pub use arguments::{constructed_already, not_constructed};
-pub use contract::{Clock, Decide, Location, Reported, Servers, Storage, Swap, Undo, strictest};
+pub use contract::{
+    Clock, Decide, First, Location, Reported, Servers, Storage, Swap, Undo, strictest,
+};
 pub use interface::{first_state, start_at};
 pub use permits::{HeldPermit, OnServer, PermitPlace, acquire_in_segment, place_in_segment};
 pub use redis_client::{Unfit, is_client, storage_of};

@@ -2,7 +2,8 @@
 
 use super::proposals::Proposals;
 use super::{
-    Clock, Location, PermitPlace, Reported, Servers, Storage, Swap, Undo, arguments, strictest,
+    Clock, First, Location, PermitPlace, Reported, Servers, Storage, Swap, Undo, arguments,
+    strictest,
 };
 use crate::{attached, exceptions, ini};
 use compat::lockout;
@@ -91,6 +92,10 @@ impl<T: StorageClass> Storage for Object<RemoteStorage<T>> {
         self.with(|remote| remote.take(key, step, first))
     }
 
+    fn take_after(&self, key: Key<'_>, step: &Step, first: First) -> Reported<Outcome> {
+        self.with(|remote| remote.take_after(key, step, first))
+    }
+
     fn look(&self, key: Key<'_>, step: &Step) -> Reported<Outcome> {
         self.with(|remote| remote.look(key, step))
     }
@@ -111,8 +116,8 @@ impl<T: StorageClass> Storage for Object<RemoteStorage<T>> {
         self.with(|remote| remote.raise(key, age, span))
     }
 
-    fn contains(&self, key: Key<'_>) -> Result<bool, Thrown> {
-        self.with(|remote| remote.contains(key)).map(|it| it.value)
+    fn contains(&self, key: Key<'_>) -> Reported<bool> {
+        self.with(|remote| remote.contains(key))
     }
 
     fn joins(&self, mine: Key<'_>, other: &dyn Storage, its: Key<'_>) -> bool {

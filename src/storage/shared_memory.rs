@@ -64,8 +64,9 @@ impl Storage for Object<SharedMemoryStorage> {
         Ok(Answer::sure(raised.unwrap_or_else(unattached)))
     }
 
-    fn contains(&self, key: Key<'_>) -> Result<bool, Thrown> {
-        Ok(attached::store().is_some_and(|store| store.contains(key)))
+    fn contains(&self, key: Key<'_>) -> Reported<bool> {
+        let store = attached::store();
+        Ok(Answer::sure(store.is_some_and(|it| it.contains(key))))
     }
 
     fn joins(&self, _mine: Key<'_>, other: &dyn Storage, _its: Key<'_>) -> bool {

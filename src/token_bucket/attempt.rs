@@ -35,7 +35,7 @@ pub fn peek(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     } else {
         let question = question(call, bucket, number, "peek")?;
         let (storage, step) = (question.native("peek")?, question.step.dry());
-        let answer = question.run(storage, &step, None)?;
+        let answer = question.run(storage, &step)?;
         to_object(&question, &question.decision(&answer))
     };
     Ok(())

@@ -107,13 +107,13 @@ fn given_back(question: &Question<'_>, cost: Ticks) -> Result<Decision, Thrown> 
     let key = question.plan.key();
     let step = question.step_at(storage.unix_time(key));
     let look = Step { cost: 0, ..step }.dry();
-    let mut seen = storage.look(key, &look)?;
-    if refunded.fallback {
-        seen.fallback = true;
+    let seen = if refunded.fallback {
+        storage.take_after(key, &look, refunded.map(|()| None))?
     } else {
         // The tokens were given back, even if the store did not reply with its numbers.
-        seen.value.verdict = Verdict::Granted;
-    }
+        let (verdict, seen) = (Verdict::Granted, storage.look(key, &look)?);
+        seen.map(|seen| Outcome { verdict, ..seen })
+    };
     Ok(changed(&question.plan.limit, &look, &seen))
 }
 

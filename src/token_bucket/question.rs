@@ -160,15 +160,10 @@ impl<'a> Question<'a> {
     /// Runs `step`, which is the step of the call or its dry form. Repeats it in the next window if
     /// it [is late](Question::is_late) and the store has answered: after a failure, it may have
     /// counted the call.
-    pub fn run(
-        &self,
-        storage: &dyn Storage,
-        step: &Step,
-        first: Option<Timestamp>,
-    ) -> Reported<Outcome> {
+    pub fn run(&self, storage: &dyn Storage, step: &Step) -> Reported<Outcome> {
         match step.refill {
             Refill::Windows(_) => self.run_in_window(storage, step),
-            _ => storage.take(self.plan.key(), step, first),
+            _ => storage.take(self.plan.key(), step, None),
         }
     }
 
@@ -197,7 +192,7 @@ impl<'a> Question<'a> {
             cost: 0,
             ..self.step
         };
-        let seen = self.run(storage, &step.dry(), None)?;
+        let seen = self.run(storage, &step.dry())?;
         let (cost, dry) = (0, true);
         let step = self.step_at(seen.value.now);
         Ok((seen, Step { cost, dry, ..step }))
@@ -332,17 +327,17 @@ impl<'a> Question<'a> {
     #[inline(always)]
     pub fn take(&self, storage: &dyn Storage) -> Reported<Outcome> {
         let (key, step) = (self.plan.key(), &self.step);
-        let first = if self.plan.overrides.bootstrap {
-            storage::first_state(storage, key, step, || {
-                protected::bootstrap(self.bucket, &self.number.to_zval())
-            })?
-        } else {
-            None
-        };
-        if let Some(denied) = first.and_then(|first| self.too_late(first, storage.now())) {
-            return Ok(Answer::sure(denied));
+        if !self.plan.overrides.bootstrap {
+            return self.run(storage, step);
         }
-        self.run(storage, step, first)
+        let first = storage::first_state(storage, key, step, || {
+            protected::bootstrap(self.bucket, &self.number.to_zval())
+        })?;
+        let denied = first.value.and_then(|it| self.too_late(it, storage.now()));
+        if let Some(denied) = denied {
+            return Ok(first.map(|_| denied));
+        }
+        storage.take_after(key, step, first)
     }
 
     /// Returns the denial of a call that waits or has a floor, if its tokens would be there too

@@ -15,7 +15,7 @@ mod swap;
 mod transport;
 mod upkeep;
 
-use super::contract::{Clock, Location, Reported, Storage, Swap, Undo};
+use super::contract::{Clock, First, Location, Reported, Storage, Swap, Undo};
 use super::proposals::Proposals;
 use crate::classes::{TOKEN_BUCKET_STORAGE_PDO, TOKEN_BUCKET_STORAGE_PDO_MY_SQL};
 use gcra::{Grain, Key, KeyHasher, Outcome, Put, Step, Ticks, Timestamp, unix_time};
@@ -47,6 +47,10 @@ impl Storage for Object<PdoStorage> {
         with(self, |remote| remote.take(key, step, first))
     }
 
+    fn take_after(&self, key: Key<'_>, step: &Step, first: First) -> Reported<Outcome> {
+        with(self, |remote| remote.take_after(key, step, first))
+    }
+
     fn look(&self, key: Key<'_>, step: &Step) -> Reported<Outcome> {
         with(self, |remote| remote.look(key, step))
     }
@@ -74,8 +78,8 @@ impl Storage for Object<PdoStorage> {
         takes.map(Undo::give_back).fold(Ok(()), Result::and)
     }
 
-    fn contains(&self, key: Key<'_>) -> Result<bool, Thrown> {
-        with(self, |remote| remote.contains(key)).map(|it| it.value)
+    fn contains(&self, key: Key<'_>) -> Reported<bool> {
+        with(self, |remote| remote.contains(key))
     }
 
     /// Creates the table if it is missing.

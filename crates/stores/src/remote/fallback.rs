@@ -74,6 +74,20 @@ impl<'h, T: Transport> Remote<'h, T> {
         }
     }
 
+    /// Runs a step after another exchange of the same call, whose answer has the state `first`. If
+    /// the policy gave that answer, it decides the step, too.
+    pub fn take_after(
+        &self,
+        key: Key<'_>,
+        step: &Step,
+        first: Answer<Option<Timestamp>>,
+    ) -> Answered<Outcome> {
+        if !first.fallback {
+            return self.take(key, step, first.value);
+        }
+        Ok(first.map(|first| self.fallback(self.settings.on_failure, key, step, first)))
+    }
+
     /// Runs a dry step after the same call has changed the bucket. If the store fails, the policy
     /// decides, and [`OnFailure::Throw`] denies, because a caller would repeat the change. Fails
     /// only if the change is lost, too.
