@@ -34,6 +34,9 @@ foreach (Store::each() as $kind => $store) {
             'attemptEach()' => fn () => TokenBucket::attemptEach([new Started($storage, 'each', 9, 0.0001)])[0],
             'charge()' => fn () => (new Started($storage, 'charge', 9, 0.0001))->charge(1),
             'reserve()' => fn () => (new Started($storage, 'reserve', 9, 0.0001))->reserve()->decision,
+            'block() of a quota' => fn () => $quota->block(1.0),
+            'block()' => fn () => (new Started($storage, 'block', 9, 0.0001))->block(1.0),
+            'drain()' => fn () => (new Started($storage, 'drain', 9, 0.0001))->drain(3),
         ];
         $results = [];
         foreach ($calls as $method => $call) {
@@ -55,7 +58,11 @@ foreach (Store::each() as $kind => $store) {
 --EXPECT--
 Redis, Local: granted, 9 left: settle(), settle() of a quota
 Redis, Local: granted, 5 left: attempt(), attemptEach(), charge(), reserve()
-Redis, Deny: unavailable, 0 left: settle(), settle() of a quota, attempt(), attemptEach(), charge(), reserve()
+Redis, Local: granted, 0 left: block() of a quota, block()
+Redis, Local: granted, 3 left: drain()
+Redis, Deny: unavailable, 0 left: settle(), settle() of a quota, attempt(), attemptEach(), charge(), reserve(), block() of a quota, block(), drain()
 Memcached, Local: granted, 9 left: settle(), settle() of a quota
 Memcached, Local: granted, 5 left: attempt(), attemptEach(), charge(), reserve()
-Memcached, Deny: unavailable, 0 left: settle(), settle() of a quota, attempt(), attemptEach(), charge(), reserve()
+Memcached, Local: granted, 0 left: block() of a quota, block()
+Memcached, Local: granted, 3 left: drain()
+Memcached, Deny: unavailable, 0 left: settle(), settle() of a quota, attempt(), attemptEach(), charge(), reserve(), block() of a quota, block(), drain()

@@ -163,6 +163,11 @@ pub trait Storage: Clock + Any + Debug {
         self.take(key, step, first.value)
     }
 
+    /// Makes a change after another exchange, as [`Storage::take_after`] runs a step.
+    fn put_after(&self, key: Key<'_>, put: &Put, _fallback: bool) -> Reported<bool> {
+        self.put(key, put)
+    }
+
     /// Runs a dry step after the call has changed the bucket. If the store fails, throws nothing,
     /// because a caller that repeats the call would change the bucket twice.
     fn look(&self, key: Key<'_>, step: &Step) -> Reported<Outcome> {

@@ -96,6 +96,10 @@ impl<T: StorageClass> Storage for Object<RemoteStorage<T>> {
         self.with(|remote| remote.take_after(key, step, first))
     }
 
+    fn put_after(&self, key: Key<'_>, put: &Put, fallback: bool) -> Reported<bool> {
+        self.with(|remote| remote.put_after(key, put, fallback))
+    }
+
     fn look(&self, key: Key<'_>, step: &Step) -> Reported<Outcome> {
         self.with(|remote| remote.look(key, step))
     }

@@ -9,6 +9,7 @@ use super::question::Question;
 use super::{Bucket, quota};
 use crate::{decision, tokens};
 use gcra::{Decision, Put, Refill, Step, Ticks};
+use stores::remote::Answer;
 use zend::{Call, Number, Thrown, Zval};
 
 /// Implements `block(float $seconds): TokenBucket\Decision`.
@@ -36,15 +37,14 @@ fn block_windows(question: &Question<'_>, ticks: Ticks) -> Result<Decision, Thro
     let (mut seen, look) = question.look(storage)?;
     let last = quota::windows(question.bucket, seen.value.now + ticks)?;
     let until = last.end();
-    seen.fallback |= storage
-        .put(question.plan.key(), &Put::Advance { until })?
-        .fallback;
-    seen.value = if storage.is_direct() || seen.fallback {
+    let (key, put) = (question.plan.key(), Put::Advance { until });
+    let done = storage.put_after(key, &put, seen.fallback)?;
+    if storage.is_direct() || done.fallback {
         // A full table or the failure policy may have refused the block.
-        question.look(storage)?.0.value
+        seen = storage.take_after(key, &look, done.map(|_| None))?;
     } else {
-        look.decide(seen.value.empty_at.max(until), seen.value.now)
-    };
+        seen.value = look.decide(seen.value.empty_at.max(until), seen.value.now);
+    }
     Ok(changed(&question.plan.limit, &look, &seen))
 }
 
@@ -71,16 +71,23 @@ fn raise(
     // An overriding `_bootstrap()` creates the bucket first, as for a call that takes nothing.
     (question.number, question.step.cost, question.step.span) = (Number::Int(0), 0, left.span);
     let storage = question.native(method)?;
+    let mut before = Answer::sure(None);
     if question.plan.overrides.bootstrap {
-        question.take(storage)?;
+        before = question.take(storage)?.map(|_| None);
     }
-    let (key, look) = (question.plan.key(), Step::new(left.span, left.span).dry());
+    let (key, span) = (question.plan.key(), left.span);
+    let look = Step::new(span, span).dry();
     let seen = if left.exceeds_capacity() {
-        storage.take(key, &look, None)?
+        storage.take_after(key, &look, before)?
     } else {
         // Both are at most 2^60.
         let age = left.cost.cast_signed() - ticks.cast_signed();
-        storage.raise(key, age, left.span)?
+        if before.fallback {
+            storage.put_after(key, &Put::Raise { age, span }, true)?;
+            storage.take_after(key, &look, before)?
+        } else {
+            storage.raise(key, age, span)?
+        }
     };
     Ok(changed(&question.plan.limit, &look, &seen))
 }

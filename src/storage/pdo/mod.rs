@@ -51,6 +51,10 @@ impl Storage for Object<PdoStorage> {
         with(self, |remote| remote.take_after(key, step, first))
     }
 
+    fn put_after(&self, key: Key<'_>, put: &Put, fallback: bool) -> Reported<bool> {
+        with(self, |remote| remote.put_after(key, put, fallback))
+    }
+
     fn look(&self, key: Key<'_>, step: &Step) -> Reported<Outcome> {
         with(self, |remote| remote.look(key, step))
     }

@@ -5,7 +5,7 @@ use super::call::{Failed, Peer};
 use super::denial_cache::CacheEntry;
 use super::settings::emptied;
 use super::{Answer, Answered, Cause, Failure, OnFailure, Remote, Transport};
-use gcra::{Key, Outcome, Step, Ticks, Timestamp, boot_clock};
+use gcra::{Key, Outcome, Put, Step, Ticks, Timestamp, boot_clock};
 use segment::By;
 
 impl<'h, T: Transport> Remote<'h, T> {
@@ -86,6 +86,20 @@ impl<'h, T: Transport> Remote<'h, T> {
             return self.take(key, step, first.value);
         }
         Ok(first.map(|first| self.fallback(self.settings.on_failure, key, step, first)))
+    }
+
+    /// Makes a change after another exchange, as [`Remote::take_after`] runs a step.
+    pub fn put_after(&self, key: Key<'_>, put: &Put, fallback: bool) -> Answered<bool> {
+        if !fallback {
+            return self.put(key, put);
+        }
+        if self.settings.on_failure == OnFailure::Local {
+            self.host.slots().put(key, put);
+        }
+        Ok(Answer {
+            fallback,
+            ..Answer::sure(true)
+        })
     }
 
     /// Runs a dry step after the same call has changed the bucket. If the store fails, the policy
