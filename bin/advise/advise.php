@@ -30,23 +30,37 @@ final class Guard
         public readonly bool $enforces = true,
         public readonly string $trusted = '',
         public readonly string $allowed = '',
-        public readonly bool $has_preflights = false,
+        public readonly array $notes = [],
     ) {
     }
 
     public static function of(array $options): self
     {
         $limits = $options['guard'] ?? '';
-        $ini = [];
+        $ini = $notes = [];
         if (str_ends_with($limits, '.ini')) {
-            $ini = is_file($limits) ? @parse_ini_file($limits, false, INI_SCANNER_RAW) : ($limits === 'php.ini' ? ini_get_all('tokenbucket', false) : false);
-            if ($ini === false) {
+            $settings = is_file($limits) ? @parse_ini_file($limits, true, INI_SCANNER_RAW) : ($limits === 'php.ini' ? ini_get_all('tokenbucket', false) : false);
+            if ($settings === false) {
                 throw new Failure(text($limits) . ' cannot be read as a php.ini', 2);
+            }
+            foreach ($settings as $name => $setting) {
+                // PHP applies all that follows only to this host or path.
+                if (is_array($setting) && preg_match('/^\s*(host|path)/i', $name) === 1) {
+                    $notes[] = 'the settings from [' . text($name) . '] on are those of a host or a path, and are not replayed';
+                    break;
+                }
+                $ini = (is_array($setting) ? $setting : [$name => $setting]) + $ini;
             }
             $limits = (string) ($ini['tokenbucket.guard'] ?? '');
             if (trim($limits, " ;\t") === '') {
                 throw new Failure(text($options['guard']) . ' has no limit in tokenbucket.guard', 2);
             }
+        }
+        if (($ini['tokenbucket.guard_local'] ?? '') !== '') {
+            $notes[] = 'the limits of tokenbucket.guard_local are not replayed';
+        }
+        if (($ini['tokenbucket.guard_preflights'] ?? '') !== '') {
+            $notes[] = 'a log does not show preflight requests, so the limits of tokenbucket.guard_preflights are not replayed';
         }
         $mode = $options['mode'] ?? $ini['tokenbucket.guard_mode'] ?? 'enforce';
         if (!in_array($mode, ['enforce', 'observe'], true)) {
@@ -57,7 +71,7 @@ final class Guard
             $mode === 'enforce',
             $options['trusted-proxies'] ?? $ini['tokenbucket.guard_trusted_proxies'] ?? '',
             $options['allow'] ?? $ini['tokenbucket.guard_allow'] ?? '',
-            ($ini['tokenbucket.guard_preflights'] ?? '') !== '',
+            $notes,
         );
     }
 }
@@ -90,7 +104,7 @@ function lines_report(LogReplay $replay, array $logs, array $parts, Guard $guard
 {
     $summary = $replay->summary();
     $truncated = array_filter($logs, fn (Log $log) => $log->is_truncated);
-    $notes = array_map(fn (Log $log) => text($log->name) . ' ends in the middle of the compressed data', array_values($truncated));
+    $notes = [...$guard->notes, ...array_map(fn (Log $log) => text($log->name) . ' ends in the middle of the compressed data', array_values($truncated))];
     $has = fn (string ...$names): bool => array_intersect($names, $parts) !== [];
     if (!$has('SECONDS', 'MILLISECONDS', 'MICROSECONDS')) {
         $notes[] = 'the log has no durations, so the instant of a request is that of its line';
@@ -106,9 +120,6 @@ function lines_report(LogReplay $replay, array $logs, array $parts, Guard $guard
     }
     if ($guard->trusted !== '' && !$has('HTTP_X_FORWARDED_FOR')) {
         $notes[] = 'the log has no X-Forwarded-For, so all clients behind a proxy count as the proxy';
-    }
-    if ($guard->has_preflights) {
-        $notes[] = 'a log does not show preflight requests, so the limits of tokenbucket.guard_preflights are not replayed';
     }
     if ($summary['skipped'] > 0) {
         $notes[] = "$summary[skipped] requests " . ($has('UPSTREAM') ? 'that were not passed to PHP' : 'for static files (--all-files counts them)') . ' were left out';

@@ -75,8 +75,9 @@ foreach (['ip 30/minute burst 10', 'ip 30/minute burst 10 block 60 seconds'] as 
 }
 echo advise("$log --format=" . escapeshellarg($format) . " --guard='unless cookie a* all 1/day'"), advise("$second --guard='all concurrent 2'");
 echo advise("$second --guard='agent x all 1/day; ip 5/week'"), advise("$second --guard=" . $write('no.ini', 'tokenbucket.guard=""'));
-$ini = $write('php.ini', "tokenbucket.guard=\"ip 1/hour; all 2/hour\"\ntokenbucket.guard_mode=observe\ntokenbucket.guard_allow=192.0.2.9\n");
-echo 'a php.ini: ', $denied(report("$second --guard=$ini")), "\n";
+$ini = $write('php.ini', "tokenbucket.guard=\"ip 1/hour; all 2/hour\"\ntokenbucket.guard_mode=observe\ntokenbucket.guard_allow=192.0.2.9\n[Date]\ndate.timezone=UTC\ntokenbucket.guard_local=\"ip 1/day\"\n[Host=a.example]\ntokenbucket.guard_mode=enforce\n[Session]\ntokenbucket.guard=\"all 9/hour\"\n");
+$report = report("$second --guard=$ini");
+echo "a php.ini: $report[mode], {$denied($report)}\n", implode("\n", preg_grep('/replayed/', $report['notes'])), "\n";
 
 echo "== a proposal: one client in a thousand is too fast\n";
 $lines = [];
@@ -141,7 +142,9 @@ status 2
 tokenbucket: no.ini has no limit in tokenbucket.guard
 Try: tokenbucket help
 status 2
-a php.ini: 49 of 50, 48 of 50
+a php.ini: observe, 49 of 50, 48 of 50
+the settings from [Host=a.example] on are those of a host or a path, and are not replayed
+the limits of tokenbucket.guard_local are not replayed
 == a proposal: one client in a thousand is too fast
 3199 lines, 3199 requests from 2026-11-29 07:25:00 to 2026-11-30 11:10:04 UTC
 Note: the log has no durations, so the instant of a request is that of its line.
