@@ -172,6 +172,27 @@ final class SymfonyTest extends TestCase
     }
 
     #[DataProvider('clients')]
+    public function testRedirectsAreChargedOnceIfTheLastTransferFailsOrIsCancelled(string $class): void
+    {
+        $silent = stream_socket_server('tcp://127.0.0.1:0');
+        foreach (['127.0.0.1:1' => false, stream_socket_get_name($silent, false) => true] as $address => $isCancelled) {
+            $bucket = new TokenBucket($this->memory, $address, 5, 1);
+            $progress = function (int $now, int $size, array $info) use (&$response, $isCancelled): void {
+                $isCancelled && $info['redirect_count'] > 0 && $response->cancel();
+            };
+            $options = ['timeout' => 0.2, 'on_progress' => $progress];
+            $response = $this->client($class, $bucket)->request('GET', self::$server->reply(302, ["Location: http://$address/"]), $options);
+            try {
+                $response->getStatusCode();
+                self::fail('The server of the redirect does not reply');
+            } catch (TransportExceptionInterface|\LogicException) {
+                $response->cancel();
+            }
+            self::assertSame(3.0, $bucket->peek()->remaining, $address);
+        }
+    }
+
+    #[DataProvider('clients')]
     public function testACancelledRequestWhoseTokenIsNotDueGivesTheTokenBack(string $class): void
     {
         $bucket = $this->bucket(1, 0.01);

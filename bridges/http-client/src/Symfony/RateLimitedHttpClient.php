@@ -61,8 +61,12 @@ final class RateLimitedHttpClient implements HttpClientInterface, ResetInterface
     {
         $bucket = ($this->bucketOf)($method, $this->urls->absolute($url, $options), $options);
         $obey = function (ChunkInterface $chunk, AsyncContext $context) use ($bucket, $method, $options): \Generator {
-            if ($chunk->getError() === null && $chunk->isFirst()) {
-                $this->obey($bucket, $context, $method, $options);
+            static $charged = 0;
+            $redirects = (int) $context->getInfo('redirect_count') - $charged;
+            $isReply = $chunk->getError() === null && $chunk->isFirst();
+            if ($isReply || $redirects > 0) {
+                $charged += $redirects;
+                $this->obey($bucket, $context, $method, $options, $redirects, $isReply);
             }
             yield $chunk;
         };
@@ -109,10 +113,9 @@ final class RateLimitedHttpClient implements HttpClientInterface, ResetInterface
         throw $error;
     }
 
-    /** Charges the redirects of a request, and slows its bucket down as the reply asks. */
-    private function obey(?TokenBucket $bucket, AsyncContext $context, string $method, array $options): void
+    /** Charges redirects of a request, and slows its bucket down as the reply asks. */
+    private function obey(?TokenBucket $bucket, AsyncContext $context, string $method, array $options, int $redirects, bool $isReply): void
     {
-        $redirects = (int) $context->getInfo('redirect_count');
         $url = $this->urls->absolute($context->getInfo('url'));
         $bucketOf = function (?string $resource) use ($bucket, $url, $method, $options, $redirects): ?TokenBucket {
             if ($redirects > 0) {
@@ -121,6 +124,6 @@ final class RateLimitedHttpClient implements HttpClientInterface, ResetInterface
             }
             return $resource === null || $bucket === null ? $bucket : ($this->bucketOf)($method, $url, $options, $resource);
         };
-        $this->peer->learn($bucketOf, $context->getStatusCode(), $context->getHeaders());
+        $this->peer->learn($bucketOf, $isReply ? $context->getStatusCode() : 0, $isReply ? $context->getHeaders() : []);
     }
 }
