@@ -267,6 +267,23 @@ final class GuzzleTest extends TestCase
     }
 
     #[DataProvider('handlers')]
+    public function testARequestThatIsRefusedBeforeItIsSentGivesTheTokenBack(callable $handler): void
+    {
+        $client = $this->client($bucket = $this->bucket(2, 1), handler: $handler);
+        $invalid = $handler instanceof StreamHandler ? ['stream_context' => ''] : ['cert' => '/nonexistent'];
+        // A callback that throws after the transfer is the control.
+        foreach ([1 => ['on_stats' => fn () => throw new \DomainException('done')], 2 => $invalid] as $left => $options) {
+            $bucket->reset();
+            try {
+                $client->get('https://127.0.0.1:1/', $options);
+                self::fail('Nothing listens on port 1');
+            } catch (TransferException|\LogicException) {
+                self::assertSame((float) $left, $bucket->peek(0)->remaining);
+            }
+        }
+    }
+
+    #[DataProvider('handlers')]
     public function testAReplyOfTheServerStopsTheRequestsOfItsBucket(callable $handler): void
     {
         foreach ([[429, 30.0], [200, 0.0]] as [$status, $seconds]) {

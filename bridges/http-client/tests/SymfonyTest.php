@@ -232,6 +232,12 @@ final class SymfonyTest extends TestCase
         } catch (TransportExceptionInterface) {
             self::assertSame(1.0, $bucket->peek()->remaining);
         }
+        try {
+            $this->client($class, $bucket)->request('GET', 'gopher://127.0.0.1:1/');
+            self::fail('The scheme is not supported');
+        } catch (TransportExceptionInterface) {
+            self::assertSame(1.0, $bucket->peek()->remaining, 'the request was not sent');
+        }
     }
 
     #[DataProvider('clients')]

@@ -69,7 +69,15 @@ final class RateLimit
             if ($reservation->delay > 0) {
                 $options = self::delayed($options, $reservation);
             }
-            return self::cancelling($this->obeying($handler($request, $options), $request, $bucket), $reservation, $due);
+            try {
+                $sent = $handler($request, $options);
+            } catch (\InvalidArgumentException $error) {
+                // The handler has refused the options. Other exceptions may come from a callback
+                // during the transfer.
+                $reservation->cancel();
+                throw $error;
+            }
+            return self::cancelling($this->obeying($sent, $request, $bucket), $reservation, $due);
         };
     }
 

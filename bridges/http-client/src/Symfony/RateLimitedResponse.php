@@ -23,7 +23,13 @@ final class RateLimitedResponse extends AsyncResponse
         private readonly Reservation $reservation,
     ) {
         $this->due = hrtime(true) + $reservation->delay * 1e9;
-        parent::__construct($client, $method, $url, $options, $passthru);
+        try {
+            parent::__construct($client, $method, $url, $options, $passthru);
+        } catch (\Throwable $error) {
+            // The client has refused the request.
+            $reservation->cancel();
+            throw $error;
+        }
         if ($reservation->delay > 0) {
             $this->pause(0.0);
         }
