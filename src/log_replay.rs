@@ -134,6 +134,7 @@ pub fn summary(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
         ("requests", counts.requests),
         ("skipped", counts.skipped),
         ("exempt", counts.exempt),
+        ("malformed", counts.malformed),
         ("late", counts.late),
     ] {
         table.insert(name, number(count))?;

@@ -127,6 +127,9 @@ function lines_report(LogReplay $replay, array $logs, array $parts, Guard $guard
     if ($summary['exempt'] > 0) {
         $notes[] = "$summary[exempt] requests of allowed clients, or without an address, were left out";
     }
+    if ($summary['malformed'] > 0) {
+        $notes[] = "$summary[malformed] requests are of clients without an IP address, such as names of hosts, and count as one client";
+    }
     if ($summary['late'] > 0) {
         $notes[] = "$summary[late] lines were not in the order of time by more than a minute, and count at the instant of the line before";
     }
@@ -134,7 +137,7 @@ function lines_report(LogReplay $replay, array $logs, array $parts, Guard $guard
     foreach (array_filter($summary['failures'], fn (array $failure) => $failure['count'] > 0) as $kind => $failure) {
         $failures[] = ['kind' => $kind, 'lines' => $failure['count'], 'examples' => $anonymous ? [] : array_map(text(...), $failure['examples'])];
     }
-    return array_intersect_key($summary, array_flip(['lines', 'requests', 'exempt', 'skipped', 'late', 'first', 'last'])) + ['anonymous' => $anonymous, 'failures' => $failures, 'notes' => $notes];
+    return array_intersect_key($summary, array_flip(['lines', 'requests', 'exempt', 'malformed', 'skipped', 'late', 'first', 'last'])) + ['anonymous' => $anonymous, 'failures' => $failures, 'notes' => $notes];
 }
 
 /** Prints what is known about the lines. */
@@ -150,6 +153,18 @@ function print_lines(array $report): void
     }
     foreach ($report['notes'] as $note) {
         echo "Note: $note.\n";
+    }
+}
+
+/**
+ * Writes all of a text, or fails.
+ *
+ * @param resource $file
+ */
+function write($file, string $text): void
+{
+    if (@fwrite($file, $text) !== strlen($text)) {
+        throw new Failure(text(stream_get_meta_data($file)['uri']) . ' cannot be written', 1);
     }
 }
 
@@ -194,7 +209,7 @@ function advise(array $names, array $options): int
     foreach ($logs as $log) {
         $lines = $lines === '' ? $log->begin() : $lines;
     }
-    [$parts, $json] = format($options['format'] ?? null, $lines);
+    [$parts, $json] = format($options['format'] ?? null, $lines, isset($options['anonymise']));
     $page = isset($options['html']) ? Page::open($options['html']) : null;
     $groups = groups($options);
     $replay = replay(count($logs), $parts, $guard, $options, $groups);

@@ -81,7 +81,7 @@ final class Denials
     /** Writes a decision as a line of JSON. */
     private function write(array $row): void
     {
-        fwrite($this->list, json_encode([
+        write($this->list, json_encode([
             'log' => $row['log'], 'line' => $row['line'], 'limit' => $row['limit'], 'client' => $this->client($row['client']), 'denied' => ($row['flags'] & DENIED) > 0,
             'uncertain' => ($row['flags'] & UNCERTAIN) > 0, 'at' => $row['at'] / 1e9, 'border' => $row['border'] / 1e9,
         ]) . "\n");

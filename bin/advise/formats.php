@@ -182,7 +182,7 @@ function count_lines(string $format, string $lines): int
 }
 
 /** Returns the parts of a format, and a reader of JSON if it is one. $lines are the first ones. */
-function format(?string $format, string $lines): array
+function format(?string $format, string $lines, bool $is_anonymous): array
 {
     if ($format === null) {
         $counts = array_map(fn (string $tried): int => count_lines($tried, $lines), TRIED);
@@ -196,7 +196,8 @@ function format(?string $format, string $lines): array
         throw new Failure('the log is empty', 2);
     }
     if ($format === null) {
-        throw new Failure('the format of the log is unknown, or its clients are no addresses: pass --format with the text of log_format (nginx) or LogFormat (Apache). A line is: ' . text(substr(strtok($lines, "\r\n"), 0, 200)), 2);
+        $example = $is_anonymous ? '' : '. A line is: ' . text(substr(strtok($lines, "\r\n"), 0, 200));
+        throw new Failure("the format of the log is unknown, or its clients are no addresses: pass --format with the text of log_format (nginx) or LogFormat (Apache)$example", 2);
     }
     $format = FORMATS[$format] ?? $format;
     $parts = match (true) {

@@ -99,7 +99,7 @@ final class Page
         foreach ($report['failures'] as $failure) {
             $html .= '<h2>' . html(sprintf('%s lines are no requests (%s)', number_format($failure['lines']), $failure['kind'])) . '</h2><pre>' . html(implode("\n", $failure['examples'])) . "</pre>\n";
         }
-        fwrite($this->file, "$html<p><small>$privacy</small></p></body></html>\n");
+        write($this->file, "$html<p><small>$privacy</small></p></body></html>\n");
         fclose($this->file);
     }
 

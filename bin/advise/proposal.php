@@ -77,9 +77,7 @@ final class Proposal
 
     public function take(string $requests): void
     {
-        if (fwrite($this->requests, $requests) !== strlen($requests)) {
-            throw new Failure('the temporary file cannot be written', 1);
-        }
+        write($this->requests, $requests);
     }
 
     /** Asks questions about all requests. Returns the answers by the keys of the questions. */

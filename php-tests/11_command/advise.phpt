@@ -90,6 +90,10 @@ sort($lines);
 $log = $write('log', implode("\n", array_map(fn (array $line) => $formats['combined'][1]($line[0], "198.51.$line[1].$line[2]"), $lines)));
 echo preg_replace('/\n\S.* by (net|all):.*(\n .*)+\n/', '', advise("$log --group=pages=/a*,/b"));
 
+echo "== names of hosts\n";
+$report = report("$empty {$write('hosts', preg_replace('/^192\S+/m', 'a.example', file_get_contents($second)))} --format=combined --guard='all 1/day'");
+echo $denied($report), "\n", implode("\n", preg_grep('/one client/', $report['notes'])), "\n";
+
 echo "== bad input\n";
 $text = "192.0.2.1 - - [29/Nov/2026:07:26:33 +0000] \"GET /\x1b[31m<script> HTTP/1.1\" 200 1 \"-\" \"\x1b]0;x\x07<b>\"\n";
 $page = "$folder/page.html";
@@ -100,7 +104,7 @@ echo $printed, substr_count(file_get_contents($page), '<script'), substr_count(f
 check(!str_contains(advise("$bad --guard='all 1/day' --anonymise"), '192.0.2.1'), 'addresses are printed');
 $cut = $write('cut.gz', substr(gzencode(str_repeat($text, 2000) . random_bytes(9000)), 0, -5000));
 echo preg_match('/Note: cut.*/', advise("$cut --guard='all 1/day' --format=combined"), $note) ? "$note[0]\n" : "no note\n";
-foreach (["$folder/none", $folder, $write('binary', "\x7fELF\0\0"), "$empty $empty", $write('text', "a\nb\n"), "$second --format=x", "$second --format='\$remote_addr'", "$second --format='%{%d}t %h %r'", "$second --format='\$remote_addr\$msec\$request'", "$second --hit=100%", "$second --group=x", "$second --mode=x --guard='all 1/day'", "$second --html=$folder/no/where"] as $arguments) {
+foreach (["$folder/none", $folder, $write('binary', "\x7fELF\0\0"), "$empty $empty", $write('text', "a\nb\n"), "$second --format=x", "$second --format='\$remote_addr'", "$second --format='%{%d}t %h %r'", "$second --format='\$remote_addr\$msec\$request'", "$second --hit=100%", "$second --group=x", "$second --mode=x --guard='all 1/day'", "$second --html=$folder/no/where", "$second --html=/dev/full", "$second --guard='all 1/day' --decisions=/dev/full", "{$write('text', "a\nb\n")} --anonymise"] as $arguments) {
     echo advise($arguments);
 }
 ?>
@@ -172,6 +176,9 @@ Of the limits that deny at most 0.1 % of the clients, these stop the most reques
 
 tokenbucket.guard="ip 5/hour burst 5; on /a*,/b ip 5/hour burst 5 name pages"
 status 0
+== names of hosts
+49 of 50
+50 requests are of clients without an IP address, such as names of hosts, and count as one client
 == bad input
 10 lines, 6 requests from 2026-11-29 06:26:33 to 2026-11-29 07:26:33 UTC
 1 lines are no requests (format), such as:
@@ -235,5 +242,12 @@ tokenbucket: --mode must be enforce or observe, x given
 Try: tokenbucket help
 status 2
 tokenbucket: no/where cannot be written
+Try: tokenbucket help
+status 2
+tokenbucket: /dev/full cannot be written
+status 1
+tokenbucket: /dev/full cannot be written
+status 1
+tokenbucket: the format of the log is unknown, or its clients are no addresses: pass --format with the text of log_format (nginx) or LogFormat (Apache)
 Try: tokenbucket help
 status 2

@@ -33,6 +33,8 @@ pub struct Counts {
     pub skipped: u64,
     /// Requests of allowed clients, and of clients without an address.
     pub exempt: u64,
+    /// Requests whose client is no address, such as the name of a host. All of them are one client.
+    pub malformed: u64,
     /// Requests that began before a request that was replayed already.
     pub late: u64,
     /// The first and the last instant.
@@ -55,6 +57,7 @@ impl Settings {
             return None;
         }
         counts.requests += 1;
+        counts.malformed += u64::from(client == Client::Malformed);
         Some(client)
     }
 }
