@@ -7,10 +7,10 @@ use crate::attached;
 use crate::counters::{self, BLOCKS, Counter, PERMITS, REMOTE, SHARED_MEMORY, kind};
 use crate::guard::in_force;
 use gcra::{Timestamp, boot_clock, seconds};
+use segment::cells::breaker::Breakers;
 use segment::{Host, Named, Rows, StoreKind, Totals};
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write};
-use stores::remote::breaker::BreakerState;
 use stores::remote::durations::{Histogram, LABELS};
 use zend::{Call, Thrown, Zval, value};
 
@@ -37,8 +37,7 @@ pub fn metrics(_call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
         text.permits(&rows, &held);
         text.counters(&PERMITS, &totals);
         text.counters(&REMOTE, &totals);
-        let now = boot_clock();
-        text.stores(&stores(host.breakers().states_in_use(now), now));
+        text.stores(&stores(host.breakers(), boot_clock()));
     }
     text.0.push_str("# EOF\n");
     *result = value::of_bytes(text.0.as_bytes());
@@ -224,19 +223,8 @@ impl Text {
         if stores.is_empty() {
             return;
         }
-        self.family("store_up", "gauge", "0 while a breaker is open");
-        for (server, store) in stores {
-            let is_up = store.breakers[0].1 == store.breakers.iter().map(|it| it.1).sum::<u32>();
-            self.sample("store_up", &[("server", server)], u8::from(is_up));
-        }
-        let help = "Breakers by state, one for each credential and timeout";
-        self.family("store_breakers", "gauge", help);
-        for (server, store) in stores {
-            for (state, count) in store.breakers {
-                let labels = [("server", server.as_str()), ("state", state)];
-                self.sample("store_breakers", &labels, count);
-            }
-        }
+        let in_use = |it: &(_, &Store)| it.1.breakers.iter().any(|it| it.1 > 0);
+        self.breakers(&stores.iter().filter(in_use).collect::<Vec<_>>());
         let name = "store_breaker_openings_total";
         self.family(name, "counter", "Times that a breaker opened");
         for (server, store) in stores {
@@ -253,6 +241,26 @@ impl Text {
         self.family("store_duration_seconds", "histogram", help);
         for (server, store) in stores {
             self.histogram("store_duration_seconds", server, &store.durations);
+        }
+    }
+
+    /// Writes the states of breakers. `stores` are those with breakers in use.
+    fn breakers(&mut self, stores: &[(&String, &Store)]) {
+        if stores.is_empty() {
+            return;
+        }
+        self.family("store_up", "gauge", "0 while a breaker is open");
+        for (server, store) in stores {
+            let is_up = store.breakers[1..].iter().all(|it| it.1 == 0);
+            self.sample("store_up", &[("server", server)], u8::from(is_up));
+        }
+        let help = "Breakers by state, one for each credential and timeout";
+        self.family("store_breakers", "gauge", help);
+        for (server, store) in stores {
+            for (state, count) in store.breakers {
+                let labels = [("server", server.as_str()), ("state", state)];
+                self.sample("store_breakers", &labels, count);
+            }
         }
     }
 
@@ -280,10 +288,11 @@ struct Store {
     durations: Histogram,
 }
 
-/// Adds up the cells of each store. A store has a cell for each credential and timeout.
-fn stores(states: Vec<BreakerState>, now: Timestamp) -> Stores {
+/// Adds up the cells of each store. A store has a cell for each credential and timeout. Cells that
+/// are not in use count in the counters only, so that these do not fall.
+fn stores(breakers: Breakers<'_>, now: Timestamp) -> Stores {
     let mut stores = Stores::new();
-    for state in states {
+    for state in breakers.states() {
         let store = stores
             .entry(name(state.name.as_bytes()))
             .or_insert_with(|| Store {
@@ -291,17 +300,21 @@ fn stores(states: Vec<BreakerState>, now: Timestamp) -> Stores {
                 causes: state.causes.map(|(cause, _)| (cause, 0)).to_vec(),
                 ..Store::default()
             });
-        let breaker = match state.open_until {
-            None => 0,
-            Some(until) if now < until => 1,
-            Some(_) => 2,
-        };
-        store.breakers[breaker].1 += 1;
         store.openings = store.openings.wrapping_add(state.openings);
         for (sum, (_, count)) in store.causes.iter_mut().zip(state.causes) {
             sum.1 = sum.1.wrapping_add(count);
         }
         store.durations.add(&state.durations);
+    }
+    for state in breakers.states_in_use(now) {
+        let breaker = match state.open_until {
+            None => 0,
+            Some(until) if now < until => 1,
+            Some(_) => 2,
+        };
+        if let Some(store) = stores.get_mut(&name(state.name.as_bytes())) {
+            store.breakers[breaker].1 += 1;
+        }
     }
     stores
 }

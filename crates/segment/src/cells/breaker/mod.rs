@@ -65,6 +65,8 @@ pub struct Breaker {
     name: Text,
     /// The cause of the last failure.
     cause: Text,
+    /// The instant of the last call, also of one that did not go through.
+    used_at: AtomicU64,
     pub durations: Durations,
 }
 
@@ -178,6 +180,7 @@ impl Breaker {
     #[inline]
     #[must_use]
     pub fn enter(&self, now: Timestamp, lease: Ticks) -> Passage {
+        self.used_at.store(now.0, Relaxed);
         // Relaxed: no other read depends on this value.
         let open_until = self.open_until.load(Relaxed);
         if open_until == 0 {

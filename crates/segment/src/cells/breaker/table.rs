@@ -4,9 +4,9 @@ use super::{Breaker, BreakerState, owner};
 use gcra::{Ticks, Timestamp, boot_clock};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
-/// The number of cells. If there are more stores than cells, a new store takes over the cell of a
-/// store that works, or that failed and is not used any more. If there is no such cell, the process
-/// keeps the breaker of the new store in memory of its own.
+/// The number of cells. If there are more stores than cells, a new store takes over the least
+/// recently used cell of a store that works, or that failed and is not used any more. If there is
+/// no such cell, the process keeps the breaker of the new store in memory of its own.
 pub(crate) const CELLS: usize = 64;
 #[derive(Clone, Copy, Debug)]
 pub struct Breakers<'a> {
@@ -42,6 +42,7 @@ impl<'a> Breakers<'a> {
             cell.answered();
             cell.forget();
             cell.timeout.store(timeout, Relaxed);
+            cell.used_at.store(boot_clock().0, Relaxed);
             cell.name.set(name);
         }
         cell
@@ -91,13 +92,14 @@ fn claim(cells: &[Breaker], store: u64, first: usize) -> Option<(&Breaker, bool)
     // Take over an idle cell, or one of a store that is not used any more. The previous store finds
     // another one when it is used again.
     let now = boot_clock();
-    let take = |is_free: &dyn Fn(&Breaker) -> bool| {
-        cells.iter().find(|cell| {
-            let owner = cell.store.load(Acquire);
-            let exchange = || cell.store.compare_exchange(owner, store, AcqRel, Acquire);
-            is_free(cell) && exchange().is_ok()
-        })
-    };
-    let taken = take(&Breaker::is_idle).or_else(|| take(&|cell| cell.is_abandoned(now)));
+    let is_free = |cell: &&Breaker| cell.is_idle() || cell.is_abandoned(now);
+    let mut oldest_first: Vec<_> = cells.iter().collect();
+    // Other processes change the instants meanwhile, so each one is read once.
+    oldest_first.sort_by_cached_key(|cell| cell.used_at.load(Relaxed));
+    let taken = oldest_first.into_iter().filter(is_free).find(|cell| {
+        let owner = cell.store.load(Acquire);
+        let exchange = cell.store.compare_exchange(owner, store, AcqRel, Acquire);
+        exchange.is_ok()
+    });
     taken.map(|cell| (cell, true))
 }

@@ -221,6 +221,21 @@ fn stores_have_cells_of_their_own_until_there_is_none() {
 }
 
 #[test]
+fn a_new_store_takes_the_least_recently_used_cell() {
+    let (cells, own) = (cells(), cells());
+    let breakers = Breakers::new(&cells, &own);
+    let enter = |store: u64, at| breakers.of(store, 0, "").enter(START + at, LEASE);
+    for store in 1..=CELLS as u64 {
+        enter(store, store);
+    }
+    enter(1, 1000);
+    for (new, old) in [(100, 2), (101, 3)] {
+        let cell = breakers.of(old, 0, "");
+        assert!(std::ptr::eq(cell, breakers.of(new, 0, "")), "{new}");
+    }
+}
+
+#[test]
 fn a_store_that_failed_is_listed_while_calls_try_it() {
     let (cells, own) = (cells(), cells());
     let breakers = Breakers::new(&cells, &own);
