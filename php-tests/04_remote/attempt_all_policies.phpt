@@ -27,6 +27,7 @@ foreach ([OnFailure::Allow, OnFailure::Local, OnFailure::Deny] as $policy) {
         echo $said(TokenBucket::attemptAll($call % 2 ? [...$list, 'memory' => $memory] : $list)), "\n";
     }
     echo "$policy->name: ", $good->peek()->remaining, " left\n";
+    echo 'twice: ', $said(TokenBucket::attemptAll(['a' => $list['foreign'], 'b' => $list['foreign']])), "\n";
 }
 
 echo "-- A server that hangs --\n";
@@ -41,7 +42,8 @@ foreach ([[OnFailure::Local, OnFailure::Deny], [OnFailure::Allow, OnFailure::Loc
         foreach ([['a', 'b'], ['c', 'c']] as [$first, $second]) {
             echo "$one->name $first, $two->name $second: ";
             try {
-                echo $said(TokenBucket::attemptAll([$on($first, $one), $on($second, $two)])), "\n";
+                $calls = array_map(fn () => $said(TokenBucket::attemptAll([$on($first, $one), $on($second, $two)])), [1, 2]);
+                echo implode('; ', $calls), "\n";
             } catch (TokenBucket\StorageException) {
                 echo "thrown\n";
             }
@@ -57,27 +59,30 @@ granted
 insufficient_tokens, refused by good
 insufficient_tokens, refused by good
 Allow: 0 left
+twice: granted by policy
 granted by policy
 granted by policy
 granted by policy
 insufficient_tokens by policy, refused by foreign
 insufficient_tokens by policy, refused by foreign
 Local: 0 left
+twice: insufficient_tokens by policy, refused by a
 unavailable by policy, refused by foreign
 unavailable by policy, refused by foreign
 unavailable by policy, refused by foreign
 unavailable by policy, refused by foreign
 unavailable by policy, refused by foreign
 Deny: 3 left
+twice: unavailable by policy, refused by a
 -- A server that hangs --
-Local a, Deny b: unavailable by policy, refused by 1
-Local c, Deny c: unavailable by policy, refused by 1
-Deny a, Local b: unavailable by policy, refused by 0
-Deny c, Local c: unavailable by policy, refused by 0
-Allow a, Local b: granted by policy
-Allow c, Local c: granted by policy
-Local a, Allow b: granted by policy
-Local c, Allow c: granted by policy
+Local a, Deny b: unavailable by policy, refused by 1; unavailable by policy, refused by 1
+Local c, Deny c: unavailable by policy, refused by 0; unavailable by policy, refused by 0
+Deny a, Local b: unavailable by policy, refused by 0; unavailable by policy, refused by 0
+Deny c, Local c: unavailable by policy, refused by 0; unavailable by policy, refused by 0
+Allow a, Local b: granted by policy; granted by policy
+Allow c, Local c: granted by policy; insufficient_tokens by policy, refused by 1
+Local a, Allow b: granted by policy; granted by policy
+Local c, Allow c: granted by policy; insufficient_tokens by policy, refused by 1
 Allow a, Throw b: thrown
 Allow c, Throw c: thrown
 Throw a, Allow b: thrown

@@ -141,6 +141,7 @@ foreach ([...METHODS, ...METHODS] as $number => $method) {
 $storage = Down::storage();
 $buckets = [new TokenBucket($storage, 'a', 5, 0.001), new TokenBucket($storage, 'b', 5, 0.001)];
 check(str_starts_with(thrown(fn () => TokenBucket::attemptAll($buckets)), 'DomainException'), 'attemptAll()');
+// It takes from all buckets or none.
 echo implode(' ', array_map(fn ($bucket) => $bucket->peek()->remaining, $buckets)), "\n";
 echo str_starts_with(thrown(fn () => Down::storage()->consume('x', 1, 5, fn () => true)), 'DomainException') ? "thrown\n" : "not thrown\n";
 echo str_starts_with(thrown(fn () => Down::storage()->bootstrap('x', 1)), 'DomainException') ? "thrown\n" : "not thrown\n";
@@ -164,7 +165,7 @@ true null
 -- A call throws what the error handler throws, and the bucket stays usable --
 DomainException: TokenBucket::consume(): unix:tokenbucket.sock?db: cannot connect: No such file or directory (os error); using shared memory of this host until it recovers
 DomainException: TokenBucket::attempt(): memcached at unix:tokenbucket.sock: cannot connect: No such file or directory (os error); using shared memory of this host until it recovers
-4 4
+5 5
 thrown
 thrown
 -- An error handler may end the script --

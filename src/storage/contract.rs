@@ -183,7 +183,8 @@ pub trait Storage: Clock + Any + Debug {
 
     /// Takes the tokens of all tickets or of none. `storages[ticket.index]` is the storage of a
     /// ticket. `self` joins these storages, or all tickets are on one bucket. Servers are asked
-    /// within the time `left`.
+    /// within the time `left`. The caller reports the failure in the answer, after it has noted the
+    /// takes.
     fn take_all(
         &self,
         tickets: Grouped<'_, '_>,

@@ -147,16 +147,17 @@ impl<T: StorageClass> Storage for Object<RemoteStorage<T>> {
         buckets.sort_unstable_by_key(|(_, ticket)| ticket.index);
         let remote = self.store()?;
         if let Some(answer) = remote.take_all(&buckets, left).transpose() {
-            return exceptions::throw_or_report(answer);
+            return answer.map_err(exceptions::store_failed);
         }
         // The store takes from one bucket at a time, so all tickets are on one bucket.
         let all = Ticket {
             step: sum(&tickets),
             ..tickets[0]
         };
-        let mut result: Option<Answer<_>> = None;
-        let decided = &mut |_, one| result = Some(one);
-        self.take_each(&[(strictest(&tickets, storages), all)], Some(left), decided)?;
+        let buckets = remotes::<T, _>([(strictest(&tickets, storages), all)].into_iter())?;
+        let mut result = None;
+        let done = Remote::take_each(&buckets, Some(left), |_, one| result = Some(one));
+        done.map_err(exceptions::store_failed)?;
         let result = result.ok_or(Thrown)?;
         Ok(result.map(|outcome| Taken::all_of(&tickets, outcome)))
     }

@@ -5,7 +5,7 @@ use super::list::{Element, derive_questions, elements};
 use super::question::Question;
 use super::undo::undo_all;
 use crate::storage::{Storage, Undo, strictest};
-use crate::{decision, tokens};
+use crate::{decision, exceptions, tokens};
 use ext_php_rs::types::ZendHashTable;
 use gcra::batch::{Batch, sum, take_all};
 use gcra::{Decision, Denial, Few, Outcome, Taken, Ticket, Ticks, Verdict};
@@ -283,15 +283,18 @@ impl<'k> Calls<'_, 'k> {
         let start = storage.is_remote().then(Stopwatch::start);
         let batched = storage.take_all(tickets, &self.storages, left);
         self.spent += start.map_or(0, |start| start.waited());
-        let batched = batched?;
+        let mut batched = batched?;
+        let warning = batched.warning.take();
         self.note(&tickets, batched.fallback);
         // A batch is large, so it is moved once.
+        let mut refused = None;
         match batched.value {
             Ok(more) if taken.is_empty() => *taken = more,
             Ok(more) => taken.extend(more),
-            Err(refused) => return Ok(Some(refused)),
+            Err(it) => refused = Some(it),
         }
-        Ok(None)
+        warning.map_or(Ok(()), exceptions::warn_of)?;
+        Ok(refused)
     }
 
     /// Returns the take after which the fewest tokens are left, or the first of several.

@@ -78,20 +78,30 @@ impl<'a> Calls<'a> {
             let question = &questions[index];
             let is_denied = !answer.fallback && !answer.value.granted();
             if is_denied && question.is_late(&answer.value, left().unwrap_or(TimeLeft::ALL)) {
-                late.push(index);
+                late.push((index, question.step.is_outside(&answer.value)));
             }
             self.decide(index, question.step, answer);
         })?;
         if late.is_empty() {
             return Ok(());
         }
-        let again = late.into_iter().map(|index| {
+        // Another server may have used up the time. Then denials stand, and a call that the store
+        // has not decided gets half of a timeout.
+        let half = TimeLeft::rest(longest.unwrap_or(0) / 2);
+        let rest = left().unwrap_or(TimeLeft::ALL);
+        let rest = if rest < half {
+            late.retain(|&(_, is_outside)| is_outside);
+            half
+        } else {
+            rest
+        };
+        let again = late.into_iter().map(|(index, _)| {
             let (question, storage) = (&questions[index], native(&questions[index]).ok_or(Thrown)?);
             let ticket = question.repeated_ticket(index, storage, &question.step)?;
             Ok((storage, ticket))
         });
         let again = again.collect::<Result<Few<_>, _>>()?;
-        storage.take_each(&again, left(), &mut |index, answer| {
+        storage.take_each(&again, Some(rest), &mut |index, answer| {
             let ticket = again.iter().find(|(_, ticket)| ticket.index == index);
             let step = ticket.map_or(questions[index].step, |(_, ticket)| ticket.step);
             self.decide(index, step, answer);

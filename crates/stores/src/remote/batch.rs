@@ -52,9 +52,10 @@ impl<T: Transport> Remote<'_, T> {
         }
         let prepared = prepared.into_iter().map(|it| (it.request, it.entry));
         let (requests, entries): (Vec<_>, Vec<_>) = prepared.unzip();
+        let is_one = buckets.iter().all(|(_, it)| it.key.hash == first.key.hash);
         let operation = |visit: &Visit<'_, T>| match T::take_all(visit, &requests) {
             Ok(Some(replies)) => self.batched(visit, replies, &requests, &entries, buckets, now),
-            Err(cause) if buckets.len() == 1 || !cause.is_of_one_bucket() => Err(cause),
+            Err(cause) if is_one || !cause.is_of_one_bucket() => Err(cause),
             Ok(None) | Err(_) => {
                 // The caller does not see this denial, because it repeats the call.
                 let denied = Outcome::denied(Denial::Contended, now, now);
@@ -192,13 +193,20 @@ fn refusal(mine: &[Ticket<'_>], seen: Outcome) -> Option<Taken> {
     })
 }
 
-/// Decides each bucket by the policy of its store. The tokens of this host's own buckets are taken
-/// at once, after the others.
+/// Decides each bucket by the strictest policy of its stores. The tokens of this host's own buckets
+/// are taken at once, after the others.
 fn fallback<T: Transport>(buckets: &[(&Remote<'_, T>, Ticket<'_>)]) -> Batched {
-    let is_local = |(store, _): &(&Remote<'_, T>, _)| store.on_failure() == OnFailure::Local;
+    let policy = |ticket: &Ticket<'_>| {
+        let mine = buckets
+            .iter()
+            .filter(|(_, it)| it.key.hash == ticket.key.hash);
+        let policies = mine.map(|(store, _)| store.on_failure());
+        policies.max_by_key(|it| it.strictness())
+    };
+    let is_local = |(_, ticket): &(_, Ticket<'_>)| policy(ticket) == Some(OnFailure::Local);
     let (local, others): (Vec<_>, Vec<_>) = buckets.iter().copied().partition(is_local);
     let answers = others.iter().map(|(store, ticket)| {
-        let policy = store.on_failure();
+        let policy = policy(ticket).unwrap_or(store.on_failure());
         let taken = taken(
             ticket,
             store.fallback(policy, ticket.key, &ticket.step, None),

@@ -7,7 +7,7 @@ use std::cell::Cell;
 ///
 /// The call takes at most the longest timeout of its stores. A store with a shorter timeout may use
 /// no more than its own, whatever the others have used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
 pub struct TimeLeft {
     /// The ticks that are left of the call.
     rest: Ticks,
@@ -51,9 +51,10 @@ thread_local! {
 
 /// Runs what is no part of a timeout: the lookup of a host name, or the caller's own code.
 pub fn untimed<R>(run: impl FnOnce() -> R) -> R {
-    let start = boot_clock();
+    let (start, before) = (boot_clock(), UNTIMED.get());
     let result = run();
-    UNTIMED.set(UNTIMED.get() + boot_clock().saturating_since(start));
+    // A handler may look up names, too.
+    UNTIMED.set(before + boot_clock().saturating_since(start));
     result
 }
 
@@ -74,7 +75,7 @@ impl Stopwatch {
 
     /// Returns the ticks since the start, without those that were no part of a timeout.
     pub fn waited(&self) -> Ticks {
-        let untimed = UNTIMED.get() - self.untimed;
+        let untimed = UNTIMED.get().saturating_sub(self.untimed);
         boot_clock()
             .saturating_since(self.start)
             .saturating_sub(untimed)
