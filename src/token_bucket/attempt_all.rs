@@ -89,7 +89,6 @@ fn decide_batch(
     let mut calls = Calls {
         questions,
         groups: groups(&mut tickets, &storages, tried.is_apart),
-        longest: storages.iter().map(|it| it.timeout()).max().unwrap_or(0),
         storages,
         fallback: Few::from_elem(false, questions.len()),
         failed: Few::from_elem(false, questions.len()),
@@ -110,7 +109,8 @@ fn decide_batch(
         fallback: calls.fallback[taken.index],
         ..Decision::new(limit, &taken.step, &taken.outcome)
     };
-    let is_late = !decision.fallback && question.is_late(&taken.outcome, calls.rest());
+    let is_denied = !decision.fallback && !taken.outcome.granted();
+    let is_late = is_denied && question.is_late(&taken.outcome, calls.rest());
     let is_apart = calls.is_scattered(&taken.outcome);
     let repeat = (is_late || is_apart).then_some(Tried {
         spent: calls.spent,
@@ -142,8 +142,6 @@ struct Calls<'a, 'k> {
     fallback: Few<bool>,
     /// For each bucket: true if its store failed when the bucket was checked.
     failed: Few<bool>,
-    /// The longest timeout of a remote store, which is that of the whole call.
-    longest: Ticks,
     /// The ticks that the call has waited for remote stores.
     spent: Ticks,
 }
@@ -253,9 +251,10 @@ impl<'k> Calls<'_, 'k> {
         mine.iter().any(|ticket| self.failed[ticket.index])
     }
 
-    /// Returns the time that is left of the call.
-    const fn rest(&self) -> TimeLeft {
-        TimeLeft::rest(self.longest.saturating_sub(self.spent))
+    /// Returns the time that is left of the call, whose timeout is the longest one of its stores.
+    fn rest(&self) -> TimeLeft {
+        let longest = self.storages.iter().map(|it| it.timeout()).max();
+        TimeLeft::rest(longest.unwrap_or(0).saturating_sub(self.spent))
     }
 
     /// Returns the time that an operation of the group may take. Leaves half of the remaining time
@@ -336,6 +335,11 @@ impl Batch for Calls<'_, '_> {
     }
 
     fn take(&mut self, group: usize, taken: &mut Few<Taken>) -> Result<Option<Taken>, Thrown> {
+        if let [operation] = self.groups[group][..]
+            && !operation.storage.is_remote()
+        {
+            return self.take_at_once(operation, TimeLeft::ALL, taken);
+        }
         let left = self.left(group);
         // A store that has just failed is not asked again, so that the others have the time.
         let all = buckets(&self.groups[group]);
