@@ -45,6 +45,17 @@ impl World {
         // A breaker closes only when calls come.
         let silence = self.plan.tide.map_or(0, |it| it.length);
         let closed = CLOSED + 2 * self.plan.timeout + silence;
+        // Lost messages of three calls open a breaker, too.
+        let host = worker % self.plan.hosts;
+        let [third, .., last] = self.hosts[host].harmed_at;
+        let is_opened = third + 2 * closed > self.now && last + closed > self.now;
+        if harmed != 0 {
+            self.hosts[host].harmed_at.rotate_left(1);
+            self.hosts[host].harmed_at[2] = self.now;
+        }
+        if is_opened {
+            return;
+        }
         let is_well = |server: usize| {
             let is_well = self.history.is_well(server, self.now, closed);
             harmed >> server & 1 == 0 && is_well

@@ -85,6 +85,8 @@ pub struct Host {
     pub offset: u64,
     pub drift: i64,
     pub settings: stores::remote::Settings,
+    /// The ends of its last three calls that failed because a message was lost or late.
+    pub harmed_at: [u64; 3],
 }
 
 pub struct World {
@@ -180,6 +182,7 @@ impl World {
             offset,
             drift,
             settings,
+            harmed_at: [0; 3],
         }
     }
 
