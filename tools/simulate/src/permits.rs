@@ -193,8 +193,10 @@ impl Work {
         let now = here().now;
         let held = here().history.permit(place);
         held.certain.1 = held.certain.1.min(now);
-        let (answer, (_, end)) = self.ask(place, "release", || client.release(permit));
-        if matches!(answer, Ok(answer) if !answer.fallback) {
+        let (answer, (start, end)) = self.ask(place, "release", || client.release(permit));
+        // A replica that takes over meanwhile may still have the permit.
+        let is_lost = here().history.permits[place.0].lost_at >= start;
+        if matches!(answer, Ok(answer) if !answer.fallback) && !is_lost {
             let held = here().history.permit(place);
             held.possible.1 = held.possible.1.min(end);
         }
