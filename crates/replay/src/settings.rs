@@ -33,7 +33,8 @@ pub struct Counts {
     pub skipped: u64,
     /// Requests of allowed clients, and of clients without an address.
     pub exempt: u64,
-    /// Requests whose client is no address, such as the name of a host. All of them are one client.
+    /// The requests whose client is not an address but, for example, a host name. They count as
+    /// one client.
     pub malformed: u64,
     /// Requests that began before a request that was replayed already.
     pub late: u64,

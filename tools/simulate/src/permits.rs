@@ -73,7 +73,7 @@ impl Permits {
             held.certain.1 = until;
             return;
         }
-        // After a loss or a late call, nobody knew whether the permit was held. Now it is.
+        // A loss or a late call left it open whether the permit was held. Now it is.
         let before = Held {
             possible: (1, 0),
             ..*held
