@@ -121,7 +121,9 @@ pub fn judge(bucket: usize, calls: &[Call], plan: &Plan) -> Vec<String> {
     let quota = Quota::of(bucket, plan);
     let first = (WALL / quota.length() + 1) * quota.length() - WALL;
     let starts: Vec<_> = (0..MOST).map(|it| first + it * quota.length()).collect();
-    let calls = calls.iter().filter(|it| it.end < starts[MOST as usize - 1]);
+    let calls = calls
+        .iter()
+        .filter(|it| it.start < starts[MOST as usize - 1]);
     let calls: Vec<_> = calls.copied().collect();
     let windows = windows::Windows::new(quota.limit, 0, &starts);
     let rules = Rules {

@@ -102,8 +102,13 @@ impl World {
             span: limit.span(),
             ..*step
         };
+        // Hosts restore a lost record from what they know. A denial does not write it.
+        let known = changes[..first]
+            .iter()
+            .filter(|it| it.at < history.stepped_at);
         // Within a state, the bucket holds least at its beginning.
-        let mut states = changes[first..].iter().take_while(|it| it.at <= call.end);
+        let states = changes[first..].iter().take_while(|it| it.at <= call.end);
+        let mut states = states.chain(known);
         let is_right = states.any(|it| {
             let now = (WALL + it.at.max(from)).saturating_add_signed(it.clock);
             let outcome = step
