@@ -8,6 +8,9 @@
  *     php -n scripts/declare.php          writes the files
  *     php -n scripts/declare.php --check  fails if a file is stale
  *
+ * Fails if a class, method, function, constant or property has no description. A method may have
+ * that of its interface, and private members need none.
+ *
  * The script reads the stub with Reflection, so the extension must not be loaded. Tags in doc
  * comments add facts that PHP's syntax cannot express, as in php-src's gen_stub.php:
  *
@@ -34,6 +37,26 @@ function unsupported(string $what): never
 function tag(string|false $comment, string $tag): ?string
 {
     return preg_match("/^[\s\/*]*@$tag(?=\s)[ \t]*([\w:]*)/m", (string) $comment, $found) ? $found[1] : null;
+}
+
+/** Throws an exception for a declaration whose doc comment has no text. */
+function require_text(Reflector $it): void
+{
+    if (!preg_match('~^\s*/?\*+[ \t]*(?:@var\s+\S+\s+)?[^@*/\s]~m', (string) $it->getDocComment())) {
+        throw new LogicException(trim("{$it->class}::{$it->getName()}", ':') . ' has no description');
+    }
+}
+
+/** Does so for a class and its members. */
+function require_texts(ReflectionClass $class): void
+{
+    $members = [...$class->getReflectionConstants(), ...$class->isEnum() ? [] : $class->getProperties(), ...$class->getMethods()];
+    $is_own = fn($it) => $it->class === $class->name && !$it->isPrivate();
+    $inherits = fn($it) => $it instanceof ReflectionMethod && !$it->getDocComment()
+        && array_filter($class->getInterfaces(), fn($interface) => $interface->hasMethod($it->name));
+    foreach (array_filter($members, $is_own) as $member) {
+        $inherits($member) || require_text($member);
+    }
 }
 
 /** Converts "fooBar", "_foo_bar" and "FooBAR" to "foo_bar". */
@@ -364,6 +387,8 @@ $classes = array_map(fn($name) => new ReflectionClass($name), array_values(array
 usort($classes, fn($a, $b) => $a->getStartLine() <=> $b->getStartLine());
 $functions = array_map(fn($name) => new ReflectionFunction($name), get_defined_functions()['user']);
 $stubs = fn($function) => realpath($function->getFileName()) === realpath(STUB);
+array_map(require_text(...), [...$classes, ...array_filter($functions, $stubs)]);
+array_map(require_texts(...), $classes);
 $files = [
     CLASSES => classes($classes),
     DECLARED => declared($classes, array_values(array_filter($functions, $stubs))),

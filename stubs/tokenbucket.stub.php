@@ -5,7 +5,7 @@
  *
  * Times are float seconds. Token counts may be fractions. scripts/declare.php generates the
  * extension's tables from this file and explains the tags implementation, strict-properties and
- * not-serializable. scripts/api.php makes a page of it.
+ * not-serializable.
  */
 
 namespace {
