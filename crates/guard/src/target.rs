@@ -50,26 +50,29 @@ impl<'r, R: GuardedRequest> Target<'r, R> {
 fn paths<R: GuardedRequest>(request: &R) -> Paths<'_> {
     let variable = |name| request.variable(name).unwrap_or_default();
     let file = request.script();
-    let script = resolved(variable(c"SCRIPT_NAME").into());
+    // An empty path is not that of the home page.
+    let name = variable(c"SCRIPT_NAME");
+    let script = if name.is_empty() {
+        Path::default()
+    } else {
+        resolved(name.into())
+    };
     let path = decoded(variable(c"REQUEST_URI"));
     let mut paths = Paths::new();
     let below_root = below_root(request, file, variable(c"DOCUMENT_ROOT"));
     paths.extend(below_root.filter(|path| *path != script));
     if let Some(parsed) = parsed(variable(c"REQUEST_URI")) {
-        add_found(&mut paths, (parsed, &script), file, None);
+        add_found(&mut paths, (parsed, &script), file, b"");
     }
-    if path == script && file.ends_with(&script) {
+    if path == script && !script.is_empty() && file.ends_with(&script) {
         // Most requests for a script are like this.
         add_below(&mut paths, &script, script.len());
     } else {
-        add_found(
-            &mut paths,
-            (path, &script),
-            file,
-            request.variable(c"PATH_INFO"),
-        );
+        add_found(&mut paths, (path, &script), file, variable(c"PATH_INFO"));
     }
-    paths.push(script);
+    if !script.is_empty() {
+        paths.push(script);
+    }
     paths
 }
 
@@ -78,19 +81,24 @@ fn add_found<'r>(
     paths: &mut Paths<'r>,
     (path, script): (Path<'r>, &Path<'r>),
     file: &[u8],
-    info: Option<&'r [u8]>,
+    info: &'r [u8],
 ) {
     let of_file = part(script, 0..until(file, script));
     for path in spellings(path) {
         let end = until(file, &path);
         add_below(paths, &path, end);
-        if of_file.len() != end && path.starts_with(&of_file) {
+        if !of_file.is_empty() && of_file.len() != end && path.starts_with(&of_file) {
             add_below(paths, &path, of_file.len());
         }
         paths.push(path);
     }
-    paths.extend(info.into_iter().flat_map(|info| spellings(info.into())));
-    paths.push(of_file);
+    // Some servers pass an empty one for each page.
+    if !info.is_empty() {
+        paths.extend(spellings(info.into()));
+    }
+    if !of_file.is_empty() {
+        paths.push(of_file);
+    }
 }
 
 /// Returns the path after each ".." was resolved. If this changed the path, also returns the path
@@ -182,14 +190,12 @@ mod tests {
     }
 
     fn paths_below(root: &str, uri: &str, script: &str, info: &str, file: &str) -> Vec<String> {
-        let mut variables = vec![
+        let variables = vec![
             (c"REQUEST_URI", uri),
             (c"SCRIPT_NAME", script),
             (c"DOCUMENT_ROOT", root),
+            (c"PATH_INFO", info),
         ];
-        if !info.is_empty() {
-            variables.push((c"PATH_INFO", info));
-        }
         let request = Variables(variables, file);
         let target = Target::of(&request);
         let paths = target.paths().iter().map(|it| String::from_utf8_lossy(it));
@@ -296,6 +302,10 @@ mod tests {
                 "/a /index.php /index.php/a",
             ),
             ("", "/a.php", "", "", "/ /a.php"),
+            // A server of HTTP in PHP passes no script.
+            ("/a", "", "", "", "/a"),
+            ("/a", "", "", "/srv/index.php", "/a /index.php"),
+            ("", "", "", "", "/"),
         ] {
             assert_eq!(paths(uri, script, info, file).join(" "), expected, "{uri}");
         }
