@@ -274,6 +274,8 @@ final class Snapshot
     /** @return array{int, int} the granted and denied calls of rows of status()['decisions'] */
     private static function decided(array $rows): array
     {
+        // Lines of the log are no calls.
+        $rows = array_filter($rows, fn (array $row): bool => $row['namespace'] !== 'guard: log lines');
         $sum = fn (string ...$fields): int => array_sum(array_map(fn (string $field) => array_sum(array_column($rows, $field)), $fields));
         return [$sum('granted_by_store', 'granted_by_fallback'), $sum('denied_by_store', 'denied_by_denial_cache', 'denied_by_fallback')];
     }
