@@ -78,6 +78,10 @@ final class SqlStore implements Store
     /** Returns a text without the words of the DSN's password, which libpq may repeat. */
     private function public_text(string $text): string
     {
+        // libpq repeats other parts of a DSN that it cannot read.
+        if ($this->driver === 'pgsql' && !preg_match('~connection to server|translate host name~', $text)) {
+            return 'libpq cannot read the DSN';
+        }
         preg_match_all('~(?|password\s*=\s*([^;]*)|//[^:/]*:(.*)@)~i', $this->dsn, $found);
         $secrets = array_filter(array_merge($found[1], ...array_map(fn ($secret) => preg_split('/[\s=\'"\\\\]+/', $secret), $found[1])));
         usort($secrets, fn (string $a, string $b) => strlen($b) <=> strlen($a));

@@ -100,6 +100,8 @@ $found = faults('pgsql, a password with a space', "$root;password=geheim nis=1 w
 check(preg_match('/geheim|nis|word/', $found['server']['found']) === 0, "no password: {$found['server']['found']}");
 $found = faults('pgsql, a URL', 'pgsql://root:geheim@nis/@127.0.0.1/test');
 check(preg_match('/geheim|nis/', $found['server']['found']) === 0, "no password: {$found['server']['found']}");
+$found = faults('pgsql, a password with a semicolon', "$root;password=geheim;nis");
+check(preg_match('/geheim|nis/', $found['server']['found']) === 0, "no password: {$found['server']['found']}");
 echo 'rows: ', $rows($db, 'limits') + $rows($db, 'watched'), "\n";
 
 $folder = temporary_folder();
@@ -155,6 +157,7 @@ pgsql, search_path = skewed, pg_catalog, public: warning purge, warning clock, s
 pgsql, too many workers: failure clients, status 1
 pgsql, a password with a space: failure server, status 1
 pgsql, a URL: failure server, status 1
+pgsql, a password with a semicolon: failure server, status 1
 rows: 0
 sqlite: all ok, status 0
 server latency table bucket purge triggers
