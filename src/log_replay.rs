@@ -33,9 +33,12 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
     let enforces = call.bool(4)?;
     let trusted = parsed(5, call.string(5)?, Networks::parse)?;
     let allowed = parsed(6, call.string(6)?, Networks::parse)?;
-    let strangers = parsed(7, call.string(7)?, Rule::parse)?;
-    let groups = strings(call, 8)?.into_iter();
-    let groups = groups.map(|limits| parsed(8, limits, Rule::parse));
+    let strangers = one(7, call.string(7)?)?;
+    let groups = strings(call, 8)?;
+    if groups.len() > 32 {
+        return Err(throw::argument_value(8, "must have at most 32 groups"));
+    }
+    let groups = groups.into_iter().map(|limit| one(8, limit));
     let settings = Settings {
         format,
         rules,
@@ -79,6 +82,13 @@ fn parsed<T>(
     let text = String::from_utf8_lossy(text);
     parse(&text)
         .map_err(|error| throw::argument_value(number, &printable(ini::expected(&text, error))))
+}
+
+/// Parses argument `number`, one limit of the guard.
+fn one(number: u32, text: &[u8]) -> Result<Rule, Thrown> {
+    let rules = <[Rule; 1]>::try_from(parsed(number, text, Rule::parse)?);
+    let [rule] = rules.map_err(|_| throw::argument_value(number, "must be one limit"))?;
+    Ok(rule)
 }
 
 fn replay<'a>(call: &Call<'a>) -> Result<RefMut<'a, Replay>, Thrown> {
@@ -195,7 +205,7 @@ fn question(text: &str) -> Option<Question> {
     let (group, key) = text.split_once(' ')?;
     let group = match group {
         "*" => None,
-        number => Some(number.parse().ok()?),
+        number => Some(1u32.checked_shl(number.parse().ok()?)?),
     };
     let counted = match key.split(' ').next()? {
         "ip" => Counted::Ip,

@@ -1046,9 +1046,9 @@ namespace TokenBucket {
          * @param bool $enforces false to decide as the mode "observe" does
          * @param string $trusted as tokenbucket.guard_trusted_proxies
          * @param string $allowed as tokenbucket.guard_allow
-         * @param string $strangers limits that count only requests without the cookies to report
-         * @param list<string> $groups groups of paths for weigh(), each as limits that count them.
-         *     Without groups, the first segment of a path is its group
+         * @param string $strangers a limit that counts requests without the cookies to report
+         * @param list<string> $groups at most 32 groups of paths for weigh(), each as a limit that
+         *     counts them. Without groups, summary() counts the first segments of paths
          * @param list<string> $skipped endings of paths that PHP does not serve
          * @param bool $listsAll true to list granted requests, too
          * @throws \ValueError if an argument is malformed, or if the format lacks a field that a

@@ -79,7 +79,7 @@ final class Guard
 /** @param list<string> $parts of the format */
 function replay(int $logs, array $parts, Guard $guard = new Guard(), array $options = [], array $groups = []): LogReplay
 {
-    $limits = fn (array $paths): string => 'on ' . implode(',', $paths) . ' all 1/day';
+    $limits = fn (string $paths): string => "on $paths all 1/day";
     $static = isset($options['all-files']) ? [] : ASSETS;
     $strangers = 'unless cookie ' . ($options['cookie'] ?? COOKIES) . ' all 1/day';
     return new LogReplay($logs, $parts, $guard->limits, $guard->enforces, $guard->trusted, $guard->allowed, $strangers, array_values(array_map($limits, $groups)), $static, isset($options['decisions']));
@@ -99,6 +99,12 @@ function read_logs(LogReplay $replay, array $logs, ?JsonLines $json, \Closure $t
     $progress->end();
 }
 
+/** Reports whether lines name the script that ran. */
+function has_script(array $parts): bool
+{
+    return array_intersect(['SCRIPT_NAME', 'SCRIPT_FILENAME'], $parts) !== [];
+}
+
 /** Returns what is known about the lines, as the beginning of the report. */
 function lines_report(LogReplay $replay, array $logs, array $parts, Guard $guard, bool $anonymous): array
 {
@@ -109,7 +115,7 @@ function lines_report(LogReplay $replay, array $logs, array $parts, Guard $guard
     if (!$has('SECONDS', 'MILLISECONDS', 'MICROSECONDS')) {
         $notes[] = 'the log has no durations, so the instant of a request is that of its line';
     }
-    if (!$has('SCRIPT_NAME', 'SCRIPT_FILENAME') && (array_filter(array_column($summary['limits'], 'has_path')) !== [])) {
+    if (!has_script($parts) && ($guard->limits === '' || array_filter(array_column($summary['limits'], 'has_path')) !== [])) {
         $notes[] = 'the log does not name the script that ran, so limits on paths are replayed by the URI alone';
     }
     if (!$has('HTTP_COOKIE') && preg_grep('/^COOKIE_/', $parts) === []) {
@@ -191,10 +197,14 @@ function groups(array $options): array
     $groups = [];
     foreach ($options['group'] ?? [] as $group) {
         [$name, $paths] = explode('=', $group, 2) + [1 => ''];
-        if ($name === '' || $paths === '') {
-            throw new Failure('--group must be a name, "=" and paths such as /search*, ' . text($group) . ' given', 2);
+        // The paths become a part of a setting in quotes.
+        if ($name === '' || $paths === '' || text($group) !== $group || strpbrk($group, '$"\'') !== false) {
+            throw new Failure('--group must be a name, "=" and paths such as /search*, without quotes and "$", ' . text($group) . ' given', 2);
         }
-        $groups[$name] = explode(',', $paths);
+        if (isset($groups[$name])) {
+            throw new Failure("--group has the name $name twice", 2);
+        }
+        $groups[$name] = $paths;
     }
     return $groups;
 }
@@ -204,17 +214,25 @@ function advise(array $names, array $options): int
     // The sums of clients may need more than a page of the site.
     ini_set('memory_limit', '-1');
     $guard = Guard::of($options);
-    $logs = array_map(fn (string $name) => new Log($name), $names);
+    $groups = groups($options);
+    $finds_groups = $guard->limits === '' && $groups === [];
+    $logs = array_map(fn (string $name) => new Log($name, $finds_groups), $names);
     $lines = '';
     foreach ($logs as $log) {
         $lines = $lines === '' ? $log->begin() : $lines;
     }
     [$parts, $json] = format($options['format'] ?? null, $lines, isset($options['anonymise']));
     $page = isset($options['html']) ? Page::open($options['html']) : null;
-    $groups = groups($options);
     $replay = replay(count($logs), $parts, $guard, $options, $groups);
     $analysis = $guard->limits === '' ? new Proposal($replay, $groups, $options) : new Denials($replay, $guard, $options);
     read_logs($replay, $logs, $json, $analysis->take(...));
+    if ($finds_groups && ($groups = frequent($replay, has_script($parts))) !== []) {
+        // The logs are read again, so that each group counts the requests that its limit counts.
+        array_walk($logs, fn (Log $log) => $log->begin_again());
+        $replay = replay(count($logs), $parts, $guard, $options, $groups);
+        $analysis = new Proposal($replay, $groups, $options);
+        read_logs($replay, $logs, $json, $analysis->take(...));
+    }
     $report = lines_report($replay, $logs, $parts, $guard, isset($options['anonymise'])) + $analysis->report();
     if ($report['requests'] === 0) {
         $failures = array_map(fn (array $failure) => "$failure[lines] lines are none ($failure[kind])" . ($failure['examples'] === [] ? '' : ', such as ' . $failure['examples'][0]), $report['failures']);

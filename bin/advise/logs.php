@@ -9,6 +9,12 @@ use function TokenBucket\Command\text;
 /** The bytes that are read at once. */
 const CHUNK = 1 << 18;
 
+/** @return resource */
+function temporary()
+{
+    return tmpfile() ?: throw new Failure('no temporary file can be made', 1);
+}
+
 /** A log: a file, plain or compressed by gzip, or standard input. */
 final class Log
 {
@@ -21,7 +27,8 @@ final class Log
     /** True if a compressed file ends early. */
     public bool $is_truncated = false;
 
-    public function __construct(public readonly string $name)
+    /** @param bool $is_read_twice true to copy what cannot be read twice, such as a pipe */
+    public function __construct(public readonly string $name, bool $is_read_twice)
     {
         $file = match (true) {
             $name === '-' => STDIN,
@@ -31,18 +38,36 @@ final class Log
         if ($file === false) {
             throw new Failure(text($name) . ' cannot be read', 2);
         }
-        $this->file = $file;
         $this->size = $name === '-' ? 0 : (int) fstat($file)['size'];
+        if ($is_read_twice && !stream_get_meta_data($file)['seekable']) {
+            $copy = temporary();
+            while (!feof($file)) {
+                write($copy, (string) fread($file, CHUNK));
+            }
+            rewind($copy);
+            $file = $copy;
+        }
+        $this->file = $file;
+        $this->begin_again();
+    }
+
+    /** Goes to the first line, also after the log was read. */
+    public function begin_again(): void
+    {
+        if ($this->read > 0) {
+            rewind($this->file);
+        }
+        [$this->inflate, $this->read, $this->is_truncated] = [null, 0, false];
         $begin = $this->raw();
         if (str_starts_with($begin, "\x1f\x8b")) {
             if (!function_exists('inflate_init')) {
-                throw new Failure(text($name) . ' is compressed, and this PHP has no extension zlib', 1);
+                throw new Failure(text($this->name) . ' is compressed, and this PHP has no extension zlib', 1);
             }
             $this->inflate = inflate_init(ZLIB_ENCODING_GZIP);
             $begin = $this->inflated($begin);
         }
         if (str_contains(substr($begin, 0, 4096), "\0")) {
-            throw new Failure(text($name) . ' is no text', 2);
+            throw new Failure(text($this->name) . ' is no text', 2);
         }
         $this->next = $begin;
     }

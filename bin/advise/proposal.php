@@ -58,13 +58,31 @@ function rounded(int $number): int
     return max(1, (int) (ceil($number / $unit) * $unit));
 }
 
+/** Returns the first segments of paths with the most requests, as --group names groups. */
+function frequent(LogReplay $replay, bool $has_script): array
+{
+    $summary = $replay->summary();
+    arsort($summary['groups']);
+    $groups = [];
+    foreach (array_slice($summary['groups'], 0, MOST_GROUPS, true) as $number => $requests) {
+        $path = str_replace('%2F', '/', rawurlencode($replay->text('path', $number)));
+        // Without the script, it is unknown which requests these count. Number 0 stands for the
+        // segments that were not kept.
+        $is_of_script = preg_match('/^\/$|\.php$/i', $path) === 1;
+        if ($number > 0 && $requests >= LEAST_SHARE * $summary['requests'] && $requests < $summary['requests'] && ($has_script || !$is_of_script)) {
+            $groups[$path] = $path === '/' ? $path : "$path*";
+        }
+    }
+    return $groups;
+}
+
 final class Proposal
 {
     /** @var resource the requests */
     private $requests;
     private readonly float $hit;
 
-    /** @param array<string, list<string>> $groups paths by the name of their group */
+    /** @param array<string, string> $groups paths by the name of their group */
     public function __construct(private readonly LogReplay $replay, private readonly array $groups, private readonly array $options)
     {
         $hit = $options['hit'] ?? '0.1%';
@@ -72,7 +90,7 @@ final class Proposal
         if ($this->hit >= 1) {
             throw new Failure('--hit must be less than 100%', 2);
         }
-        $this->requests = tmpfile() ?: throw new Failure('no temporary file can be made', 1);
+        $this->requests = temporary();
     }
 
     public function take(string $requests): void
@@ -98,24 +116,10 @@ final class Proposal
     /** Returns the numbers of the groups, and "*" for all requests, with their conditions. */
     private function conditions(): array
     {
-        $conditions = ['*' => ['name' => 'all paths', 'paths' => [], 'end' => '']];
-        $number = 0;
-        foreach ($this->groups as $name => $paths) {
+        $conditions = ['*' => ['name' => 'all paths', 'on' => '', 'end' => '']];
+        foreach (array_keys($this->groups) as $number => $name) {
             $end = preg_match('/^[\w-]{1,32}$/D', $name) === 1 ? " name $name" : '';
-            $conditions[++$number] = ['name' => text((string) $name), 'paths' => $paths, 'end' => $end];
-        }
-        if ($this->groups !== []) {
-            return $conditions;
-        }
-        $summary = $this->replay->summary();
-        arsort($summary['groups']);
-        foreach (array_slice($summary['groups'], 0, MOST_GROUPS, true) as $number => $requests) {
-            $path = $this->replay->text('path', $number);
-            // Number 0 stands for the segments that were not kept.
-            if ($number > 0 && $requests >= LEAST_SHARE * $summary['requests'] && $requests < $summary['requests']) {
-                $path = str_replace('%2F', '/', rawurlencode($path));
-                $conditions[$number] = ['name' => $path, 'paths' => [$path === '/' ? $path : "$path*"], 'end' => ''];
-            }
+            $conditions[$number] = ['name' => (string) $name, 'on' => "on {$this->groups[$name]} ", 'end' => $end];
         }
         return $conditions;
     }
@@ -134,10 +138,13 @@ final class Proposal
         $rows = $line = [];
         foreach ($demands as $question => $demand) {
             [$group, $kind] = explode(' ', $question);
+            // The limits for all paths are enough for a group that was found and has all requests.
+            if ($group !== '*' && !isset($this->options['group']) && $demand['requests'] === $rows[0]['requests']) {
+                continue;
+            }
             $most = array_map(fn (string $numbers) => new Sorted($numbers), $demand['most']);
             $quantiles = fn (Sorted $numbers): array => array_map($numbers->quantile(...), QUANTILES);
-            $on = $conditions[$group]['paths'] === [] ? '' : 'on ' . implode(',', $conditions[$group]['paths']) . ' ';
-            $tried = array_map(fn (array $candidate): array => ['limit' => $on . $candidate['limit']] + $candidate, $candidates[$question] ?? []);
+            $tried = array_map(fn (array $candidate): array => ['limit' => $conditions[$group]['on'] . $candidate['limit']] + $candidate, $candidates[$question] ?? []);
             usort($tried, fn (array $a, array $b): int => $b['denied_requests'] <=> $a['denied_requests']);
             $rows[] = [
                 'group' => $conditions[$group]['name'], 'key' => $kind, 'requests' => $demand['requests'], 'clients' => $most[0]->count,

@@ -90,6 +90,28 @@ sort($lines);
 $log = $write('log', implode("\n", array_map(fn (array $line) => $formats['combined'][1]($line[0], "198.51.$line[1].$line[2]"), $lines)));
 echo preg_replace('/\n\S.* by (net|all):.*(\n .*)+\n/', '', advise("$log --group=pages=/a*,/b"));
 
+echo "== each proposed limit denies what its own replay denies\n";
+$script = '$remote_addr [$time_local] "$request" $fastcgi_script_name $request_filename';
+$combined = fn (string $ip, string $path): string => preg_replace('{/a\?b}', $path, $formats['combined'][1](SECONDS, $ip)) . "\n";
+foreach (['overlapping groups' => "--group=search=/search --group='rest=/*'", 'groups found without the script' => '',
+    'groups found with the script' => '--format=' . escapeshellarg($script)] as $name => $options) {
+    $lines = '';
+    for ($client = 0; $client < 20; $client++) {
+        foreach (['/', '/news/1', '/news/2', '/news/3', '/index.php?p=1', '/tags/../news/4', '/tags/../news/5', '/tags/1', '/newsletter', '/search', '/search'] as $path) {
+            $line = str_contains($options, '$') ? "192.0.2.$client [" . gmdate('d/M/Y:H:i:s', SECONDS) . " +0000] \"GET $path HTTP/1.1\" /index.php /srv/index.php\n" : $combined("192.0.2.$client", $path);
+            $lines .= str_repeat($line, $client === 0 ? 5 : 1);
+        }
+    }
+    $log = $write('log', $lines);
+    $report = report("$log $options --hit=5%");
+    $predicted = array_column(array_merge(...array_column($report['groups'], 'candidates')), 'denied_requests', 'limit');
+    $replayed = array_column(report("$log --mode=observe " . preg_replace('/--group.*/', '', $options) . ' --guard=' . escapeshellarg(implode('; ', array_keys($predicted))))['limits'], 'denied_requests');
+    echo "$name: $report[setting], ", array_sum($predicted), " denied\n", implode("\n", preg_grep('/script/', $report['notes'])), "\n";
+    check(array_values($predicted) === $replayed, json_encode([$predicted, $replayed]));
+}
+shell_exec("mkfifo $folder/pipe");
+check(report("- $options --hit=5% --json < $folder/pipe & cat $log > $folder/pipe; wait; :") === $report, 'a pipe has another report');
+
 echo "== names of hosts\n";
 $report = report("$empty {$write('hosts', preg_replace('/^192\S+/m', 'a.example', file_get_contents($second)))} --format=combined --guard='all 1/day'");
 echo $denied($report), "\n", implode("\n", preg_grep('/one client/', $report['notes'])), "\n";
@@ -104,7 +126,7 @@ echo $printed, substr_count(file_get_contents($page), '<script'), substr_count(f
 check(!str_contains(advise("$bad --guard='all 1/day' --anonymise"), '192.0.2.1'), 'addresses are printed');
 $cut = $write('cut.gz', substr(gzencode(str_repeat($text, 2000) . random_bytes(9000)), 0, -5000));
 echo preg_match('/Note: cut.*/', advise("$cut --guard='all 1/day' --format=combined"), $note) ? "$note[0]\n" : "no note\n";
-foreach (["$folder/none", $folder, $write('binary', "\x7fELF\0\0"), "$empty $empty", $write('text', "a\nb\n"), "$second --format=x", "$second --format='\$remote_addr'", "$second --format='%{%d}t %h %r'", "$second --format='\$remote_addr\$msec\$request'", "$second --hit=100%", "$second --group=x", "$second --mode=x --guard='all 1/day'", "$second --html=$folder/no/where", "$second --html=/dev/full", "$second --guard='all 1/day' --decisions=/dev/full", "{$write('text', "a\nb\n")} --anonymise"] as $arguments) {
+foreach (["$folder/none", $folder, $write('binary', "\x7fELF\0\0"), "$empty $empty", $write('text', "a\nb\n"), "$second --format=x", "$second --format='\$remote_addr'", "$second --format='%{%d}t %h %r'", "$second --format='\$remote_addr\$msec\$request'", "$second --hit=100%", "$second --group=x", "$second --group='x=/a\"b'", "$second --group='x=/\$a'", "$second --group='x=/\x1b\xff'", "$second --group='x=/a ip 1/day; on /b'", "$second --group=x=/a --group=x=/b", "$second --cookie='x all 1/day; on /a' --guard='all 1/day'", "$second --mode=x --guard='all 1/day'", "$second --html=$folder/no/where", "$second --html=/dev/full", "$second --guard='all 1/day' --decisions=/dev/full", "{$write('text', "a\nb\n")} --anonymise"] as $arguments) {
     echo advise($arguments);
 }
 ?>
@@ -152,6 +174,7 @@ the limits of tokenbucket.guard_local are not replayed
 == a proposal: one client in a thousand is too fast
 3199 lines, 3199 requests from 2026-11-29 07:25:00 to 2026-11-30 11:10:04 UTC
 Note: the log has no durations, so the instant of a request is that of its line.
+Note: the log does not name the script that ran, so limits on paths are replayed by the URI alone.
 Note: the log has no cookies.
 
 all paths, by ip: 3199 requests, 1000 clients
@@ -176,6 +199,13 @@ Of the limits that deny at most 0.1 % of the clients, these stop the most reques
 
 tokenbucket.guard="ip 5/hour burst 5; on /a*,/b ip 5/hour burst 5 name pages"
 status 0
+== each proposed limit denies what its own replay denies
+overlapping groups: tokenbucket.guard="ip 66/minute burst 11; on /search ip 12/minute burst 2 name search; on /* ip 66/minute burst 11 name rest", 288 denied
+the log does not name the script that ran, so limits on paths are replayed by the URI alone
+groups found without the script: tokenbucket.guard="ip 66/minute burst 11; on /news* ip 30/minute burst 5; on /search* ip 12/minute burst 2; on /tags* ip 18/minute burst 3", 252 denied
+the log does not name the script that ran, so limits on paths are replayed by the URI alone
+groups found with the script: tokenbucket.guard="ip 66/minute burst 11; on /news* ip 30/minute burst 5; on /search* ip 12/minute burst 2; on /tags* ip 18/minute burst 3; on /newsletter* ip 6/minute burst 1", 264 denied
+
 == names of hosts
 49 of 50
 50 requests are of clients without an IP address, such as names of hosts, and count as one client
@@ -235,8 +265,24 @@ status 2
 tokenbucket: --hit must be less than 100%
 Try: tokenbucket help
 status 2
-tokenbucket: --group must be a name, "=" and paths such as /search*, x given
+tokenbucket: --group must be a name, "=" and paths such as /search*, without quotes and "$", x given
 Try: tokenbucket help
+status 2
+tokenbucket: --group must be a name, "=" and paths such as /search*, without quotes and "$", x=/a"b given
+Try: tokenbucket help
+status 2
+tokenbucket: --group must be a name, "=" and paths such as /search*, without quotes and "$", x=/$a given
+Try: tokenbucket help
+status 2
+tokenbucket: --group must be a name, "=" and paths such as /search*, without quotes and "$", x=/\x1b\xff given
+Try: tokenbucket help
+status 2
+tokenbucket: --group must be one limit
+status 2
+tokenbucket: --group has the name x twice
+Try: tokenbucket help
+status 2
+tokenbucket: --cookie must be one limit
 status 2
 tokenbucket: --mode must be enforce or observe, x given
 Try: tokenbucket help

@@ -26,7 +26,7 @@ pub enum Counted {
 /// A question about the requests of a group of paths.
 #[derive(Debug)]
 pub struct Question {
-    /// The number of the group. `None` for all requests.
+    /// The bit of the group. `None` for all requests.
     pub group: Option<u32>,
     pub counted: Counted,
     /// The limit to try. `None` to count the most requests in each time.
@@ -103,7 +103,7 @@ impl Demand {
             let at = u64::from(number(4)) << 32 | u64::from(number(0));
             for asked in &mut self.0 {
                 let question = &asked.question;
-                if question.group.is_none_or(|group| group == number(16)) {
+                if question.group.is_none_or(|bit| number(16) & bit != 0) {
                     let client = match question.counted {
                         Counted::Ip => number(8),
                         Counted::Net => number(12),

@@ -19,7 +19,8 @@ pub struct Request {
     pub line: u32,
     pub client: u32,
     pub net: u32,
-    /// The number of the path, or of the group of paths if no limit decides.
+    /// The number of the path. If no limit decides, a bit for each group that counts the request,
+    /// or the number of the first segment.
     pub path: u32,
     pub agent: u32,
     pub has_cookie: bool,

@@ -55,7 +55,7 @@ pub struct Replay {
     pub agents: Names,
     pub failures: Vec<(u64, Vec<Vec<u8>>)>,
     pub counts: Counts,
-    /// The requests of each group.
+    /// The requests of each first segment, if no groups are set.
     pub group_requests: BTreeMap<u32, u64>,
     listed: Vec<u8>,
 }
@@ -167,7 +167,7 @@ impl Replay {
         } else if settings.groups.is_empty() {
             self.paths.number(first_segment(&path))
         } else {
-            group(&settings.groups, &target)
+            groups(&settings.groups, &target)
         };
         let (mut name, mut net) = (Vec::new(), Vec::new());
         client.append_to(&mut name);
@@ -185,7 +185,7 @@ impl Replay {
             net: self.nets.number(&net),
             path,
             agent: self.agents.number(agent),
-            has_cookie: settings.strangers.iter().any(|rule| !rule.counts(&target)),
+            has_cookie: !settings.strangers.counts(&target),
             is_one_client: matches!(client, Client::Known(it) if !settings.trusted.contains(it)),
             buckets,
         };
@@ -245,11 +245,10 @@ impl Replay {
     }
 }
 
-/// Returns the number of the first group that counts the request, or 0.
-fn group(groups: &[Vec<Rule>], target: &Target<'_, Line<'_>>) -> u32 {
-    let counts = |group: &Vec<Rule>| group.iter().any(|rule| rule.counts(target));
-    let index = groups.iter().position(counts);
-    index.and_then(|it| u32::try_from(it + 1).ok()).unwrap_or(0)
+/// Returns a bit for each group that counts the request.
+fn groups(groups: &[Rule], target: &Target<'_, Line<'_>>) -> u32 {
+    let bits = groups.iter().rev().map(|rule| rule.counts(target));
+    bits.fold(0, |sum, bit| sum << 1 | u32::from(bit))
 }
 
 fn first_segment(path: &[u8]) -> &[u8] {
@@ -262,6 +261,10 @@ mod tests {
     use super::super::line::Format;
     use super::*;
     use guard::Networks;
+
+    fn rule(text: &str) -> Rule {
+        Rule::parse(text).unwrap().remove(0)
+    }
 
     fn replay(logs: usize) -> Replay {
         const PARTS: [&[u8]; 9] = [
@@ -281,7 +284,7 @@ mod tests {
             enforces: true,
             trusted: Networks::default(),
             allowed: Networks::default(),
-            strangers: Vec::new(),
+            strangers: rule("all 1/day"),
             groups: Vec::new(),
             skipped: Vec::new(),
             lists_all: false,
@@ -316,6 +319,15 @@ mod tests {
             [100, 115, 120]
         );
         assert_eq!((replay.next(), replay.counts.late), (None, 0));
+    }
+
+    #[test]
+    fn every_group_counts_what_its_limit_counts() {
+        let mut replay = replay(1);
+        let limits = ["on /a* all 1/day", "on /b all 1/day", "on /* all 1/day"];
+        replay.settings.groups = limits.map(rule).into();
+        let listed = replay.read(0, line(0, 0).as_bytes(), true);
+        assert_eq!(listed[16..], [0b101, 0, 0, 0]);
     }
 
     #[test]

@@ -12,11 +12,11 @@ pub struct Settings {
     pub enforces: bool,
     pub trusted: Networks,
     pub allowed: Networks,
-    /// Limits that count only requests without the cookies to report.
-    pub strangers: Vec<Rule>,
-    /// Groups of paths, each as the limits that count them. Without groups, the first segment of
-    /// the path is the group.
-    pub groups: Vec<Vec<Rule>>,
+    /// A limit that counts only requests without the cookies to report.
+    pub strangers: Rule,
+    /// Groups of paths, each as a limit that counts them. Without groups, the first segments of
+    /// paths are counted.
+    pub groups: Vec<Rule>,
     /// The endings of paths that PHP does not serve, if the log does not say what PHP served.
     pub skipped: Vec<Vec<u8>>,
     /// True if granted requests are listed, too.
