@@ -1,12 +1,13 @@
 //! The instants and durations of a log, in nanoseconds.
 
 use super::failure::Failure;
+use memchr::memmem;
 
 /// Nanoseconds in a second.
 pub const SECOND: u64 = 1_000_000_000;
 
 /// The instants in which the bucket's arithmetic is exact: 2006 to 2116.
-const KNOWN: std::ops::Range<u64> = 1 << 60..1 << 62;
+pub const KNOWN: std::ops::Range<u64> = 1 << 60..1 << 62;
 
 const MONTHS: [&[u8; 3]; 12] = [
     b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec",
@@ -30,12 +31,17 @@ pub fn instant(text: &[u8]) -> Result<(u64, u64), Failure> {
 }
 
 /// Returns a duration in `unit` nanoseconds with decimals. nginx separates the durations of several
-/// servers by commas or colons; the last one counts. A missing duration is 0.
+/// servers by `, ` or ` : `; the last one counts. A missing duration is 0. Fails for more than a
+/// day, because the log then has another unit.
 pub fn duration(text: &[u8], unit: u64) -> Result<u64, Failure> {
-    let last = text.rsplit(|byte| b",: ".contains(byte)).next();
-    match last.unwrap_or_default() {
+    let separators = [b", ".as_slice(), b" : "];
+    let ends = separators.map(|it| memmem::rfind(text, it).map_or(0, |at| at + it.len()));
+    match &text[ends[0].max(ends[1])..] {
         [] | b"-" => Ok(0),
-        last => scaled(last, unit).map(|it| it.0).ok_or(Failure::Duration),
+        last => scaled(last, unit)
+            .map(|it| it.0)
+            .filter(|it| *it <= 86_400 * SECOND)
+            .ok_or(Failure::Duration),
     }
 }
 
@@ -193,8 +199,12 @@ mod tests {
     fn a_duration_is_that_of_the_last_server() {
         assert_eq!(duration(b"0.250", SECOND), Ok(250_000_000));
         assert_eq!(duration(b"1.5, 0.004", SECOND), Ok(4_000_000));
+        assert_eq!(duration(b"0.004 : 1.5", SECOND), Ok(1_500_000_000));
         assert_eq!(duration(b"-", SECOND), Ok(0));
+        assert_eq!(duration(b"86400", SECOND), Ok(86_400 * SECOND));
         assert_eq!(duration(b"1200", 1_000), Ok(1_200_000));
-        assert_eq!(duration(b"x", SECOND), Err(Failure::Duration));
+        for text in [b"x".as_slice(), b"86400.1", b"1.5 0.004", b"0.1,2"] {
+            assert_eq!(duration(text, SECOND), Err(Failure::Duration));
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! The lines of a log: fields, and the texts between them.
 
 use super::failure::Failure;
-use super::instant::{SECOND, duration, instant};
+use super::instant::{KNOWN, SECOND, duration, instant};
 use guard::GuardedRequest;
 use memchr::{memchr, memmem};
 use std::borrow::Cow;
@@ -13,7 +13,8 @@ use std::ops::Range;
 /// A field has the name of the variable that it is in CGI, such as `REMOTE_ADDR` or
 /// `HTTP_USER_AGENT`. Other names are `REQUEST` (the method, the URI and the protocol),
 /// `COOKIE_name`, `START` and `END` (an instant), `SECONDS`, `MILLISECONDS` and `MICROSECONDS` (the
-/// duration). Fields with other names are skipped.
+/// duration). Fields with other names are skipped. `REMOTE_USER` may have the text that ends it,
+/// because clients choose it, and web servers do not escape all of it.
 #[derive(Debug)]
 pub struct Format {
     /// The text before each field, and that after the last one.
@@ -35,7 +36,9 @@ impl Format {
             .collect();
         let inner = texts.get(1..names.len()).unwrap_or_default();
         let is_valid = parts.len() % 2 == 1 && inner.iter().all(|it| !it.is_empty());
-        let has_cookie_names = names.iter().any(|it| it.starts_with(b"COOKIE_"));
+        // The whole header also has the cookies that are logged by their names.
+        let has_cookie_names = names.iter().any(|it| it.starts_with(b"COOKIE_"))
+            && !names.iter().any(|it| it == b"HTTP_COOKIE");
         is_valid.then(|| Self {
             texts: texts
                 .into_iter()
@@ -61,7 +64,23 @@ impl Format {
 
     /// Returns the request of a line.
     pub fn read<'l>(&'l self, line: &'l [u8]) -> Result<Line<'l>, Failure> {
+        let mut user = 0;
+        let first = self.read_with(line, &mut user);
+        if first.is_ok() {
+            return first;
+        }
+        // Servers allow no longer header field.
+        let is_next = |user: &usize| (1..=8192).contains(user);
+        let next = || is_next(&user).then(|| self.read_with(line, &mut user));
+        let found = std::iter::from_fn(next).find(Result::is_ok);
+        found.unwrap_or(first)
+    }
+
+    /// Returns the request of a line whose user has at least `user` bytes. Sets `user` to the least
+    /// length of the next user to try, or to 0 if there is none.
+    fn read_with<'l>(&'l self, line: &'l [u8], user: &mut usize) -> Result<Line<'l>, Failure> {
         let mut fields = Vec::with_capacity(self.names.len() + 3);
+        let least = std::mem::take(user);
         let first = self.texts[0].needle();
         let mut at = if line.starts_with(first) {
             first.len()
@@ -70,10 +89,14 @@ impl Format {
         };
         for (index, name) in self.names.iter().enumerate() {
             let is_last = index + 1 == self.names.len();
-            let end = at
-                + self
-                    .length(&line[at..], index + 1, is_last)
-                    .ok_or(Failure::Format)?;
+            let is_user = name == b"REMOTE_USER";
+            let skipped = if is_user { least } else { 0 };
+            let rest = line.get(at + skipped..).ok_or(Failure::Format)?;
+            let length = self.length(rest, index + 1, is_last);
+            let end = at + skipped + length.ok_or(Failure::Format)?;
+            if is_user {
+                *user = end - at + 1;
+            }
             if !name.is_empty() {
                 fields.push((name.as_slice(), unescaped(&line[at..end])));
             }
@@ -164,7 +187,8 @@ impl<'l> Line<'l> {
         };
         self.latest = self.start.saturating_add(took);
         self.resolution = resolution;
-        Ok(())
+        let is_known = KNOWN.contains(&self.start) && KNOWN.contains(&self.latest);
+        is_known.then_some(()).ok_or(Failure::Time)
     }
 
     /// Adds the method and the URI of the field `REQUEST`.
@@ -271,7 +295,7 @@ mod tests {
         b" ",
         b"",
         b" ",
-        b"",
+        b"REMOTE_USER",
         b" [",
         b"END",
         b"] \"",
@@ -343,6 +367,58 @@ mod tests {
         ] {
             assert_eq!(line(text), Err(failure), "{text}");
         }
+    }
+
+    #[test]
+    fn a_user_may_have_the_text_that_ends_it() {
+        let end = "[29/Nov/2026:07:26:33 +0000] \"GET /a HTTP/1.1\" 200 5 \"-\"";
+        for user in ["x", "x [y", "a [29/Nov/2020:07:26:33 +0000] b", " [ ["] {
+            let uri = line(&format!("192.0.2.1 - {user} {end}"))
+                .unwrap()
+                .remove(1);
+            assert_eq!(uri.as_deref(), Some("/a"), "{user}");
+        }
+        let zone = "192.0.2.1 - x [29/Nov/2026:07:26:33] \"GET / HTTP/1.1\" 200 5 \"-\"";
+        assert_eq!(line(zone), Err(Failure::Zone));
+        let parts = [
+            "",
+            "REMOTE_ADDR",
+            " ",
+            "REMOTE_USER",
+            " ",
+            "END",
+            " ",
+            "SECONDS",
+            " \"",
+            "REQUEST",
+            "\"",
+        ];
+        let format = Format::new(&parts.map(str::as_bytes)).unwrap();
+        let text = b"192.0.2.1 x 4000000100.000 0.1 1795937193.100 0.010 \"GET /a HTTP/1.1\"";
+        assert_eq!(format.read(text).unwrap().start, 1_795_937_193_090_000_000);
+    }
+
+    /// Returns a format with a space between two fields.
+    fn spaced(names: &str) -> Format {
+        let names = names.split(' ').flat_map(|it| [" ", it]);
+        let mut parts: Vec<_> = names.chain([""]).map(str::as_bytes).collect();
+        parts[0] = b"";
+        Format::new(&parts).unwrap()
+    }
+
+    #[test]
+    fn the_whole_cookie_header_has_the_cookies_that_are_logged_by_name() {
+        let format = spaced("END REMOTE_ADDR REQUEST_URI HTTP_COOKIE COOKIE_a");
+        let line = format.read(b"1795937193 192.0.2.1 /a b=1;a=2 2").unwrap();
+        assert_eq!(line.variable(c"HTTP_COOKIE"), Some(b"b=1;a=2".as_slice()));
+    }
+
+    #[test]
+    fn a_start_before_the_known_instants_is_refused() {
+        let format = spaced("END SECONDS REMOTE_ADDR REQUEST_URI");
+        let read = |text: &[u8]| format.read(text).map(|it| it.start / SECOND);
+        assert_eq!(read(b"1153000000 10 192.0.2.1 /a"), Ok(1_152_999_990));
+        assert_eq!(read(b"1153000000 86400 192.0.2.1 /a"), Err(Failure::Time));
     }
 
     #[test]
