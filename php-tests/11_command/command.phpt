@@ -26,7 +26,7 @@ echo "-- wrong commands\n";
 foreach (['jump', 'peek', 'peek a', "peek a --capacity=0 --rate=1/day", 'peek a --capacity=1 --rate=1/week', 'peek a --capacity=1e400 --rate=1/day', 'list --color', "block a -5 $limit", 'list', "reset a $limit --namespace=Alice", "reset a $limit --prefix=a:", 'list --redis=redis://127.0.0.1:1', "peek a $limit --table=a", 'check x --guard=a', 'advise x --capacity=1', 'advise x --decisions=y', "advise x --guard='ip 1/day' --hit=1%"] as $arguments) {
     echo $command($arguments, $arguments === 'list' ? [] : $ini);
 }
-check($command('--help', []) === $command('help', []) && str_starts_with($command('help', []), 'Usage:'), 'the help');
+check($command('--help', []) === $command('help', []) && $command('advise --help', []) === $command('help', []) && str_starts_with($command('help', []), 'Usage:'), 'the help');
 preg_match_all('/(?<=--)[a-z]+/', $command('help', []), $options);
 $packaged = fn (string $name): string => stripslashes(file_get_contents(__DIR__ . "/../../packaging/tokenbucket.$name"));
 foreach (array_unique($options[0]) as $option) {
