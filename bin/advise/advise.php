@@ -39,22 +39,20 @@ final class Guard
         $limits = $options['guard'] ?? '';
         $ini = $notes = [];
         if (str_ends_with($limits, '.ini')) {
-            $settings = is_file($limits) ? @parse_ini_file($limits, true, INI_SCANNER_RAW) : ($limits === 'php.ini' ? ini_get_all('tokenbucket', false) : false);
-            if ($settings === false) {
+            // PHP applies all that follows such a section only to this host or path.
+            [$text, $section] = preg_split('/^[ \t]*\[[ \t]*(?=(host|path)[^\]])/im', is_file($limits) ? (string) @file_get_contents($limits) : '', 2) + [1 => ''];
+            $ini = is_file($limits) ? @parse_ini_string($text) : ($limits === 'php.ini' ? ini_get_all('tokenbucket', false) : false);
+            if ($ini === false) {
                 throw new Failure(text($limits) . ' cannot be read as a php.ini', 2);
             }
-            foreach ($settings as $name => $setting) {
-                // PHP applies all that follows only to this host or path.
-                if (is_array($setting) && preg_match('/^\s*(host|path)/i', $name) === 1) {
-                    $notes[] = 'the settings from [' . text($name) . '] on are those of a host or a path, and are not replayed';
-                    break;
-                }
-                $ini = (is_array($setting) ? $setting : [$name => $setting]) + $ini;
+            if ($section !== '') {
+                $notes[] = 'the settings from [' . text(strtok($section, "]\r\n")) . '] on are those of a host or a path, and are not replayed';
             }
-            $limits = (string) ($ini['tokenbucket.guard'] ?? '');
-            if (trim($limits, " ;\t") === '') {
-                throw new Failure(text($options['guard']) . ' has no limit in tokenbucket.guard', 2);
-            }
+            $ini = array_map(trim(...), array_filter($ini, is_string(...)));
+            $limits = $ini['tokenbucket.guard'] ?? '';
+        }
+        if (isset($options['guard']) && trim($limits, "; \t\r\n\f") === '') {
+            throw new Failure(str_ends_with($options['guard'], '.ini') ? text($options['guard']) . ' has no limit in tokenbucket.guard' : '--guard has no limit', 2);
         }
         if (($ini['tokenbucket.guard_local'] ?? '') !== '') {
             $notes[] = 'the limits of tokenbucket.guard_local are not replayed';
@@ -174,6 +172,37 @@ function write($file, string $text): void
     }
 }
 
+/**
+ * Opens the file of an option, which keeps its bytes until others are written. So an error is
+ * reported before the logs are read. Fails if it is one of the other files.
+ *
+ * @param list<resource> $others
+ * @return ?resource
+ */
+function output(?string $name, array $others)
+{
+    if ($name === null) {
+        return null;
+    }
+    $file = @fopen($name, 'cb') ?: throw new Failure(text($name) . ' cannot be written', 2);
+    $inode = fn ($file): array => array_slice(fstat($file), 0, 2);
+    if (is_file($name) && in_array($inode($file), array_map($inode, $others), true)) {
+        throw new Failure(text($name) . ' is a log or the file of another option', 2);
+    }
+    return $file;
+}
+
+/**
+ * Ends a file that was written.
+ *
+ * @param resource $file
+ */
+function finish($file): void
+{
+    @ftruncate($file, ftell($file));
+    fclose($file);
+}
+
 /** Returns a number in percent. */
 function share(int $part, int $of): string
 {
@@ -222,9 +251,11 @@ function advise(array $names, array $options): int
         $lines = $lines === '' ? $log->begin() : $lines;
     }
     [$parts, $json] = format($options['format'] ?? null, $lines, isset($options['anonymise']));
-    $page = isset($options['html']) ? Page::open($options['html']) : null;
     $replay = replay(count($logs), $parts, $guard, $options, $groups);
-    $analysis = $guard->limits === '' ? new Proposal($replay, $groups, $options) : new Denials($replay, $guard, $options);
+    $files = array_map(fn (Log $log) => $log->file, $logs);
+    $list = output($options['decisions'] ?? null, $files);
+    $analysis = $guard->limits === '' ? new Proposal($replay, $groups, $options) : new Denials($replay, $guard, $options, $list);
+    $page = output($options['html'] ?? null, [...$files, ...array_filter([$list])]);
     read_logs($replay, $logs, $json, $analysis->take(...));
     if ($finds_groups && ($groups = frequent($replay, has_script($parts))) !== []) {
         // The logs are read again, so that each group counts the requests that its limit counts.
@@ -233,12 +264,16 @@ function advise(array $names, array $options): int
         $analysis = new Proposal($replay, $groups, $options);
         read_logs($replay, $logs, $json, $analysis->take(...));
     }
-    $report = lines_report($replay, $logs, $parts, $guard, isset($options['anonymise'])) + $analysis->report();
+    $report = lines_report($replay, $logs, $parts, $guard, isset($options['anonymise']));
     if ($report['requests'] === 0) {
         $failures = array_map(fn (array $failure) => "$failure[lines] lines are none ($failure[kind])" . ($failure['examples'] === [] ? '' : ', such as ' . $failure['examples'][0]), $report['failures']);
         throw new Failure(implode('; ', ['the logs have no request that PHP would serve', ...$failures]), 2);
     }
-    $page?->write($report);
+    $report += $analysis->report();
+    if ($page !== null) {
+        write($page, Page::of($report));
+        finish($page);
+    }
     if (isset($options['json'])) {
         echo json_encode($report, JSON_THROW_ON_ERROR | JSON_UNESCAPED_SLASHES | JSON_UNESCAPED_UNICODE), "\n";
     } else {

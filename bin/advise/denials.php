@@ -2,7 +2,6 @@
 /** Adds up the decisions of limits on the requests of a log. */
 namespace TokenBucket\Command\Advise;
 
-use TokenBucket\Command\Failure;
 use TokenBucket\LogReplay;
 
 use function TokenBucket\Command\text;
@@ -39,14 +38,10 @@ final class Denials
     private array $classes = [];
     /** @var array{int, int} the log and the line of the last denial */
     private array $last = [-1, -1];
-    /** @var ?resource */
-    private $list = null;
 
-    public function __construct(private readonly LogReplay $replay, private readonly Guard $guard, private readonly array $options)
+    /** @param ?resource $list the file to write decisions to */
+    public function __construct(private readonly LogReplay $replay, private readonly Guard $guard, private readonly array $options, private $list)
     {
-        if (isset($options['decisions'])) {
-            $this->list = @fopen($options['decisions'], 'wb') ?: throw new Failure(text($options['decisions']) . ' cannot be written', 2);
-        }
     }
 
     /** Adds decisions up. */
@@ -96,6 +91,7 @@ final class Denials
     /** Returns the part of the report about all limits. */
     public function report(): array
     {
+        $this->list !== null && finish($this->list);
         $limits = [];
         foreach ($this->replay->summary()['limits'] as $number => $limit) {
             $limits[] = array_diff_key($limit, ['has_path' => 0]) + $this->table($this->sums[$number] ?? null);

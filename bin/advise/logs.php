@@ -19,7 +19,7 @@ function temporary()
 final class Log
 {
     /** @var resource */
-    private $file;
+    public readonly mixed $file;
     private ?\InflateContext $inflate = null;
     private string $next = '';
     public readonly int $size;

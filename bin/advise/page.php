@@ -2,10 +2,6 @@
 /** The report as one page of HTML without scripts. */
 namespace TokenBucket\Command\Advise;
 
-use TokenBucket\Command\Failure;
-
-use function TokenBucket\Command\text;
-
 const STYLE = <<<'CSS'
     :root { color-scheme: light dark; --line: #8884; --bar: light-dark(#2f6fb3, #6ea8e6); --mark: light-dark(#b3402f, #f08a78); }
     body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 0 auto; padding: 1rem; background: light-dark(#fff, #16181c); color: light-dark(#1c1e21, #e6e6e6); }
@@ -73,18 +69,7 @@ function chart(string $title, array $bars, array $marks = []): string
 
 final class Page
 {
-    /** @param resource $file */
-    private function __construct(private $file)
-    {
-    }
-
-    /** Opens the file before the logs are read, so that an error is reported at once. */
-    public static function open(string $name): self
-    {
-        return new self(@fopen($name, 'wb') ?: throw new Failure(text($name) . ' cannot be written', 2));
-    }
-
-    public function write(array $report): void
+    public static function of(array $report): string
     {
         $time = fn (float $instant): string => gmdate('Y-m-d H:i', (int) $instant);
         $html = '<!doctype html><html lang=en><head><meta charset=utf-8><meta name=viewport content="width=device-width, initial-scale=1">'
@@ -99,8 +84,7 @@ final class Page
         foreach ($report['failures'] as $failure) {
             $html .= '<h2>' . html(sprintf('%s lines are no requests (%s)', number_format($failure['lines']), $failure['kind'])) . '</h2><pre>' . html(implode("\n", $failure['examples'])) . "</pre>\n";
         }
-        write($this->file, "$html<p><small>$privacy</small></p></body></html>\n");
-        fclose($this->file);
+        return "$html<p><small>$privacy</small></p></body></html>\n";
     }
 
     private static function denials(array $report): string

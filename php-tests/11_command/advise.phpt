@@ -78,6 +78,10 @@ echo advise("$second --guard='agent x all 1/day; ip 5/week'"), advise("$second -
 $ini = $write('php.ini', "tokenbucket.guard=\"ip 1/hour; all 2/hour\"\ntokenbucket.guard_mode=observe\ntokenbucket.guard_allow=192.0.2.9\n[Date]\ndate.timezone=UTC\ntokenbucket.guard_local=\"ip 1/day\"\n[Host=a.example]\ntokenbucket.guard_mode=enforce\n[Session]\ntokenbucket.guard=\"all 9/hour\"\n");
 $report = report("$second --guard=$ini");
 echo "a php.ini: $report[mode], {$denied($report)}\n", implode("\n", preg_grep('/replayed/', $report['notes'])), "\n";
+putenv('TOKENBUCKET_TEST=3');
+$ini = $write('php.ini', "[PHP]\ntokenbucket.guard='all 7/hour'\n[x]\ntokenbucket.guard=\"all \${TOKENBUCKET_TEST}/hour\"\n[PHP]\ntokenbucket.guard_mode=' observe '\ntokenbucket.guard_allow[]=x\n");
+$report = report("$second --guard=$ini");
+echo "sections and variables: $report[mode], {$denied($report)}\n";
 
 echo "== a proposal: one client in a thousand is too fast\n";
 $lines = [];
@@ -116,6 +120,18 @@ echo "== names of hosts\n";
 $report = report("$empty {$write('hosts', preg_replace('/^192\S+/m', 'a.example', file_get_contents($second)))} --format=combined --guard='all 1/day'");
 echo $denied($report), "\n", implode("\n", preg_grep('/one client/', $report['notes'])), "\n";
 
+echo "== files that are written\n";
+$page = $write('page.html', str_repeat('x', 99_999));
+$log = file_get_contents($second);
+foreach (["$second --html=$page --guard=x", "$second --html=$page --hit=x", "$second --html=$second", "$second --guard='all 1/day' --decisions=$second", "$second --guard='all 1/day' --decisions=$page --html=$page", "{$write('unserved', $logs['combined'][0])} --guard='all 1/day' --decisions=$page"] as $arguments) {
+    echo advise($arguments);
+    check(filesize($page) === 99_999 && file_get_contents($second) === $log, "$arguments has written");
+}
+advise("$second --html=$page");
+check(str_ends_with(file_get_contents($page), "</html>\n"), 'the end of the page');
+advise("$second --guard='all 1/day' --decisions=$page");
+echo count(array_map(json_decode(...), file($page))), " decisions\n";
+
 echo "== bad input\n";
 $text = "192.0.2.1 - - [29/Nov/2026:07:26:33 +0000] \"GET /\x1b[31m<script> HTTP/1.1\" 200 1 \"-\" \"\x1b]0;x\x07<b>\"\n";
 $page = "$folder/page.html";
@@ -126,7 +142,7 @@ echo $printed, substr_count(file_get_contents($page), '<script'), substr_count(f
 check(!str_contains(advise("$bad --guard='all 1/day' --anonymise"), '192.0.2.1'), 'addresses are printed');
 $cut = $write('cut.gz', substr(gzencode(str_repeat($text, 2000) . random_bytes(9000)), 0, -5000));
 echo preg_match('/Note: cut.*/', advise("$cut --guard='all 1/day' --format=combined"), $note) ? "$note[0]\n" : "no note\n";
-foreach (["$folder/none", $folder, $write('binary', "\x7fELF\0\0"), "$empty $empty", $write('text', "a\nb\n"), "$second --format=x", "$second --format='\$remote_addr'", "$second --format='%{%d}t %h %r'", "$second --format='\$remote_addr\$msec\$request'", "$second --hit=100%", "$second --group=x", "$second --group='x=/a\"b'", "$second --group='x=/\$a'", "$second --group='x=/\x1b\xff'", "$second --group='x=/a ip 1/day; on /b'", "$second --group=x=/a --group=x=/b", "$second --cookie='x all 1/day; on /a' --guard='all 1/day'", "$second --mode=x --guard='all 1/day'", "$second --html=$folder/no/where", "$second --html=/dev/full", "$second --guard='all 1/day' --decisions=/dev/full", "{$write('text', "a\nb\n")} --anonymise"] as $arguments) {
+foreach (["$second --guard=' ; '", "$folder/none", $folder, $write('binary', "\x7fELF\0\0"), "$empty $empty", $write('text', "a\nb\n"), "$second --format=x", "$second --format='\$remote_addr'", "$second --format='%{%d}t %h %r'", "$second --format='\$remote_addr\$msec\$request'", "$second --hit=100%", "$second --group=x", "$second --group='x=/a\"b'", "$second --group='x=/\$a'", "$second --group='x=/\x1b\xff'", "$second --group='x=/a ip 1/day; on /b'", "$second --group=x=/a --group=x=/b", "$second --cookie='x all 1/day; on /a' --guard='all 1/day'", "$second --mode=x --guard='all 1/day'", "$second --html=$folder/no/where", "$second --html=/dev/full", "$second --guard='all 1/day' --decisions=/dev/full", "{$write('text', "a\nb\n")} --anonymise"] as $arguments) {
     echo advise($arguments);
 }
 ?>
@@ -171,6 +187,7 @@ status 2
 a php.ini: observe, 49 of 50, 48 of 50
 the settings from [Host=a.example] on are those of a host or a path, and are not replayed
 the limits of tokenbucket.guard_local are not replayed
+sections and variables: observe, 47 of 50
 == a proposal: one client in a thousand is too fast
 3199 lines, 3199 requests from 2026-11-29 07:25:00 to 2026-11-30 11:10:04 UTC
 Note: the log has no durations, so the instant of a request is that of its line.
@@ -209,6 +226,25 @@ groups found with the script: tokenbucket.guard="ip 66/minute burst 11; on /news
 == names of hosts
 49 of 50
 50 requests are of clients without an IP address, such as names of hosts, and count as one client
+== files that are written
+tokenbucket: --guard must have a key: ip, net, host, path, header:Name or all at position 1, "x" given
+status 2
+tokenbucket: --hit must be a number greater than 0, x given
+Try: tokenbucket help
+status 2
+tokenbucket: second is a log or the file of another option
+Try: tokenbucket help
+status 2
+tokenbucket: second is a log or the file of another option
+Try: tokenbucket help
+status 2
+tokenbucket: page.html is a log or the file of another option
+Try: tokenbucket help
+status 2
+tokenbucket: the logs have no request that PHP would serve; 1 lines are none (request), such as 192.0.2.9 - - [29/Nov/2026:07:24:00 +0000] "-" 408 0 "-" "-"
+Try: tokenbucket help
+status 2
+50 decisions
 == bad input
 10 lines, 6 requests from 2026-11-29 06:26:33 to 2026-11-29 07:26:33 UTC
 1 lines are no requests (format), such as:
@@ -236,6 +272,9 @@ all 1/day burst 1
 status 0
 00 tags of the log
 Note: cut.gz ends in the middle of the compressed data.
+tokenbucket: --guard has no limit
+Try: tokenbucket help
+status 2
 tokenbucket: none cannot be read
 Try: tokenbucket help
 status 2
