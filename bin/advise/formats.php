@@ -18,17 +18,22 @@ const FORMATS = [
 ];
 /** The formats that are known without --format. The second one is that of nginx' packages. */
 const TRIED = [FORMATS['combined'], FORMATS['combined'] . ' "$http_x_forwarded_for"', COMMON, '$server_name:$server_port ' . FORMATS['combined']];
-/** Fields by nginx' variables. Of several variables for a field, the first one is the best. */
+/** Fields by nginx' variables. Of several variables for a value, the first one is the best. */
 const NGINX = [
-    'remote_addr' => 'REMOTE_ADDR', 'msec' => 'END', 'time_iso8601' => 'END', 'time_local' => 'END', 'request_time' => 'SECONDS', 'request' => 'REQUEST',
+    'remote_addr' => 'REMOTE_ADDR', 'remote_user' => 'REMOTE_USER', 'msec' => 'END', 'time_iso8601' => 'END', 'time_local' => 'END', 'request_time' => 'SECONDS', 'request' => 'REQUEST',
     'request_method' => 'REQUEST_METHOD', 'request_uri' => 'REQUEST_URI', 'uri' => 'REQUEST_URI', 'document_uri' => 'REQUEST_URI', 'server_name' => 'SERVER_NAME',
     'host' => 'SERVER_NAME', 'fastcgi_script_name' => 'SCRIPT_NAME', 'fastcgi_path_info' => 'PATH_INFO', 'document_root' => 'DOCUMENT_ROOT',
     'request_filename' => 'SCRIPT_FILENAME', 'upstream_addr' => 'UPSTREAM', 'upstream_response_time' => 'UPSTREAM', 'upstream_status' => 'UPSTREAM',
 ];
+/** Fields by Apache's letters and what is in braces before them, in the same order. */
 const APACHE = [
-    'a' => 'REMOTE_ADDR', 'h' => 'REMOTE_ADDR', 'r' => 'REQUEST', 'm' => 'REQUEST_METHOD', 'U' => 'REQUEST_URI', 'f' => 'SCRIPT_FILENAME', 'v' => 'SERVER_NAME',
-    'V' => 'SERVER_NAME', 'D' => 'MICROSECONDS', 'T' => 'SECONDS',
+    'a' => 'REMOTE_ADDR', 'h' => 'REMOTE_ADDR', 'c a' => 'REMOTE_ADDR', 'u' => 'REMOTE_USER', 'usec t' => 'START', 'begin:usec t' => 'START', 'end:usec t' => 'END',
+    'msec t' => 'START', 'begin:msec t' => 'START', 'end:msec t' => 'END', 't' => 'START', 'sec t' => 'START', 'begin:sec t' => 'START', 'end:sec t' => 'END',
+    'r' => 'REQUEST', 'm' => 'REQUEST_METHOD', 'U' => 'REQUEST_URI', 'f' => 'SCRIPT_FILENAME', 'v' => 'SERVER_NAME', 'V' => 'SERVER_NAME',
+    'D' => 'MICROSECONDS', 'us T' => 'MICROSECONDS', 'ms T' => 'MILLISECONDS', 'T' => 'SECONDS', 's T' => 'SECONDS', 'DOCUMENT_ROOT e' => 'DOCUMENT_ROOT',
 ];
+/** Fields for the same value as another one. */
+const SAME = ['END' => 'START', 'MILLISECONDS' => 'MICROSECONDS', 'SECONDS' => 'MICROSECONDS'];
 /** Keys of JSON lines that are known by their names. A point leads into an object. */
 const KEYS = [
     'REMOTE_ADDR' => ['remote_addr', 'remote_ip', 'client_ip', 'clientip', 'ip', 'client', 'request.client_ip', 'request.remote_ip'],
@@ -59,14 +64,32 @@ function nginx_field(string $variable): string
 function nginx_parts(string $format): array
 {
     $format = str_replace(['$document_root$fastcgi_script_name', '${'], ['$request_filename', '$'], $format);
-    $parts = preg_split('/\$(\w+)}?/', $format, -1, PREG_SPLIT_DELIM_CAPTURE);
+    return with_fields(preg_split('/\$(\w+)}?/', $format, -1, PREG_SPLIT_DELIM_CAPTURE), array_keys(NGINX), nginx_field(...));
+}
+
+/** Returns a format with fields instead of variables. Of several for a value, keeps the best. */
+function with_fields(array $parts, array $best, \Closure $field): array
+{
     $variables = array_filter($parts, fn (int $index) => $index % 2 === 1, ARRAY_FILTER_USE_KEY);
-    $fields = [];
-    foreach (array_unique([...array_intersect(array_keys(NGINX), $variables), ...$variables]) as $variable) {
-        $field = nginx_field($variable);
-        $fields[$variable] = in_array($field, $fields, true) ? '' : $field;
+    $fields = $values = [];
+    foreach (array_unique([...array_intersect($best, $variables), ...$variables]) as $variable) {
+        $name = $field($variable);
+        $value = SAME[$name] ?? $name;
+        $fields[$variable] = isset($values[$value]) ? '' : $name;
+        $values[$value] = true;
     }
     return array_replace($parts, array_map(fn (string $variable): string => $fields[$variable], $variables));
+}
+
+function apache_field(string $variable): string
+{
+    [$of, $letter] = [substr($variable, 0, -2), substr($variable, -1)];
+    return APACHE[$variable] ?? match (true) {
+        $letter === 't' => throw new Failure('--format has a time that is not supported: %{' . text($of) . '}t; use %t, %{sec}t, %{msec}t or %{usec}t', 2),
+        $letter === 'i' => 'HTTP_' . strtr(strtoupper($of), '-', '_'),
+        $letter === 'C' => "COOKIE_$of",
+        default => '',
+    };
 }
 
 function apache_parts(string $format): array
@@ -74,25 +97,13 @@ function apache_parts(string $format): array
     $format = str_replace(['\"', '%U%q', '%%'], ['"', '%U', "\0"], $format);
     $parts = preg_split('/%([!\d,]*[<>]?(?:\{[^}]*\})?[a-zA-Z])/', $format, -1, PREG_SPLIT_DELIM_CAPTURE);
     for ($index = 1; $index < count($parts); $index += 2) {
-        preg_match('/^[!\d,<>]*(?:\{(.*)\})?(.)$/', $parts[$index], $found);
-        [, $of, $letter] = $found;
-        $header = strtr(strtoupper($of), '-', '_');
-        $parts[$index] = match (true) {
-            $letter === 't' && $of === '' => 'START',
-            $letter === 't' && preg_match('/^(?:(begin|end):)?m?u?sec$/', $of, $time) === 1 => ($time[1] ?? '') === 'end' ? 'END' : 'START',
-            $letter === 't' => throw new Failure('--format has a time that is not supported: %{' . text($of) . '}t; use %t, %{sec}t, %{msec}t or %{usec}t', 2),
-            $letter === 'T' && $of !== '' => ['s' => 'SECONDS', 'ms' => 'MILLISECONDS', 'us' => 'MICROSECONDS'][$of] ?? '',
-            $letter === 'i' => "HTTP_$header",
-            $letter === 'C' => "COOKIE_$of",
-            $letter === 'e' && $header === 'DOCUMENT_ROOT' => $header,
-            default => APACHE[$letter] ?? '',
-        };
-        if ($parts[$index] === 'START' && $of === '') {
+        $parts[$index] = ltrim(preg_replace('/^[!\d,<>]*(?:\{(.*)\})?(.)$/', '$1 $2', $parts[$index]));
+        if ($parts[$index] === 't') {
             $parts[$index - 1] .= '[';
             $parts[$index + 1] = ']' . $parts[$index + 1];
         }
     }
-    return str_replace("\0", '%', $parts);
+    return str_replace("\0", '%', with_fields($parts, array_keys(APACHE), apache_field(...)));
 }
 
 /** Makes lines with fields of lines with JSON. */

@@ -33,6 +33,8 @@ $formats = [
     'nginx, ISO 8601' => ['$time_iso8601|$remote_addr|$request_method|$request_uri', fn (int $at, string $ip) => gmdate('Y-m-d\TH:i:s+00:00', $at) . "|$ip|GET|/a"],
     'Apache' => ['%h %l %u %t \"%r\" %>s %b %D', fn (int $at, string $ip) => "$ip - - [" . gmdate('d/M/Y:H:i:s', $at) . ' +0000] "GET /a HTTP/1.1" 200 1 1200'],
     'Apache, microseconds' => ['%{usec}t %a %m %U%q', fn (int $at, string $ip) => $at . "000000 $ip GET /a?b"],
+    'Apache, several fields for a value' => ['%{c}a %a %h %D %T %{usec}t %t %m %U', fn (int $at, string $ip) => "10.0.0.5 $ip a.example 1200 7 {$at}000000 [" . gmdate('d/M/Y:H:i:s', $at + 5) . ' +0000] GET /a'],
+    'users with the text that ends them' => ['%h %u %t \"%r\"', fn (int $at, string $ip) => "$ip x [" . gmdate('d/M/Y:H:i:s', $at + 99) . ' +0000 [' . gmdate('d/M/Y:H:i:s', $at) . ' +0000] "GET /a HTTP/1.1"'],
     'JSON' => [null, fn (int $at, string $ip) => json_encode(['ts' => $at + .25, 'request' => ['remote_ip' => $ip, 'method' => 'GET', 'uri' => "/a\"\\\n"]])],
     'JSON with keys' => ['json remote_addr=c.ip msec=when request_uri=p', fn (int $at, string $ip) => json_encode(['when' => gmdate('c', $at), 'p' => '/a', 'c' => compact('ip')])],
 ];
@@ -155,6 +157,8 @@ nginx: 32 of 40, 39 of 40, 0 of 0, 9 s
 nginx, ISO 8601: 32 of 40, 39 of 40, 0 of 0, 9 s
 Apache: 32 of 40, 39 of 40, 0 of 0, 9 s
 Apache, microseconds: 32 of 40, 39 of 40, 0 of 0, 9 s
+Apache, several fields for a value: 32 of 40, 39 of 40, 0 of 0, 9 s
+users with the text that ends them: 32 of 40, 39 of 40, 0 of 0, 9 s
 JSON: 32 of 40, 0 of 0, 0 of 0, 9 s
 JSON with keys: 32 of 40, 39 of 40, 0 of 0, 9 s
 == first lines without a request or without a key, after an empty log
