@@ -5,7 +5,9 @@ use super::server_clock;
 use super::time_left::TimeLeft;
 use super::{Answer, Cause, Failure, OnFailure, Remote, Reply, StepRequest, Transport, Visit};
 use gcra::batch::sum;
-use gcra::{Batched, Denial, Few, Grouped, Outcome, Step, Taken, Ticket, Timestamp, boot_clock};
+use gcra::{
+    Batched, Denial, Few, Grouped, Key, Outcome, Step, Taken, Ticket, Timestamp, boot_clock,
+};
 use segment::{By, Host};
 use std::collections::HashMap;
 
@@ -39,7 +41,10 @@ impl<T: Transport> Remote<'_, T> {
         let now = boot_clock();
         let prepared = buckets.iter().map(|(store, ticket)| {
             let prepared = store.prepare(ticket.key, &ticket.step, now);
-            prepared.map_err(|outcome| taken(ticket, outcome))
+            prepared.map_err(|cached| {
+                let mine = tickets_on(buckets, ticket.key);
+                refusal(&mine, cached).unwrap_or(taken(ticket, cached))
+            })
         });
         let mut prepared: Vec<_> = match prepared.collect() {
             Ok(prepared) => prepared,
@@ -114,6 +119,12 @@ const fn taken(ticket: &Ticket<'_>, outcome: Outcome) -> Taken {
 
 fn tickets<'k, S>(buckets: &[(S, Ticket<'k>)]) -> Few<Ticket<'k>> {
     buckets.iter().map(|&(_, ticket)| ticket).collect()
+}
+
+/// Returns the tickets on one bucket, which may be listed several times.
+fn tickets_on<'k, S>(buckets: &[(S, Ticket<'k>)], key: Key<'_>) -> Few<Ticket<'k>> {
+    let mine = buckets.iter().filter(|(_, it)| it.key.hash == key.hash);
+    mine.map(|&(_, ticket)| ticket).collect()
 }
 
 /// Counts the grant of each bucket, or the one denial of the bucket that refused.

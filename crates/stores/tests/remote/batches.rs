@@ -67,6 +67,17 @@ fn a_refused_batch_leaves_its_cached_denials_true() {
 }
 
 #[test]
+fn a_cached_denial_is_that_of_all_steps_on_the_bucket() {
+    let server = Redis::start(&[]);
+    let remote = remote(host(), server.port(), PREFIX, cached(HOUR));
+    assert!(batched(&remote, &[("a", take(CAPACITY))]).is_ok());
+    for _ in 0..2 {
+        let refused = batched(&remote, &[("a", take(1)), ("b", take(1)), ("a", take(2))]);
+        assert_eq!(refused.unwrap_err().step.cost, take(3).cost);
+    }
+}
+
+#[test]
 fn the_local_buckets_stand_in_for_all() {
     let mut server = Redis::start(&[]);
     server.kill();
