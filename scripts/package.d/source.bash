@@ -10,15 +10,22 @@ copy_source() {
 }
 
 # Copies all crates into a folder of the source, so that cargo needs no network. Empties those for
-# Windows, which have prebuilt libraries. Cargo only reads their names.
+# Windows, which have prebuilt libraries. Cargo only reads their names. Removes the objects for
+# Windows from the others, because "make clean" would delete them, and cargo would miss them.
 vendor_crates() {
-    local crate
+    local crate object
     cargo vendor --locked --versioned-dirs --quiet "$1/vendor" >/dev/null
     for crate in "$1"/vendor/windows*; do
         find "$crate" -type f ! -name Cargo.toml ! -name .cargo-checksum.json -delete
         find "$crate" -type d -empty -delete
         sed -i 's/"files":{[^}]*}/"files":{}/' "$crate/.cargo-checksum.json"
         install -D -m 644 /dev/null "$crate/src/lib.rs"
+    done
+    for crate in "$1"/vendor/*; do
+        while read -r object; do
+            rm "$crate/$object"
+            sed -i -e "s#\"$object\":\"[0-9a-f]*\",\{0,1\}##" -e 's#,}#}#' "$crate/.cargo-checksum.json"
+        done < <(cd "$crate" && find . -type f -regex '.*\.\(o\|lo\|a\|la\|so\|dep\)' -printf '%P\n')
     done
     printf '%s\n' '[source.crates-io]' 'replace-with = "vendored-sources"' '[source.vendored-sources]' 'directory = "vendor"' >>"$1/.cargo/config.toml"
 }
