@@ -45,11 +45,12 @@ impl World {
         // A breaker closes only when calls come.
         let silence = self.plan.tide.map_or(0, |it| it.length);
         let closed = CLOSED + 2 * self.plan.timeout + silence;
-        // Lost messages of three calls open a breaker, too.
+        // Three failures open a breaker, and some of them may be lost messages.
         let host = worker % self.plan.hosts;
         let [third, .., last] = self.hosts[host].harmed_at;
         let is_opened = third + 2 * closed > self.now && last + closed > self.now;
-        if harmed != 0 {
+        let mut servers = (0..self.plan.servers).filter(|&it| self.plan.needs(it, bucket));
+        if harmed != 0 || servers.any(|it| !self.history.is_well(it, self.now, 0)) {
             self.hosts[host].harmed_at.rotate_left(1);
             self.hosts[host].harmed_at[2] = self.now;
         }

@@ -85,7 +85,8 @@ pub struct Host {
     pub offset: u64,
     pub drift: i64,
     pub settings: stores::remote::Settings,
-    /// The ends of its last three calls that failed because a message was lost or late.
+    /// The ends of its last three calls that failed because a server was ill, or a message was lost
+    /// or late.
     pub harmed_at: [u64; 3],
 }
 
