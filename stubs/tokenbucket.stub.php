@@ -262,8 +262,9 @@ namespace {
          * An element is a bucket, or the list [bucket, tokens] to take another number of tokens, or
          * [bucket, tokens, floor] to leave a floor in the bucket as attempt() does. A bucket that
          * is listed twice is charged twice, and must hold the greatest of its floors afterwards.
-         * Buckets on one Redis server are charged in one atomic operation. Buckets in shared memory
-         * are decided at one instant. Otherwise the buckets are checked first, and then charged.
+         * Buckets on Redis are charged in one atomic operation if one server has all of them.
+         * Buckets in shared memory are decided at one instant. Otherwise the buckets are checked
+         * first, and then charged.
          * Redis and memcached servers are asked at once, in pipelines of up to 500 buckets.
          * Databases are asked in turn, and shared memory comes last. If a bucket denies its charge,
          * the other charges are given back. The call never grants too much, but other callers may

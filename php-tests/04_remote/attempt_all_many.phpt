@@ -1,5 +1,5 @@
 --TEST--
-attemptAll() over many buckets takes and gives back in a few round trips on memcached and a cluster
+attemptAll() over many buckets takes and gives back in a few round trips on memcached and clusters
 --EXTENSIONS--
 pcntl
 pdo
@@ -16,9 +16,12 @@ $memcached = MemcachedServer::startTcp();
 $proxy = new Proxy("tcp://127.0.0.1:$memcached->port");
 $cluster = start_cluster();
 $throw = TokenBucket\OnFailure::Throw;
+$dsn = "redis+cluster://127.0.0.1:{$cluster[0]->port}";
 $storages = [
     'memcached' => new TokenBucketStorageMemcached("127.0.0.1:$proxy->port", 'x:', PATIENCE, $throw, false),
-    'cluster' => new TokenBucketStorageRedis("redis+cluster://127.0.0.1:{$cluster[0]->port}", 'x:', PATIENCE, $throw, false),
+    'cluster' => new TokenBucketStorageRedis($dsn, 'x:', PATIENCE, $throw, false),
+    // One script could take from both buckets of a tag.
+    'cluster, two buckets for each tag' => new TokenBucketStorageRedis("$dsn?hash_tags=1", 'y:', PATIENCE, $throw, false),
 ];
 $asked = fn (): int => TokenBucket\status()['remote']['asked'];
 
@@ -32,7 +35,7 @@ $database->exec('PRAGMA query_only = ON');
 $broken = new TokenBucket($limits, 'x', 5, 1e-6);
 
 foreach ($storages as $name => $storage) {
-    $buckets = array_map(fn (int $index) => new TokenBucket($storage, "user $index", 3, 1e-6), range(1, BUCKETS));
+    $buckets = array_map(fn (int $index) => new TokenBucket($storage, sprintf('{user %d} %d', intdiv($index, 2), $index % 2), 3, 1e-6), range(1, BUCKETS));
     check(TokenBucket::attemptAll($buckets)->remaining === 2.0, "$name: granted");
     $before = [$asked(), $proxy->roundTrips()];
     check(TokenBucket::attemptAll($buckets)->remaining === 1.0, "$name: granted");

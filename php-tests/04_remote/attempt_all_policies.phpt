@@ -2,6 +2,8 @@
 In attemptAll(), a bucket that its server refuses frees no other bucket, and each policy counts
 --EXTENSIONS--
 pcntl
+pdo
+pdo_sqlite
 --INI--
 tokenbucket.failure_report=none
 --FILE--
@@ -50,6 +52,23 @@ foreach ([[OnFailure::Local, OnFailure::Deny], [OnFailure::Allow, OnFailure::Loc
         }
     }
 }
+
+echo "-- A table that is missing --\n";
+$database = SqliteFile::start()->connect();
+$asked = fn (): int => TokenBucket\status()['remote']['asked'];
+foreach ([[OnFailure::Local, OnFailure::Deny], [OnFailure::Allow, OnFailure::Local], [OnFailure::Allow, OnFailure::Throw]] as $policies) {
+    foreach ([$policies, array_reverse($policies)] as [$one, $two]) {
+        $on = fn (OnFailure $policy) => new TokenBucket(new TokenBucketStoragePDO($database, 'missing', $policy), "$one->name $two->name", 3, 1e-6);
+        [$before, $list] = [$asked(), ['memory' => $memory, 'one' => [$on($one), 1], 'two' => [$on($two), 1]]];
+        echo "$one->name one, $two->name two: ";
+        try {
+            $calls = array_map(fn () => $said(TokenBucket::attemptAll($list, 0)), [1, 2]);
+            echo implode('; ', $calls), '; asked: ', $asked() - $before, "\n";
+        } catch (TokenBucket\StorageException) {
+            echo "thrown\n";
+        }
+    }
+}
 ?>
 --EXPECT--
 -- A key that holds something else --
@@ -87,3 +106,10 @@ Allow a, Throw b: thrown
 Allow c, Throw c: thrown
 Throw a, Allow b: thrown
 Throw c, Allow c: thrown
+-- A table that is missing --
+Local one, Deny two: unavailable by policy, refused by one; unavailable by policy, refused by one; asked: 2
+Deny one, Local two: unavailable by policy, refused by one; unavailable by policy, refused by one; asked: 2
+Allow one, Local two: granted by policy; insufficient_tokens by policy, refused by two; asked: 2
+Local one, Allow two: granted by policy; insufficient_tokens by policy, refused by two; asked: 2
+Allow one, Throw two: thrown
+Throw one, Allow two: thrown

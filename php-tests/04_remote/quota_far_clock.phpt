@@ -36,6 +36,9 @@ $code = <<<'PHP'
         }
         return [$granted, $wait > 0 && $wait <= 3600];
     };
+    // The process does not know the clocks yet.
+    [$one, $other] = [$quota('first'), new TokenBucket\Quota($another, 'first' . hrtime(true), 5, TokenBucket\Period::Hour)];
+    $told['attemptAll on two servers'] = $decide(fn () => TokenBucket::attemptAll([$one, $other]));
     foreach (['Minute', 'Hour', 'Day', 'Month'] as $period) {
         $one = $quota('consume', $period);
         $told["consume in a $period"] = count(array_filter(range(1, 50), fn () => $one->consume()));
@@ -80,6 +83,7 @@ foreach (['mysql' => MariaDbServer::start(), 'pgsql' => PostgreSqlServer::start(
     $stores[$driver] = "new TokenBucketStoragePDO(new PDO('{$server->dsn()}', '$user', ''), 'limits')";
 }
 $right = [
+    'attemptAll on two servers' => [5, true],
     'consume in a Minute' => 5, 'consume in a Hour' => 5, 'consume in a Day' => 5, 'consume in a Month' => 5,
     'attempt' => [5, true], 'peek' => false, 'attemptAll' => [5, true], 'attemptAll took from the other' => 5,
     'attemptAll on two stores' => [5, true], 'attemptEach' => [5, true], 'refund and settle' => [3, true],
@@ -89,7 +93,8 @@ foreach ($stores as $name => $storage) {
     foreach ([0, 90, -90, 10_800, -10_800, 86_400 * 400, -86_400 * 400] as $ahead) {
         file_put_contents("$folder/clock$ahead", sprintf('%+.6f', $ahead));
         $command = str_replace("extension=$match[1]", "extension=$folder/clocks.so", php_command());
-        $script = strtr("\$storage = $storage;\n$code", ['PATIENCE' => PATIENCE]);
+        $another = $stores[$name === 'redis' ? 'mysql' : 'redis'];
+        $script = strtr("\$storage = $storage;\n\$another = $another;\n$code", ['PATIENCE' => PATIENCE]);
         // A window may end during the calls, which then grant more.
         for ($tries = 0; $tries < 5; $tries++) {
             $told = json_decode((string) shell_exec(environment_of_clock("$folder/clock$ahead") . " $command -r " . escapeshellarg($script)), true);

@@ -189,9 +189,9 @@ pub trait Storage: Clock + Any + Debug {
         &self,
         tickets: Grouped<'_, '_>,
         storages: &[&dyn Storage],
-        _left: TimeLeft,
+        left: TimeLeft,
     ) -> Reported<Batched> {
-        take_sum(tickets, storages)
+        take_sum(tickets, storages, left)
     }
 
     /// Returns the take that would be denied, or `None`. Takes nothing. The arguments are those of
@@ -201,14 +201,16 @@ pub trait Storage: Clock + Any + Debug {
         tickets: Grouped<'_, '_>,
         storages: &[&dyn Storage],
     ) -> Reported<Option<Taken>> {
+        let mut all = Answer::sure(None);
         for mine in tickets.buckets() {
-            let (storage, step) = (storages[mine[0].index], sum(mine).dry());
+            let (storage, step) = (storages[strictest(mine, storages)], sum(mine).dry());
             let decided = storage.take(mine[0].key, &step, None)?;
             if !decided.value.granted() {
                 return Ok(decided.map(|outcome| Some(Taken::of(mine, outcome))));
             }
+            all.fallback |= decided.fallback;
         }
-        Ok(Answer::sure(None))
+        Ok(all)
     }
 
     /// Runs the step of each ticket on its own, and passes each result to `decided` with the index
@@ -343,22 +345,37 @@ impl<'a> Undo<'a> {
     }
 }
 
-/// Takes the tokens of all tickets, which are on one bucket, as one step.
-pub fn take_sum(tickets: Grouped<'_, '_>, storages: &[&dyn Storage]) -> Reported<Batched> {
-    let (storage, key) = (storages[tickets[0].index], tickets[0].key);
-    let decided = storage.take(key, &sum(&tickets), None)?;
-    Ok(decided.map(|outcome| Taken::all_of(&tickets, outcome)))
+/// Takes the tokens of all tickets, which are on one bucket, as one step. Without time, the failure
+/// policy decides.
+pub fn take_sum(
+    tickets: Grouped<'_, '_>,
+    storages: &[&dyn Storage],
+    left: TimeLeft,
+) -> Reported<Batched> {
+    let index = strictest(&tickets, storages);
+    let first = Answer {
+        fallback: left == TimeLeft::NONE,
+        ..Answer::sure(None)
+    };
+    let decided = storages[index].take_after(tickets[0].key, &sum(&tickets), first)?;
+    Ok(decided.map(|outcome| {
+        let mut batched = Taken::all_of(&tickets, outcome);
+        // The storage that took the tokens gives them back, on its own connection.
+        if let Ok(taken) = &mut batched {
+            taken[0].index = index;
+        }
+        batched
+    }))
 }
 
-/// Returns the storage with the strictest failure policy of these tickets, which are on one bucket.
-/// `storages[ticket.index]` is the storage of a ticket.
-pub fn strictest<'k>(tickets: &[Ticket<'_>], storages: &[&'k dyn Storage]) -> &'k dyn Storage {
-    let first = storages[tickets[0].index];
-    let strictness = |it: &&dyn Storage| it.on_failure().map(OnFailure::strictness);
-    let others = tickets[1..].iter().map(|ticket| storages[ticket.index]);
-    others.fold(first, |most, it| {
-        if strictness(&it) > strictness(&most) {
-            it
+/// Returns the index of the ticket whose storage has the strictest failure policy. The tickets are
+/// on one bucket, and `storages[ticket.index]` is the storage of a ticket.
+pub fn strictest(tickets: &[Ticket<'_>], storages: &[&dyn Storage]) -> usize {
+    let strictness = |index: usize| storages[index].on_failure().map(OnFailure::strictness);
+    let others = tickets[1..].iter().map(|ticket| ticket.index);
+    others.fold(tickets[0].index, |most, index| {
+        if strictness(index) > strictness(most) {
+            index
         } else {
             most
         }

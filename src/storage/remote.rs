@@ -154,7 +154,8 @@ impl<T: StorageClass> Storage for Object<RemoteStorage<T>> {
             step: sum(&tickets),
             ..tickets[0]
         };
-        let buckets = remotes::<T, _>([(strictest(&tickets, storages), all)].into_iter())?;
+        let buckets =
+            remotes::<T, _>([(storages[strictest(&tickets, storages)], all)].into_iter())?;
         let mut result = None;
         let done = Remote::take_each(&buckets, Some(left), |_, one| result = Some(one));
         done.map_err(exceptions::store_failed)?;

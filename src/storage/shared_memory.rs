@@ -81,7 +81,7 @@ impl Storage for Object<SharedMemoryStorage> {
     ) -> Reported<Batched> {
         match attached::store() {
             Some(store) => Ok(Answer::sure(store.take_all(tickets))),
-            None => take_sum(tickets, storages),
+            None => take_sum(tickets, storages, TimeLeft::ALL),
         }
     }
 

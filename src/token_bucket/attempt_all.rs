@@ -26,23 +26,25 @@ pub fn attempt_all(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown>
 fn decide(list: &ZendHashTable, number: Number) -> Result<Zval, Thrown> {
     let elements = elements(list)?;
     let mut tried = Tried::default();
-    // The buckets may turn out to be on several servers, and then a quota may be late.
-    for _ in 0..2 {
-        match decide_elements(&elements, number, tried)? {
-            (_, Some(again)) => tried = again,
-            (decision, None) => return Ok(decision),
+    loop {
+        match decide_elements(&elements, number, &tried)? {
+            (_, Some(again)) if again.late.len() <= MOST_LATE => tried = again,
+            (decision, _) => return Ok(decision),
         }
     }
-    Ok(decide_elements(&elements, number, tried)?.0)
 }
+
+/// The most late quotas for which a call is repeated.
+const MOST_LATE: usize = 4;
 
 /// The first tries of a call that must be repeated; see [`Question::is_late`] and
 /// [`Calls::is_scattered`].
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 struct Tried {
     /// The ticks that it has waited for remote stores.
     spent: Ticks,
-    was_late: bool,
+    /// The indexes of the quotas that were late.
+    late: Vec<usize>,
     /// Each bucket must be decided on its own.
     is_apart: bool,
 }
@@ -52,12 +54,12 @@ struct Tried {
 fn decide_elements(
     elements: &[Element],
     number: Number,
-    tried: Tried,
+    tried: &Tried,
 ) -> Result<(Zval, Option<Tried>), Thrown> {
     let mut questions = Few::new();
     derive_questions(&mut questions, elements, number, "attemptAll")?;
-    if tried.was_late {
-        questions.iter_mut().for_each(Question::mark_repeat);
+    if !tried.late.is_empty() {
+        mark_repeats(&mut questions, &tried.late);
     }
     let (index, decision, floor, repeat) = match &questions[..] {
         // One bucket needs no batch, which takes longer.
@@ -77,11 +79,21 @@ fn decide_elements(
     Ok((decision::above(limit, &decision, floor, refused_by), repeat))
 }
 
+/// Marks the quotas that were late, in the last repeat all of them.
+#[cold]
+fn mark_repeats(questions: &mut [Question<'_>], late: &[usize]) {
+    for (index, question) in questions.iter_mut().enumerate() {
+        if late.len() == MOST_LATE || late.contains(&index) {
+            question.mark_repeat();
+        }
+    }
+}
+
 /// Takes the tokens of all buckets or of none, as [`decide_elements`] does. Returns the index of
 /// one bucket, its decision, the ticks of its floor, and the tries if the call must be repeated.
 fn decide_batch(
     questions: &[Question<'_>],
-    tried: Tried,
+    tried: &Tried,
 ) -> Result<(usize, Decision, Ticks, Option<Tried>), Thrown> {
     let storages = storages(questions)?;
     let tickets = questions.iter().enumerate();
@@ -112,10 +124,13 @@ fn decide_batch(
     let is_denied = !decision.fallback && !taken.outcome.granted();
     let is_late = is_denied && question.is_late(&taken.outcome, calls.rest());
     let is_apart = calls.is_scattered(&taken.outcome);
-    let repeat = (is_late || is_apart).then_some(Tried {
-        spent: calls.spent,
-        was_late: is_late || tried.was_late,
-        is_apart: is_apart || tried.is_apart,
+    let repeat = (is_late || is_apart).then(|| {
+        let late = is_late.then_some(taken.index);
+        Tried {
+            spent: calls.spent,
+            late: tried.late.iter().copied().chain(late).collect(),
+            is_apart: is_apart || tried.is_apart,
+        }
     });
     Ok((taken.index, decision, taken.step.floor(), repeat))
 }
@@ -170,10 +185,11 @@ impl<'k> Calls<'_, 'k> {
     /// Reports whether buckets of one operation must be decided each on its own, so that this
     /// outcome decided nothing; see [`stores::remote::Remote::take_all`].
     fn is_scattered(&self, outcome: &Outcome) -> bool {
-        let is_of_several =
-            |it: &Operation<'_, 'k>| it.storage.is_remote() && !it.is_on_one_bucket();
+        let is_of_several = |it: &OperationGroup<'_, 'k>| {
+            it.len() == 1 && it[0].storage.is_remote() && !it[0].is_on_one_bucket()
+        };
         outcome.verdict == Verdict::Denied(Denial::Contended)
-            && self.groups.iter().flatten().any(is_of_several)
+            && self.groups.iter().any(is_of_several)
     }
 
     /// Finds the first bucket whose capacity is less than the tokens of the call and its floor.
@@ -212,7 +228,8 @@ impl<'k> Calls<'_, 'k> {
         let tickets = buckets.iter().enumerate().map(|(index, mine)| {
             let (key, step) = (mine[0].key, sum(mine));
             let step = if is_dry { step.dry() } else { step };
-            (strictest(mine, &self.storages), Ticket { index, key, step })
+            let storage = self.storages[strictest(mine, &self.storages)];
+            (storage, Ticket { index, key, step })
         });
         let tickets: Vec<_> = tickets.collect();
         let Some(&(storage, _)) = tickets.first() else {
@@ -325,6 +342,9 @@ impl Batch for Calls<'_, '_> {
             } else {
                 let refused = storage.refused(tickets, &self.storages)?;
                 self.note(&tickets, refused.fallback);
+                for ticket in &*tickets {
+                    self.failed[ticket.index] = refused.fallback;
+                }
                 refused.value
             };
             if refused.is_some() {
@@ -338,7 +358,13 @@ impl Batch for Calls<'_, '_> {
         if let [operation] = self.groups[group][..]
             && !operation.storage.is_remote()
         {
-            return self.take_at_once(operation, TimeLeft::ALL, taken);
+            let has_failed = self.has_failed(&operation.tickets);
+            let left = if has_failed {
+                TimeLeft::NONE
+            } else {
+                TimeLeft::ALL
+            };
+            return self.take_at_once(operation, left, taken);
         }
         let left = self.left(group);
         // A store that has just failed is not asked again, so that the others have the time.

@@ -13,7 +13,7 @@ pub struct Operation<'a, 'k> {
 }
 
 /// Operations that take their tokens at the same time. If there are several, they are on remote
-/// storages of one class, and each is on one bucket.
+/// storages of one class, and each of their buckets is decided on its own.
 pub type OperationGroup<'a, 'k> = Few<Operation<'a, 'k>, 1>;
 
 impl Operation<'_, '_> {
@@ -44,11 +44,7 @@ pub fn groups<'a, 'k>(
             storage: storages[first.index],
             tickets: Grouped::new(mine),
         };
-        let is_of_class = |group: &&mut OperationGroup<'_, '_>| {
-            operation.is_asked_with(&group[0])
-                && group[0].is_on_one_bucket()
-                && operation.is_on_one_bucket()
-        };
+        let is_of_class = |group: &&mut OperationGroup<'_, '_>| operation.is_asked_with(&group[0]);
         match groups.iter_mut().find(is_of_class) {
             Some(group) => group.push(operation),
             None => groups.push(Few::from_iter([operation])),

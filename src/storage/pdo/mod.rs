@@ -20,7 +20,7 @@ use super::proposals::Proposals;
 use crate::classes::{TOKEN_BUCKET_STORAGE_PDO, TOKEN_BUCKET_STORAGE_PDO_MY_SQL};
 use gcra::{Grain, Key, KeyHasher, Outcome, Put, Step, Ticks, Timestamp, unix_time};
 use state::{DB, Made};
-use stores::remote::{TimeLeft, server_clock};
+use stores::remote::{OnFailure, TimeLeft, server_clock};
 use stores::sql::{lockout, stored_kind};
 use transport::with;
 use zend::{Obj, Object, Thrown, invoke, value};
@@ -41,6 +41,10 @@ impl Storage for Object<PdoStorage> {
 
     fn location(&self) -> Location {
         Location::Database
+    }
+
+    fn on_failure(&self) -> Option<OnFailure> {
+        self.made.get().map(|made| made.settings.on_failure)
     }
 
     fn take(&self, key: Key<'_>, step: &Step, first: Option<Timestamp>) -> Reported<Outcome> {
