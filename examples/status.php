@@ -274,16 +274,16 @@ final class Snapshot
     /** @return array{int, int} the granted and denied calls of rows of status()['decisions'] */
     private static function decided(array $rows): array
     {
-        // Lines of the log are no calls.
-        $rows = array_filter($rows, fn (array $row): bool => $row['namespace'] !== 'guard: log lines');
         $sum = fn (string ...$fields): int => array_sum(array_map(fn (string $field) => array_sum(array_column($rows, $field)), $fields));
         return [$sum('granted_by_store', 'granted_by_fallback'), $sum('denied_by_store', 'denied_by_denial_cache', 'denied_by_fallback')];
     }
 
     private function now(): string
     {
-        [$granted, $denied] = self::decided($this->status['decisions']);
-        [$granted_before, $denied_before] = self::decided($this->earlier['decisions']);
+        // Lines of the log are no calls.
+        $is_call = fn (array $row): bool => $row['namespace'] !== 'guard: log lines';
+        [$granted, $denied] = self::decided(array_filter($this->status['decisions'], $is_call));
+        [$granted_before, $denied_before] = self::decided(array_filter($this->earlier['decisions'], $is_call));
         $memory = $this->memory;
         $tile = fn (string $title, string $value, string $more, string $class = ''): string
             => "<div class=\"tile $class\"><h3>$title</h3><p class=\"value\">$value</p><p>$more</p></div>";

@@ -12,7 +12,9 @@ require __DIR__ . '/../../../tools/testkit/php/new_user.php';
 
 putenv('TOKENBUCKET=');
 $user = new NewUser('install', []);
-$repository = 'composer config repositories.yii path ' . dirname(__DIR__, 3) . '/bridges/yii';
+// The branch of this work tree, if there is one, is no matter.
+$package = ['type' => 'path', 'url' => dirname(__DIR__, 3) . '/bridges/yii', 'options' => ['versions' => ['tokenbucket/yii' => 'dev-main']]];
+$repository = 'composer config repositories.yii ' . escapeshellarg(json_encode($package));
 echo "-- without the extension --\n";
 // The composer of NewUser prints nothing, not even errors, so this runs Debian's composer.
 $message = thrown(fn () => $user->run("$repository && php /usr/bin/composer require --no-interaction tokenbucket/yii:@dev 2>&1"));
