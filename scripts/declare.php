@@ -43,11 +43,11 @@ function tag(string|false $comment, string $tag): ?string
 function require_text(Reflector $it): void
 {
     if (!preg_match('~^\s*/?\*+[ \t]*(?:@var\s+\S+\s+)?[^@*/\s]~m', (string) $it->getDocComment())) {
-        throw new LogicException(trim("{$it->class}::{$it->getName()}", ':') . ' has no description');
+        throw new LogicException(ltrim(($it->class ?? '') . "::{$it->getName()}", ':') . ' has no description');
     }
 }
 
-/** Does so for a class and its members. */
+/** Does so for the members of a class, except methods that an interface describes. */
 function require_texts(ReflectionClass $class): void
 {
     $members = [...$class->getReflectionConstants(), ...$class->isEnum() ? [] : $class->getProperties(), ...$class->getMethods()];

@@ -12,7 +12,7 @@ require __DIR__ . '/../../../tools/testkit/php/new_user.php';
 
 putenv('TOKENBUCKET=');
 $user = new NewUser('install', []);
-// The branch of this work tree, if there is one, is no matter.
+// Without a version, Composer's message depends on the branch of this work tree.
 $package = ['type' => 'path', 'url' => dirname(__DIR__, 3) . '/bridges/yii', 'options' => ['versions' => ['tokenbucket/yii' => 'dev-main']]];
 $repository = 'composer config repositories.yii ' . escapeshellarg(json_encode($package));
 echo "-- without the extension --\n";

@@ -76,8 +76,8 @@ impl Format {
         found.unwrap_or(first)
     }
 
-    /// Returns the request of a line whose user has at least `user` bytes. Sets `user` to the least
-    /// length of the next user to try, or to 0 if there is none.
+    /// Returns the request of a line whose user has at least `user` bytes. Then sets `user` to one
+    /// byte more than the user that was found, for the next try, or to 0 if none was found.
     fn read_with<'l>(&'l self, line: &'l [u8], user: &mut usize) -> Result<Line<'l>, Failure> {
         let mut fields = Vec::with_capacity(self.names.len() + 3);
         let least = std::mem::take(user);
